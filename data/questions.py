@@ -1,0 +1,45 @@
+"""The Question: text, reference answers and where they stand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSpan:
+    """The place that answers a question: ``document.text[start:end]``, in characters."""
+
+    document_id: str
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"evidence span [{self.start}, {self.end}) of {self.document_id!r} is empty or negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, with what a verifier may hold an answer against.
+
+    references: accepted answers (any one suffices); empty when there are none. relevant_document_ids: the documents that
+    a correct answer is read from or, for an unanswerable question, the ones that come closest (the oracle arm shows
+    them). answerable: whether the collection answers it. kind: a label for grouping (one_fact, two_article, number, list,
+    paraphrase, unanswerable, ...). evidence: places of the answer inside the relevant documents.
+    """
+
+    id: str
+    text: str
+    references: tuple[str, ...] = ()
+    relevant_document_ids: tuple[str, ...] = ()
+    answerable: bool = True
+    kind: str = ""
+    evidence: tuple[EvidenceSpan, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.id:
+            raise ValueError("a question's id must not be empty")
+        if not self.text.strip():
+            raise ValueError(f"question {self.id!r} has no text")
+        if not self.answerable and self.references:
+            raise ValueError(f"question {self.id!r} is marked unanswerable but has reference answers")

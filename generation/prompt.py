@@ -1,0 +1,41 @@
+"""The Prompt: a question and the chunks it is answered from, as token ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from retrieval.chunks import RetrievedChunk
+
+
+@dataclass(frozen=True, slots=True)
+class PromptChunk:
+    """A chunk as the model was given it. number: n of ``[n]``, from 1.
+
+    start, end: the characters of ``retrieved.chunk.text`` that were shown (a cut at a sentence boundary may drop the end).
+    """
+
+    number: int
+    retrieved: RetrievedChunk
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The text shown."""
+        return self.retrieved.chunk.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What goes into the model.
+
+    question: as asked, never cut. chunks: those that fit, in order of ``[n]``. omitted: those that did not fit the token
+    budget. token_ids: the whole prompt. sources: for each prompt token, (chunk number or 0 for the question, start, end)
+    in characters of that text, or None for tokens that belong to neither.
+    """
+
+    question: str
+    chunks: tuple[PromptChunk, ...]
+    omitted: tuple[RetrievedChunk, ...]
+    token_ids: tuple[int, ...]
+    sources: tuple[tuple[int, int, int] | None, ...] = ()

@@ -1,0 +1,1 @@
+"""The decoder: tensors and tokens. Knows nothing of documents, prompts or the database."""

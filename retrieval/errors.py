@@ -1,0 +1,5 @@
+"""Errors of the retrieval room that a caller can act on."""
+
+
+class RetrievalError(Exception):
+    """An index, a collection or a query is wrong; the message names what, where and what to do."""
