@@ -3,3 +3,11 @@
 
 class DataError(Exception):
     """Something read or stored is wrong; the message names what, where and what to do."""
+
+
+class StoreBusyError(DataError):
+    """Somebody else kept the database locked for too long; the same call may succeed later."""
+
+
+class SchemaVersionError(DataError):
+    """The database was written by another version of Plumbline; the message names both versions."""

@@ -22,10 +22,10 @@ class EvidenceSpan:
 class Question:
     """A question, with what a verifier may hold an answer against.
 
-    references: accepted answers (any one suffices); empty when there are none. relevant_document_ids: the documents that
-    a correct answer is read from or, for an unanswerable question, the ones that come closest (the oracle arm shows
-    them). answerable: whether the collection answers it. kind: a label for grouping (one_fact, two_article, number, list,
-    paraphrase, unanswerable, ...). evidence: places of the answer inside the relevant documents.
+    references: accepted answers (any one suffices); empty when there are none. relevant_document_ids: the documents
+    that a correct answer is read from or, for an unanswerable question, the ones that come closest (the oracle arm
+    shows them). answerable: whether the collection answers it. kind: a label for grouping (one_fact, two_article,
+    number, list, paraphrase, unanswerable, ...). evidence: places of the answer inside the relevant documents.
     """
 
     id: str

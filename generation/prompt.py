@@ -30,8 +30,9 @@ class Prompt:
     """What goes into the model.
 
     question: as asked, never cut. chunks: those that fit, in order of ``[n]``. omitted: those that did not fit the token
-    budget. token_ids: the whole prompt. sources: for each prompt token, (chunk number or 0 for the question, start, end)
-    in characters of that text, or None for tokens that belong to neither.
+    budget, in order of rank. token_ids: the whole prompt. sources: for each prompt token (part, start, end) with part 0 for
+    the question, n for the text shown of chunk n and -n for its title, and start, end in characters of that text; None
+    for tokens of neither. Empty where a generator does not copy.
     """
 
     question: str

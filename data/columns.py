@@ -1,0 +1,46 @@
+"""Column types that mean the same on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import DateTime, Dialect, String, TypeDecorator
+from sqlalchemy.types import TypeEngine
+
+
+def utc_now() -> datetime:
+    """The present moment, with its time zone (UTC)."""
+    return datetime.now(UTC)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment in UTC. PostgreSQL keeps it as timestamptz; SQLite, which has no time type, as ISO 8601 text.
+
+    The text always has six digits of microseconds and +00:00, so that comparing texts compares moments. A time without
+    a time zone is refused (ValueError inside sqlalchemy's StatementError): nobody can say which moment it is.
+    """
+
+    impl = String(32)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[datetime] | TypeEngine[str]:
+        """Text on SQLite, a real timestamp elsewhere."""
+        if dialect.name == "sqlite":
+            return dialect.type_descriptor(String(32))
+        return dialect.type_descriptor(DateTime(timezone=True))
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | str | None:
+        """To UTC and, on SQLite, to text."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError(f"{value.isoformat()} has no time zone: give an aware datetime")
+        moment = value.astimezone(UTC)
+        return moment.isoformat(timespec="microseconds") if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: datetime | str | None, dialect: Dialect) -> datetime | None:
+        """Back to an aware datetime in UTC."""
+        if value is None:
+            return None
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return moment.astimezone(UTC)

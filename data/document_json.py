@@ -1,0 +1,45 @@
+"""A Document from the fields of a JSON object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from data.documents import Document
+from data.fields import FieldError, as_text, identifier, kind_of
+
+
+def document_from_fields(fields: Mapping[str, object]) -> Document:
+    """The Document of ``{"id" | "_id", "title", "text", "metadata"}``; other fields are not looked at.
+
+    The text is kept to the letter, so that offsets others counted stay right. title and metadata may be missing or
+    null. Raises FieldError naming the field.
+    """
+    document_id = identifier(fields, "id", "_id")
+    if "text" not in fields:
+        raise FieldError(f'document {document_id!r} has no "text"')
+    text = as_text(fields["text"], "text")
+    if not text.strip():
+        raise FieldError(f'the "text" of document {document_id!r} is empty')
+    title = fields.get("title")
+    return Document(
+        id=document_id,
+        title="" if title is None else as_text(title, "title"),
+        text=text,
+        metadata=_metadata(fields.get("metadata")),
+    )
+
+
+def _metadata(value: object) -> tuple[tuple[str, str], ...]:
+    """Pairs sorted by key. Text stays as it is, null goes, anything else is written as JSON."""
+    if value is None:
+        return ()
+    if not isinstance(value, dict):
+        raise FieldError(f'"metadata" is {kind_of(value)}, it must be an object')
+    pairs: list[tuple[str, str]] = []
+    for key, item in sorted(value.items()):
+        if item is None:
+            continue
+        written = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False, sort_keys=True)
+        pairs.append((as_text(key, "metadata"), as_text(written, f"metadata.{key}")))
+    return tuple(pairs)

@@ -1,0 +1,64 @@
+"""Fields of a JSON object, checked: the parts that documents and questions have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class FieldError(ValueError):
+    """A field is missing or of the wrong kind; the message names it."""
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, in the words of JSON."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def as_text(value: object, name: str) -> str:
+    """The value if it is text that a database and a tokenizer can take; raises FieldError.
+
+    Half of a surrogate pair (which JSON can write as an escape) has no UTF-8 form, and PostgreSQL refuses NUL.
+    """
+    if not isinstance(value, str):
+        raise FieldError(f'"{name}" is {kind_of(value)}, it must be text')
+    if "\0" in value:
+        raise FieldError(f'"{name}" contains a NUL character: remove it')
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise FieldError(
+            f'"{name}" contains half of a surrogate pair at character {error.start}: write the whole character'
+        ) from None
+    return value
+
+
+def either(fields: Mapping[str, object], *names: str) -> str:
+    """The one of several names for the same field that is there; raises FieldError if none or several are."""
+    present = [name for name in names if fields.get(name) is not None]
+    if not present:
+        raise FieldError("it has no " + " or ".join(f'"{name}"' for name in names))
+    if len(present) > 1 and any(fields[name] != fields[present[0]] for name in present):
+        raise FieldError(" and ".join(f'"{name}"' for name in present) + " differ: keep one of them")
+    return present[0]
+
+
+def identifier(fields: Mapping[str, object], *names: str) -> str:
+    """The id under one of the names: text, or a whole number, which is written out; raises FieldError."""
+    name = either(fields, *names)
+    value = fields[name]
+    found = str(value) if isinstance(value, int) and not isinstance(value, bool) else as_text(value, name)
+    if not found.strip():
+        raise FieldError(f'"{name}" is empty')
+    return found

@@ -1,0 +1,164 @@
+"""Which files a list of given paths means: every file once, in an order that depends on names only."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.jsonl import JSONL_SUFFIXES, is_jsonl
+from data.refused import Refused, shown
+from data.text_files import is_text_file
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file to read. root: the given folder (or the folder of a given file). inside: the path below it, with ``/``."""
+
+    root: Path
+    inside: str
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self.root / self.inside
+
+
+def find_files(paths: Sequence[Path]) -> Iterator[FoundFile | Refused]:
+    """The .txt and .md files below given folders, given files of those kinds and JSON Lines, and BEIR corpora.
+
+    Folders are walked depth first in the order of names; names that start with a dot are passed over. Symbolic links
+    are followed after everything that is really there, so that a link never takes a file from its own place; what was
+    read already (loops, overlapping folders) is refused. Folders must exist; everything else is refused by name.
+    """
+    walk = _Walk()
+    for path in paths:
+        yield from walk.given(path)
+    yield from walk.links()
+
+
+@dataclass(frozen=True, slots=True)
+class _FolderId:
+    device: int
+    inode: int
+
+
+class _Walk:
+    """One pass over all given paths; remembers the folders it went through."""
+
+    def __init__(self) -> None:
+        self._folders: set[_FolderId] = set()
+        # Files that were not reached through a folder of their own. All others are told by their folder, which is
+        # walked once, so that a million files need not be remembered.
+        self._single: set[str] = set()
+        self._links: list[FoundFile] = []
+
+    def given(self, path: Path) -> Iterator[FoundFile | Refused]:
+        if not path.is_dir():
+            if is_text_file(path) or is_jsonl(path):
+                yield self._one_file(FoundFile(path.parent, path.name))
+            else:
+                yield Refused(shown(path), f"files of this kind are not read, only {_KINDS}")
+            return
+        corpora = [path / f"corpus{suffix}" for suffix in JSONL_SUFFIXES]
+        corpora = [corpus for corpus in corpora if corpus.is_file()]
+        if corpora:
+            yield self._one_file(FoundFile(path, corpora[0].name))
+            for other in corpora[1:]:
+                yield Refused(shown(other), f"{corpora[0].name} beside it was read instead")
+            for other in sorted(path.glob("[!.]*")):
+                if is_text_file(other):
+                    yield Refused(shown(other), f"its folder was read as a BEIR folder, by {corpora[0].name} only")
+            return
+        nothing = True
+        links_before = len(self._links)
+        for found in self._folder(path, ""):
+            nothing = False
+            yield found
+        if nothing and len(self._links) == links_before:
+            yield Refused(shown(path), "there is no .txt or .md file in this folder")
+
+    def links(self) -> Iterator[FoundFile | Refused]:
+        for link in self._links:  # grows while it is gone through: a linked folder may hold further links
+            if link.path.is_dir():
+                yield from self._folder(link.root, link.inside)
+            elif not link.path.exists():
+                yield Refused(shown(link.path), "a symbolic link to nothing")
+            elif is_text_file(link.path):
+                yield self._one_file(link)
+            else:
+                yield Refused(shown(link.path), "files of this kind are not read from a folder, only .txt and .md")
+
+    def _one_file(self, found: FoundFile) -> FoundFile | Refused:
+        real = Path(os.path.realpath(found.path))
+        try:
+            walked = _id_of(real.parent) in self._folders and is_text_file(real) and not real.name.startswith(".")
+        except OSError as error:
+            return Refused(shown(found.path), f"cannot be read ({error.strerror})")
+        if walked or str(real) in self._single:
+            return Refused(shown(found.path), f"the same file was read already, as {shown(real)}")
+        self._single.add(str(real))
+        return found
+
+    def _folder(self, root: Path, inside: str) -> Iterator[FoundFile | Refused]:
+        """Every file really below root/inside; links are put aside. A stack, for trees deeper than Python's own."""
+        stack = [_Entry(FoundFile(root, inside), is_folder=True)]
+        while stack:
+            entry = stack.pop()
+            if entry.is_folder:
+                inner = self._entries(entry.found)
+                if isinstance(inner, Refused):
+                    yield inner
+                else:
+                    stack.extend(reversed(inner))
+            elif not is_text_file(entry.found.path):
+                yield Refused(
+                    shown(entry.found.path),
+                    f"files of this kind are not read from a folder, only .txt and .md{_hint(entry.found.path)}",
+                )
+            elif self._single and (real := os.path.realpath(entry.found.path)) in self._single:
+                yield Refused(shown(entry.found.path), f"the same file was read already, as {shown(Path(real))}")
+            else:
+                yield entry.found
+
+    def _entries(self, folder: FoundFile) -> list[_Entry] | Refused:
+        """What is in a folder that was not walked before, by name, without hidden names and links."""
+        try:
+            identity = _id_of(folder.path)
+            if identity in self._folders:
+                return Refused(shown(folder.path), "this folder was read already (by a link, or given twice)")
+            self._folders.add(identity)
+            with os.scandir(folder.path) as entries:
+                named = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda e: e.name)
+        except OSError as error:
+            return Refused(shown(folder.path), f"this folder cannot be read ({error.strerror})")
+        found: list[_Entry] = []
+        for entry in named:
+            inside = f"{folder.inside}/{entry.name}" if folder.inside else entry.name
+            below = FoundFile(folder.root, inside)
+            if entry.is_symlink():
+                self._links.append(below)
+            else:
+                found.append(_Entry(below, entry.is_dir()))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A file or folder still to be gone through."""
+
+    found: FoundFile
+    is_folder: bool
+
+
+def _id_of(folder: Path) -> _FolderId:
+    status = folder.stat()
+    return _FolderId(status.st_dev, status.st_ino)
+
+
+def _hint(path: Path) -> str:
+    return " (give it by its own name to read it)" if is_jsonl(path) else ""
+
+
+_KINDS = ".txt, .md, " + ", ".join(JSONL_SUFFIXES)

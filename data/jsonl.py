@@ -1,0 +1,120 @@
+"""JSON Lines read one line at a time, plain or compressed, with every bad line refused by number."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NoReturn
+
+from data.fields import kind_of
+from data.refused import Refused, shown
+
+MAX_LINE_BYTES = 50_000_000
+"""The longest line that is read into memory (after decompression)."""
+
+JSONL_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2")
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLine:
+    """One object of the file. number: its line, from 1. where: ``path:number``."""
+
+    number: int
+    where: str
+    fields: dict[str, object]
+
+
+def is_jsonl(path: Path) -> bool:
+    """Whether the name says JSON Lines: .jsonl, .jsonl.gz or .jsonl.bz2, in any case."""
+    return path.name.lower().endswith(JSONL_SUFFIXES)
+
+
+def read_jsonl(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[JsonLine | Refused]:
+    """Yield each line's object, or why the line was refused. Never raises for what is in the file.
+
+    UTF-8, with or without a byte order mark. Blank lines are passed over. A line longer than max_line_bytes is skipped
+    without being held in memory. When the file itself fails (damaged compression, a bad disk), what was read stays,
+    and the last item says at which line it ended. A file without any object or refusal is refused as a whole.
+    """
+    name = shown(path)
+    number = 0
+    empty = True
+    try:
+        with _opened(path) as file:
+            offset = 0
+            while raw := file.readline(max_line_bytes + 1):
+                number += 1
+                if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                    yield Refused(name, "it is UTF-16, JSON Lines must be UTF-8: convert it")
+                    return
+                where = f"{name}:{number}"
+                start = offset
+                offset += len(raw)
+                if len(raw) > max_line_bytes and not raw.endswith(b"\n"):
+                    del raw
+                    offset += _skip_line(file)
+                    empty = False
+                    yield Refused(where, f"the line is longer than {max_line_bytes:,} bytes: split the document")
+                    continue
+                if number == 1 and raw.startswith(codecs.BOM_UTF8):
+                    raw = raw[len(codecs.BOM_UTF8) :]
+                    start += len(codecs.BOM_UTF8)
+                if not raw.strip():
+                    continue
+                empty = False
+                yield _parsed(raw, number, where, start)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        yield Refused(
+            f"{name}:{number + 1}", f"cannot be read from here on ({reason}): the rest of the file is missing"
+        )
+        return
+    if empty:
+        yield Refused(name, "the file is empty")
+
+
+def _opened(path: Path) -> IO[bytes] | gzip.GzipFile | bz2.BZ2File:
+    match path.suffix.lower():
+        case ".gz":
+            return gzip.open(path, "rb")
+        case ".bz2":
+            return bz2.open(path, "rb")
+        case _:
+            return path.open("rb")
+
+
+def _skip_line(file: IO[bytes] | gzip.GzipFile | bz2.BZ2File) -> int:
+    """Read to the end of the line in small pieces; returns the number of bytes passed over."""
+    skipped = 0
+    while piece := file.readline(1 << 20):
+        skipped += len(piece)
+        if piece.endswith(b"\n"):
+            break
+    return skipped
+
+
+def _parsed(raw: bytes, number: int, where: str, offset: int) -> JsonLine | Refused:
+    """One line's object. offset: of the line in the (decompressed) file, in bytes."""
+    try:
+        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        return Refused(where, f"not UTF-8 at byte {offset + error.start} of the file: convert it to UTF-8")
+    except json.JSONDecodeError as error:
+        return Refused(where, f"not JSON: {error.msg} at column {error.colno}")
+    except RecursionError:
+        return Refused(where, "not usable JSON: nested too deeply")
+    except ValueError as error:  # a constant JSON does not have, or a number of more digits than Python converts
+        return Refused(where, f"not usable JSON: {error}")
+    if not isinstance(value, dict):
+        return Refused(where, f"the line is {kind_of(value)}, it must be an object such as {{...}}")
+    return JsonLine(number, where, value)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")

@@ -1,0 +1,120 @@
+"""Questions out of JSON Lines files and BEIR folders. A question set is small and whole, or it is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from data.beir import read_judgements
+from data.errors import DataError
+from data.fields import FieldError
+from data.jsonl import JSONL_SUFFIXES, read_jsonl
+from data.question_json import question_from_fields
+from data.questions import Question
+from data.refused import Refused, shown
+
+SHOWN_PROBLEMS = 10
+
+
+def load_questions(path: Path) -> tuple[Question, ...]:
+    """The questions of one file or BEIR folder, in its order; see load_question_files."""
+    return load_question_files((path,))
+
+
+def load_question_files(paths: Sequence[Path]) -> tuple[Question, ...]:
+    """The questions of several files, one after the other.
+
+    A path is a file of JSON Lines, plain or compressed (fields: data/question_json.py), or a BEIR folder: the queries
+    of queries.jsonl that qrels/test.tsv judges, with the documents graded above 0 as the relevant ones and no
+    references (the other queries belong to other splits).
+
+    Because a rate over fewer questions than meant would be a wrong rate, nothing is left out: every bad line, every id
+    that comes twice and every file without a question goes into one DataError, which shows the first ten.
+    """
+    if not paths:
+        raise DataError("no file of questions was given")
+    collected = _Collected()
+    for path in paths:
+        collected.add(path)
+    return collected.checked()
+
+
+class _Collected:
+    """Questions and problems so far."""
+
+    def __init__(self) -> None:
+        self._questions: list[Question] = []
+        self._problems: list[str] = []
+        self._places: dict[str, str] = {}
+        self._names: list[str] = []
+
+    def add(self, path: Path) -> None:
+        self._names.append(shown(path))
+        try:
+            is_folder = path.is_dir()
+            if not is_folder and not path.exists():
+                raise DataError(f"the file of questions {shown(path)} does not exist: check the spelling")
+        except (OSError, ValueError) as error:
+            raise DataError(f"the file of questions {shown(path)} cannot be read ({error})") from error
+        before = len(self._questions) + len(self._problems)
+        if is_folder:
+            self._beir(path)
+        else:
+            self._questions.extend(self._file(path))
+        if len(self._questions) + len(self._problems) == before:
+            self._problems.append(f"{shown(path)}: it holds no question")
+
+    def checked(self) -> tuple[Question, ...]:
+        """All questions, if there was no problem."""
+        if self._problems:
+            count = len(self._problems)
+            listed = "\n".join(f"  {problem}" for problem in self._problems[:SHOWN_PROBLEMS])
+            more = f"\n  and {count - SHOWN_PROBLEMS} more" if count > SHOWN_PROBLEMS else ""
+            raise DataError(
+                f"{count} {'problem' if count == 1 else 'problems'} in the questions of {', '.join(self._names)}: "
+                f"correct them; nothing was loaded\n{listed}{more}"
+            )
+        return tuple(self._questions)
+
+    def _file(self, path: Path) -> list[Question]:
+        questions: list[Question] = []
+        for line in read_jsonl(path):
+            if isinstance(line, Refused):
+                self._problems.append(str(line))
+                continue
+            try:
+                question = question_from_fields(line.fields)
+            except FieldError as error:
+                self._problems.append(f"{line.where}: {error}")
+                continue
+            if question.id in self._places:
+                self._problems.append(
+                    f"{line.where}: the id {question.id!r} was used already at {self._places[question.id]}"
+                )
+                continue
+            self._places[question.id] = line.where
+            questions.append(question)
+        return questions
+
+    def _beir(self, folder: Path) -> None:
+        files = [file for suffix in JSONL_SUFFIXES if (file := folder / f"queries{suffix}").is_file()]
+        if not files:
+            self._problems.append(f"{shown(folder)}: this folder has no queries.jsonl, so it is no BEIR folder")
+            return
+        queries = {question.id: question for question in self._file(files[0])}
+        relevant: dict[str, list[str]] = {}
+        for judgement in read_judgements(folder / "qrels" / "test.tsv"):
+            if isinstance(judgement, Refused):
+                self._problems.append(str(judgement))
+            elif judgement.query_id not in queries:
+                self._problems.append(f"{judgement.where}: the query {judgement.query_id!r} is not in {files[0].name}")
+            else:
+                documents = relevant.setdefault(judgement.query_id, [])
+                if judgement.grade > 0 and judgement.document_id not in documents:
+                    documents.append(judgement.document_id)
+        self._questions.extend(
+            replace(question, relevant_document_ids=tuple(relevant[question.id]))
+            for question in queries.values()
+            if question.id in relevant
+        )

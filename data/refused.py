@@ -1,0 +1,23 @@
+"""Refused: an item that was not read, and why. It travels among the good ones, so that nothing is lost silently."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """where: the file or folder, with ``:line`` for a line of it. reason: what is wrong and what to do."""
+
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.reason}"
+
+
+def shown(path: Path) -> str:
+    """The path as text that can be printed and stored: bytes of a name that are not UTF-8 become ``\\xNN``."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -1,0 +1,25 @@
+"""Where the sample corpus and its questions are, wherever the package is installed."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from data.errors import DataError
+
+
+def sample_corpus_path() -> Path:
+    """The folder of sample articles (.md). Raises DataError if the installation lacks it."""
+    return _sample("corpus")
+
+
+def sample_question_paths() -> tuple[Path, ...]:
+    """The sample questions: first on the invented company, then on the world. Raises DataError if they are missing."""
+    return (_sample("questions_company.jsonl"), _sample("questions_world.jsonl"))
+
+
+def _sample(name: str) -> Path:
+    path = Path(str(files("data").joinpath("samples", name)))
+    if not path.exists():
+        raise DataError(f"the sample data {path} is missing from this installation: install Plumbline again")
+    return path

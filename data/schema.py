@@ -1,0 +1,249 @@
+"""The tables: what is kept, and what keeps it consistent. Portable types only (SQLite now, PostgreSQL by URL).
+
+Knows nothing of connections (store.py) nor of the types of other rooms: each room maps its own to rows.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Double,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Named,
+    String,
+    Table,
+    Text,
+    TypedColumns,
+    UniqueConstraint,
+)
+
+from data.columns import UtcDateTime, utc_now
+
+SCHEMA_VERSION = "1"
+"""Raised by one with every change to the tables below; the store compares it with meta.schema_version at start."""
+
+# Every constraint has a predictable name, because a migration can only drop what it can name.
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# none_as_null: a Python None is SQL NULL, never the JSON text 'null', so that NOT NULL means what it says.
+_OBJECT: JSON[dict[str, Any]] = JSON(none_as_null=True)
+_OBJECTS: JSON[list[dict[str, Any]]] = JSON(none_as_null=True)
+
+
+# sqlite_autoincrement: the number of a deleted row is never given again, so that a folder or a cache named after it
+# cannot come to belong to another one. (PostgreSQL's sequences do that anyway.)
+
+
+class _MetaColumns(TypedColumns):
+    key = Column(String(64), primary_key=True)
+    value = Column(Text, nullable=False)
+
+
+meta = Table("meta", metadata, _MetaColumns)
+
+
+class _CollectionColumns(TypedColumns):
+    id = Column(Integer, primary_key=True)
+    name = Column(String(255), nullable=False, unique=True)
+    created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+    # collections and generations point at each other, so this one key is added after both tables exist (PostgreSQL) or
+    # written into the table (SQLite, which cannot add keys later but checks them late).
+    current_generation_id: Named[int | None] = Column(
+        Integer,
+        ForeignKey("generations.id", ondelete="SET NULL", use_alter=True, name="fk_collections_current_generation_id"),
+    )
+
+
+collections = Table("collections", metadata, _CollectionColumns, sqlite_autoincrement=True)
+"""What a person indexes and asks under one name. current_generation_id: the generation that answers, if any."""
+
+
+class _DocumentColumns(TypedColumns):
+    id = Column(Integer, primary_key=True)
+    collection_id = Column(Integer, ForeignKey("collections.id", ondelete="CASCADE"), nullable=False)
+    document_id = Column(Text, nullable=False)
+    sha256 = Column(String(64), nullable=False)
+    title = Column(Text, nullable=False)
+    text = Column(Text, nullable=False)
+    metadata: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+
+
+documents = Table(
+    "documents",
+    metadata,
+    _DocumentColumns,
+    UniqueConstraint("collection_id", "document_id", "sha256"),
+    sqlite_autoincrement=True,
+)
+"""One *version* of a document a row, never updated: a published generation keeps answering from the version it was
+built from while a later version waits to be indexed. sha256: of title and text (Document.sha256)."""
+
+
+class _GenerationColumns(TypedColumns):
+    id = Column(Integer, primary_key=True)
+    collection_id = Column(Integer, ForeignKey("collections.id", ondelete="CASCADE"), nullable=False)
+    hash = Column(String(64), nullable=False)
+    folder = Column(Text, nullable=False)
+    status = Column(String(16), nullable=False)
+    manifest: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+    published_at: Named[datetime | None] = Column(UtcDateTime)
+
+
+generations = Table(
+    "generations",
+    metadata,
+    _GenerationColumns,
+    UniqueConstraint("collection_id", "hash"),
+    CheckConstraint("status IN ('building', 'published', 'retired')", name="status"),
+    sqlite_autoincrement=True,
+)
+"""An index of a collection: a folder of files and the manifest they are checked against."""
+
+
+class _GenerationDocumentColumns(TypedColumns):
+    generation_id = Column(Integer, ForeignKey("generations.id", ondelete="CASCADE"), primary_key=True)
+    # No cascade: a document version cannot be deleted while a generation still answers from it.
+    document_row = Column(Integer, ForeignKey("documents.id"), primary_key=True, index=True)
+
+
+generation_documents = Table("generation_documents", metadata, _GenerationDocumentColumns)
+"""Which document versions a generation holds."""
+
+
+class _VectorColumns(TypedColumns):
+    encoder = Column(Text, primary_key=True)
+    text_sha256 = Column(String(64), primary_key=True)
+    vector = Column(LargeBinary, nullable=False)
+
+
+vectors = Table("vectors", metadata, _VectorColumns)
+"""Embeddings by content: an index job that was killed resumes here, and unchanged text is never embedded again.
+encoder: its fingerprint. vector: as the encoder's owner packs it."""
+
+
+class _JobColumns(TypedColumns):
+    id = Column(String(64), primary_key=True)
+    kind = Column(String(64), nullable=False)
+    collection_id: Named[int | None] = Column(Integer, ForeignKey("collections.id", ondelete="SET NULL"), index=True)
+    status = Column(String(32), nullable=False, index=True)
+    progress: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    error: Named[str | None] = Column(Text)
+    owner = Column(Text, nullable=False)
+    heartbeat_at: Named[datetime | None] = Column(UtcDateTime)
+    created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+    finished_at: Named[datetime | None] = Column(UtcDateTime)
+
+
+jobs = Table("jobs", metadata, _JobColumns)
+"""Long work. owner: the process that does it; heartbeat_at: when that process last said it is alive."""
+
+
+class _QueryColumns(TypedColumns):
+    id = Column(String(64), primary_key=True)
+    collection_id: Named[int | None] = Column(Integer, ForeignKey("collections.id", ondelete="SET NULL"), index=True)
+    question = Column(Text, nullable=False)
+    params: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    answer: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    created_at = Column(UtcDateTime, nullable=False, default=utc_now, index=True)
+
+
+queries = Table("queries", metadata, _QueryColumns)
+"""Questions that were asked, and what was answered."""
+
+
+class _RunColumns(TypedColumns):
+    id = Column(String(64), primary_key=True)
+    name = Column(Text, nullable=False)
+    config: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    status = Column(String(32), nullable=False)
+    created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+    finished_at: Named[datetime | None] = Column(UtcDateTime)
+
+
+runs = Table("runs", metadata, _RunColumns)
+"""Evaluations. id: hash of everything that determines the run, so that the same command finds its samples again."""
+
+
+class _RunQuestionColumns(TypedColumns):
+    run_id = Column(String(64), ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    question_id = Column(Text, primary_key=True)
+    position = Column(Integer, nullable=False)
+    question: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+
+
+run_questions = Table("run_questions", metadata, _RunQuestionColumns)
+"""The questions of a run, as they were then. position: from 0, the order of the question file."""
+
+
+class _SampleColumns(TypedColumns):
+    run_id = Column(String(64), ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    question_id = Column(Text, primary_key=True)
+    arm = Column(String(64), primary_key=True)
+    decoding = Column(Text, primary_key=True)
+    # autoincrement=False: these integers are given by the run, a database must never make them up.
+    sample = Column(Integer, primary_key=True, autoincrement=False)
+    seed = Column(BigInteger, nullable=False)
+    completion: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    prompt: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    evaluation: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+
+
+samples = Table("samples", metadata, _SampleColumns)
+"""One completion a row, committed as soon as it is judged. prompt: the chunks shown (ids, offsets, ranks, scores);
+evaluation: outcome and reason."""
+
+
+class _VerdictColumns(TypedColumns):
+    run_id = Column(String(64), primary_key=True)
+    question_id = Column(Text, primary_key=True)
+    arm = Column(String(64), primary_key=True)
+    decoding = Column(Text, primary_key=True)
+    sample = Column(Integer, primary_key=True, autoincrement=False)
+    claim = Column(Integer, primary_key=True, autoincrement=False)
+    verifier = Column(Text, primary_key=True)
+    label = Column(String(32), nullable=False)
+    support: Named[float | None] = Column(Double)
+    reason = Column(Text, nullable=False)
+    evidence: Named[list[dict[str, Any]]] = Column(_OBJECTS, nullable=False)
+    claim_text = Column(Text, nullable=False)
+    claim_start = Column(Integer, nullable=False)
+    claim_end = Column(Integer, nullable=False)
+
+
+verdicts = Table(
+    "verdicts",
+    metadata,
+    _VerdictColumns,
+    ForeignKeyConstraint(
+        ["run_id", "question_id", "arm", "decoding", "sample"],
+        ["samples.run_id", "samples.question_id", "samples.arm", "samples.decoding", "samples.sample"],
+        name="fk_verdicts_sample",
+        ondelete="CASCADE",
+    ),
+)
+"""What one verifier says of one claim of one sample. claim: its index from 0; support: V(c) in [0, 1] or NULL
+when unscored. Several verifiers may judge the same claim."""
+
+Index("ix_generations_collection_id_status", generations.c.collection_id, generations.c.status)

@@ -1,0 +1,187 @@
+"""What is particular to SQLite: the engines for its one writer and many readers, the writer's turn, its error codes.
+
+Knows nothing of tables.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import QueuePool
+
+from data.errors import DataError, StoreBusyError
+
+READERS = 16
+"""Reading connections open at once; the next reader waits for one to come back."""
+
+
+def strict_json(value: object) -> str:
+    """JSON text as both databases accept it: NaN and infinities are a ValueError, not the word NaN."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def writer_engine(url: URL, timeout_s: float) -> Engine:
+    """An engine with exactly one connection, whose transactions take SQLite's write lock when they begin.
+
+    BEGIN IMMEDIATE, because a transaction that reads first and then finds another writer ahead of it fails at once,
+    whatever the timeout. synchronous=FULL, because under NORMAL a machine that loses power may lose a commit in WAL
+    mode, and a sample or document that was reported as kept must be there: one fsync a commit is the price.
+    """
+    engine = create_engine(
+        url,
+        poolclass=QueuePool,
+        pool_size=1,
+        max_overflow=0,
+        json_serializer=strict_json,
+        connect_args={"timeout": timeout_s, "isolation_level": None},
+    )
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: sqlite3.Connection, _record: object) -> None:
+        mode = connection.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+        if mode != "wal":
+            raise DataError(
+                f"the database {url.database} cannot use write-ahead logging (SQLite says {mode!r}): "
+                "keep it on a local disk, not on a network or read-only file system"
+            )
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute("PRAGMA synchronous=FULL")
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+def reader_engine(url: URL, timeout_s: float) -> Engine:
+    """An engine with a pool of READERS connections that cannot write; each transaction reads one snapshot."""
+    engine = create_engine(
+        url,
+        poolclass=QueuePool,
+        pool_size=READERS,
+        max_overflow=0,
+        pool_timeout=timeout_s,
+        json_serializer=strict_json,
+        connect_args={"timeout": timeout_s, "isolation_level": None},
+    )
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: sqlite3.Connection, _record: object) -> None:
+        connection.execute("PRAGMA query_only=ON")
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+@contextmanager
+def writers_turn(database: Path, timeout_s: float) -> Iterator[None]:
+    """Hold the file lock that lets one process at a time write; raises StoreBusyError after timeout_s.
+
+    SQLite has a lock of its own, but before 3.51.3 two connections that write or checkpoint at the same instant can
+    damage a WAL database. With this lock there is one writer among all of Plumbline's processes too. It is the
+    kernel's lock: a process that is killed gives it up. The lock files stay; removing one would split the lock in two.
+
+    Two locks make it fair: whoever waits for the turn (.lock) holds the head of the queue (.queue), so a process that
+    writes without a pause cannot take the turn again before one that waits. With one lock it did, for good.
+    """
+    deadline = time.monotonic() + timeout_s
+    with _lock_file(database, ".lock") as turn, _lock_file(database, ".queue") as queue:
+        try:
+            _lock(queue, deadline)
+            _lock(turn, deadline)
+        except TimeoutError:
+            raise StoreBusyError(busy_message(database, timeout_s)) from None
+        finally:
+            fcntl.flock(queue, fcntl.LOCK_UN)
+        try:
+            yield
+        finally:
+            # Closing would unlock as well, but not while a child that was forked in between still holds the file.
+            fcntl.flock(turn, fcntl.LOCK_UN)
+
+
+def _lock_file(database: Path, suffix: str) -> IO[bytes]:
+    path = database.with_name(database.name + suffix)
+    try:
+        return path.open("ab")
+    except OSError as error:
+        raise DataError(
+            f"cannot write to the database {database}: its lock file {path} cannot be opened ({error.strerror}). "
+            "Make its folder writable, or use another database"
+        ) from error
+
+
+def _lock(file: IO[bytes], deadline: float) -> None:
+    """Take the lock, asking every few milliseconds (flock has no timeout of its own); raises TimeoutError."""
+    pause = 0.0005
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise TimeoutError from None
+            time.sleep(pause)
+            pause = min(2 * pause, 0.004)
+
+
+def busy_message(database: object, timeout_s: float) -> str:
+    """What to say when the lock did not come free."""
+    return (
+        f"the database {database} stayed locked for {timeout_s:g} seconds: another process is writing to it. "
+        "Wait for it (or stop it) and try again"
+    )
+
+
+def translated(error: DBAPIError, database: Path, timeout_s: float, writing: bool) -> DataError | None:
+    """The DataError for an SQLite error that the user can act on; None for one that is a mistake in our own code.
+
+    writing: whether it happened on the writing connection (a reader that may not write is a mistake of ours).
+    """
+    cause: Any = error.orig
+    code = getattr(cause, "sqlite_errorcode", None)
+    if not isinstance(code, int):
+        return None
+    says = f"SQLite says: {cause}"
+    match code & 0xFF:  # the low byte is the primary code, the rest says which variant
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
+            return StoreBusyError(busy_message(database, timeout_s))
+        case sqlite3.SQLITE_READONLY if writing:
+            return DataError(
+                f"the database {database} is read-only ({says}): make the file and its folder writable, or use another"
+            )
+        case sqlite3.SQLITE_FULL:
+            return DataError(
+                f"no space left for the database {database} ({says}): nothing of this step was kept. "
+                "Free some space and run it again"
+            )
+        case sqlite3.SQLITE_NOTADB:
+            return DataError(f"{database} is not an SQLite database ({says}): choose another file, or move it away")
+        case sqlite3.SQLITE_CORRUPT:
+            return DataError(
+                f"the database {database} is damaged ({says}): restore a backup, or move it away and index again"
+            )
+        case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
+            return DataError(
+                f"the database {database} cannot be opened ({says}): check that it is a file, that it and its folder "
+                "may be read and written, and that not too many files are open"
+            )
+        case sqlite3.SQLITE_IOERR:
+            return DataError(
+                f"the disk of the database {database} failed ({says}): nothing of this step was kept. "
+                "Check its space and health, then run it again"
+            )
+    return None

@@ -1,0 +1,252 @@
+"""The Store: one writer and many readers of the SQL database, and the check of its schema version.
+
+Knows the tables only as a whole; what goes into them is each room's own business.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+from sqlalchemy import URL, Connection, Engine, create_engine, insert, inspect, make_url, select
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from data import sqlite
+from data.errors import DataError, SchemaVersionError, StoreBusyError
+from data.schema import SCHEMA_VERSION, meta, metadata
+
+BUSY_TIMEOUT_S = 30.0
+"""Seconds that a reader or writer waits for a locked database before StoreBusyError."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Engines:
+    """Where reading connections come from, and where the one writing connection does."""
+
+    reader: Engine
+    writer: Engine
+
+
+class Store:
+    """The database, open. Safe to use from several threads; a forked process must open its own.
+
+    Make it with ``Store.open``; use it as a context manager, or call ``close``.
+    """
+
+    def __init__(self, url: URL, engines: _Engines, timeout_s: float) -> None:
+        self._url = url
+        self._reader = engines.reader
+        self._writer = engines.writer
+        self._timeout_s = timeout_s
+        self._turn = threading.Lock()
+        self._writing_thread: int | None = None
+        self._closed = False
+
+    @classmethod
+    def open(cls, url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Store:
+        """Open a database by URL: ``sqlite:///folder/plumbline.db`` or ``postgresql://user@host/name``.
+
+        An SQLite file and its folder are made when missing, and the tables when there are none. Raises DataError when
+        the URL, the file, the folder or the server is no good, and SchemaVersionError when the tables are of another
+        version.
+        """
+        parsed = _parse(url)
+        if parsed.get_backend_name() == "sqlite":
+            parsed = _prepare_file(parsed)
+            engines = _Engines(
+                reader=sqlite.reader_engine(parsed, busy_timeout_s), writer=sqlite.writer_engine(parsed, busy_timeout_s)
+            )
+        else:
+            engines = _server_engines(parsed, busy_timeout_s)
+        store = cls(parsed, engines, busy_timeout_s)
+        try:
+            store._check_schema()
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @property
+    def name(self) -> str:
+        """What to call the database in a message: its file, or its URL without the password."""
+        return str(self.path) if self.path else self._url.render_as_string(hide_password=True)
+
+    @property
+    def path(self) -> Path | None:
+        """The file of an SQLite database, absolute; None for a server."""
+        return Path(self._url.database or "") if self._url.get_backend_name() == "sqlite" else None
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """A connection that reads one consistent state of the database, as of its first statement, and cannot write.
+
+        Keep it short: what is written meanwhile piles up beside the database until the oldest reader is done.
+        Raises DataError (see ``Store.open``), StoreBusyError when no connection comes free in time.
+        """
+        with self._explained(writing=False), self._reader.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """The one writing connection, in a transaction: committed at the end of the block, rolled back on any error.
+
+        One thread of one process holds it at a time; the others wait. When the block is left without an error, what
+        was written survives a crash and a loss of power. Raises StoreBusyError when the turn does not come within
+        the timeout, DataError when the file is read-only, the disk full or the database damaged (nothing of the block
+        is kept then), and RuntimeError when called inside another ``write`` of the same thread.
+        """
+        if self._writing_thread == threading.get_ident():
+            raise RuntimeError("write() inside write(): the thread would wait for itself. Pass the connection on")
+        with ExitStack() as stack:
+            if not self._turn.acquire(timeout=self._timeout_s):
+                raise StoreBusyError(sqlite.busy_message(self.name, self._timeout_s))
+            stack.callback(self._turn.release)
+            self._writing_thread = threading.get_ident()
+            stack.callback(setattr, self, "_writing_thread", None)
+            stack.enter_context(self._explained(writing=True))
+            if self.path:
+                stack.enter_context(sqlite.writers_turn(self.path, self._timeout_s))
+            yield stack.enter_context(self._writer.begin())
+
+    def close(self) -> None:
+        """Close every connection that is not in use now. Calling it again does nothing."""
+        self._closed = True
+        self._reader.dispose()
+        self._writer.dispose()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _explained(self, writing: bool) -> Iterator[None]:
+        """Turn the database's errors that a user can act on into DataError; let the others through."""
+        if self._closed:
+            raise DataError(f"the database {self.name} was closed: open it again")
+        try:
+            yield
+        except PoolTimeoutError as error:
+            raise StoreBusyError(
+                f"all {sqlite.READERS} reading connections of {self.name} stayed in use for {self._timeout_s:g} "
+                "seconds: try again with fewer requests at once"
+            ) from error
+        except DBAPIError as error:
+            explained = self._translated(error, writing)
+            if explained is None:
+                raise
+            raise explained from error
+
+    def _translated(self, error: DBAPIError, writing: bool) -> DataError | None:
+        if self.path:
+            return sqlite.translated(error, self.path, self._timeout_s, writing)
+        if isinstance(error, OperationalError):
+            return DataError(f"the database {self.name} does not answer: {error.orig}. Check that the server runs")
+        return None
+
+    def _check_schema(self) -> None:
+        with self.read() as connection:
+            found = self._version(connection)
+        if found is None:
+            with self.write() as connection:
+                # Another process may have made the tables since we looked.
+                found = self._version(connection)
+                if found is None:
+                    metadata.create_all(connection)
+                    connection.execute(insert(meta).values(key="schema_version", value=SCHEMA_VERSION))
+                    return
+        if found != SCHEMA_VERSION:
+            raise SchemaVersionError(
+                f"the database {self.name} has schema version {found}, this Plumbline needs version {SCHEMA_VERSION}: "
+                f"use the Plumbline that made it, or move the database away and index again"
+            )
+
+    def _version(self, connection: Connection) -> str | None:
+        """The stored schema version; None when there are no tables yet. DataError when the tables are not ours."""
+        tables = set(inspect(connection).get_table_names())
+        if self.path is None:
+            tables &= set(metadata.tables)  # a server's database may hold the tables of others beside ours
+        if not tables:
+            return None
+        found: str | None = None
+        if meta.name in tables:
+            try:
+                found = connection.scalar(select(meta.c.value).where(meta.c.key == "schema_version"))
+            except DatabaseError as error:
+                if self._translated(error, writing=False):
+                    raise
+                found = None  # a table of this name, but not ours
+        if found is None:
+            raise DataError(
+                f"the database {self.name} belongs to another program (it holds {', '.join(sorted(tables)[:5])} and no "
+                "Plumbline schema version): give Plumbline a database of its own"
+            )
+        return found
+
+
+def _parse(url: str) -> URL:
+    """The URL's parts; DataError unless it names SQLite or PostgreSQL."""
+    try:
+        parsed = make_url(url)
+        backend = parsed.get_backend_name()
+    except (ArgumentError, ValueError) as error:
+        raise DataError(
+            "the database URL cannot be read: write it as sqlite:///folder/plumbline.db (three slashes and a path) or "
+            "postgresql://user:password@host/name"
+        ) from error
+    if backend not in ("sqlite", "postgresql") or (backend == "sqlite" and parsed.drivername not in _SQLITE_DRIVERS):
+        raise DataError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
+    return parsed
+
+
+_SQLITE_DRIVERS = ("sqlite", "sqlite+pysqlite")
+
+
+def _prepare_file(url: URL) -> URL:
+    """Make the folder of an SQLite file; returns the URL with the file's absolute path."""
+    name = url.database or ""
+    if name in ("", ":memory:") or name.startswith("file:") or url.query:
+        raise DataError(
+            f"the SQLite database {name or '(no name)'!r} is not a plain file: writer and readers must be able to open "
+            "the same one. Give a path, as in sqlite:///folder/plumbline.db"
+        )
+    # Absolute, so that the database stays the same one when the process changes its folder.
+    path = Path(name).absolute()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"the folder of the database {path} cannot be made ({error.strerror}): choose another place"
+        ) from error
+    if path.is_dir():
+        raise DataError(f"the database {path} is a folder: name a file in it, such as {path / 'plumbline.db'}")
+    return url.set(database=str(path))
+
+
+def _server_engines(url: URL, timeout_s: float) -> _Engines:
+    """Engines of PostgreSQL with the same promises as SQLite's."""
+    try:
+        reader = create_engine(
+            url,
+            pool_size=sqlite.READERS,
+            max_overflow=0,
+            pool_timeout=timeout_s,
+            isolation_level="REPEATABLE READ",  # one snapshot for the whole block, as in WAL mode
+            execution_options={"postgresql_readonly": True},
+            json_serializer=sqlite.strict_json,
+        )
+        writer = create_engine(url, pool_size=1, max_overflow=0, json_serializer=sqlite.strict_json)
+    except (ImportError, NoSuchModuleError) as error:
+        raise DataError(
+            f"the driver of {url.drivername} is not installed ({error}): run pip install 'psycopg[binary]' and write "
+            "the URL as postgresql+psycopg://user:password@host/name"
+        ) from error
+    return _Engines(reader, writer)

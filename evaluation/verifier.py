@@ -1,0 +1,33 @@
+"""The protocol every verifier stands behind: V(c) of DESIGN.md section 2, for a batch of answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from data.questions import Question
+from evaluation.outcomes import Claim, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class VerificationItem:
+    """One answer to judge. completion: its whole text, which the claims' offsets point into."""
+
+    question: Question
+    claims: tuple[Claim, ...]
+    completion: str
+
+
+class Verifier(Protocol):
+    """Judges claims against a reference source of truth that does not depend on the arm."""
+
+    @property
+    def name(self) -> str:
+        """Name, version and every threshold: verifiers of one name give the same verdicts. At most 255 characters."""
+
+    def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
+        """One tuple per item, one verdict per claim, both in the order given.
+
+        A claim that cannot be judged gets the label "unscored" and a reason, never an invented number.
+        """

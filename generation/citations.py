@@ -1,0 +1,49 @@
+"""Citations ``[n]``: written after a copied answer, or found in a model's own text; only of chunks that were given."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from generation.completion import Citation
+from generation.surface import Surface
+
+_MARKER = re.compile(r"\[(\d{1,3})\]")
+_MIN_SHARE_OF_COPIED = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class CitedText:
+    """A text and its citations, in order of place."""
+
+    text: str
+    citations: tuple[Citation, ...]
+
+
+def find_citations(text: str, chunks: int) -> tuple[Citation, ...]:
+    """Every ``[n]`` in the text with 1 <= n <= chunks; other numbers in brackets are no citations and stay text."""
+    return tuple(
+        Citation(int(match[1]), match.start(), match.end())
+        for match in _MARKER.finditer(text)
+        if 1 <= int(match[1]) <= chunks
+    )
+
+
+def cite_copied(surface: Surface) -> CitedText:
+    """Append ``[n]`` for each chunk that at least a quarter of what was copied came from, in order of first use.
+
+    What was copied from the question or made up by the vocabulary cites nothing.
+    """
+    shares: dict[int, float] = {}
+    for stretch in surface.stretches:
+        if stretch.part:
+            number = abs(stretch.part)  # a title belongs to its chunk
+            shares[number] = shares.get(number, 0.0) + stretch.share
+    total = sum(shares.values())
+    text, citations = surface.text, []
+    for number, share in shares.items():
+        if text and total > 0 and share >= _MIN_SHARE_OF_COPIED * total:
+            text += " "
+            citations.append(Citation(number, len(text), len(text) + len(f"[{number}]")))
+            text += f"[{number}]"
+    return CitedText(text, tuple(citations))

@@ -1,0 +1,125 @@
+"""The decoding loop: one prefill for all samples of a prompt, then one token a step for each on the KV cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from generation.completion import FinishReason
+from generation.params import SamplingParams
+from generation.sampling import SampleStream, check_finite, draw, kept_probabilities
+from model.decoder import Decoder
+from model.heads import HeadMemory, NextToken
+
+_SOURCES_KEPT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class CopySource:
+    """A prompt position that holds the drawn token, and the share of the token's probability copied from there."""
+
+    position: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedTokens:
+    """One sample. token_logprobs: natural log at temperature 1, before truncation. sources: for each token the prompt
+    positions it may have been copied from, largest share first; empty for a head that does not copy."""
+
+    token_ids: tuple[int, ...]
+    token_logprobs: tuple[float, ...]
+    sources: tuple[tuple[CopySource, ...], ...]
+    finish_reason: FinishReason
+
+
+@dataclass(slots=True)
+class _Sample:
+    stream: SampleStream
+    token_ids: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+    sources: list[tuple[CopySource, ...]] = field(default_factory=list)
+    finish: FinishReason | None = None
+
+
+def decode(
+    model: Decoder,
+    prompt: Sequence[int],
+    params: SamplingParams,
+    seeds: Sequence[int],
+    end_ids: frozenset[int],
+    *,
+    first_copyable_id: int = 0,
+    stopped: Callable[[Sequence[int]], bool] | None = None,
+) -> tuple[DecodedTokens, ...]:
+    """Draw one completion of ``prompt`` per seed. The prompt is read once; decoding then costs O(position) a step.
+
+    An end token finishes a sample and is not part of it; ``stopped`` is asked after each token whether what was drawn
+    ends it. The length is capped by params.max_tokens and by the context.
+    """
+    with torch.inference_mode():
+        device = model.device
+        ids = torch.tensor([prompt], device=device)
+        room = min(params.max_tokens, model.config.max_positions - len(prompt) + 1)
+        # The last drawn token is never read, so the cache needs one position less.
+        cache = model.new_cache(1, min(len(prompt) + room - 1, model.config.max_positions))
+        hidden = model(ids, cache)  # (1, P, E)
+        memory = HeadMemory(hidden, ids, ids >= first_copyable_id) if model.config.head == "pointer" else None
+        samples = [_Sample(SampleStream(seed)) for seed in seeds]
+        step = _repeat(model.next_token(hidden[:, -1], memory), len(seeds))
+        if len(seeds) > 1 and room > 1:
+            cache = cache.expand(len(seeds))
+        for index in range(room):
+            tokens = _draw_step(step, ids[0], params, samples, end_ids)
+            for sample in samples:
+                if sample.finish is None and stopped is not None and stopped(sample.token_ids):
+                    sample.finish = "stop"
+            if index + 1 == room or all(sample.finish for sample in samples):
+                break
+            step = model.next_token(model(tokens[:, None], cache)[:, -1], memory)
+    return tuple(
+        DecodedTokens(tuple(s.token_ids), tuple(s.logprobs), tuple(s.sources), s.finish or "length") for s in samples
+    )
+
+
+def _repeat(step: NextToken, samples: int) -> NextToken:
+    copy = None if step.copy is None else step.copy.expand(samples, -1)
+    return NextToken(step.logprobs.expand(samples, -1), copy)
+
+
+def _draw_step(
+    step: NextToken, prompt: Tensor, params: SamplingParams, samples: list[_Sample], end_ids: frozenset[int]
+) -> Tensor:
+    """Draw a token for every sample and note it for the unfinished ones; returns (B), finished rows included."""
+    check_finite(step.logprobs)
+    # A finished sample draws on from its own stream: the others' numbers do not depend on it.
+    tokens = draw(kept_probabilities(step.logprobs, params), [sample.stream.uniform() for sample in samples])
+    logprobs = step.logprobs.gather(-1, tokens[:, None]).squeeze(-1)
+    sources = _copy_sources(step, prompt, tokens, logprobs)
+    for row, sample in enumerate(samples):
+        if sample.finish is not None:
+            continue
+        token = int(tokens[row])
+        if token in end_ids:
+            sample.finish = "stop"
+            continue
+        sample.token_ids.append(token)
+        sample.logprobs.append(float(logprobs[row]))
+        sample.sources.append(sources[row] if sources else ())
+    return tokens
+
+
+def _copy_sources(
+    step: NextToken, prompt: Tensor, tokens: Tensor, logprobs: Tensor
+) -> list[tuple[CopySource, ...]] | None:
+    if step.copy is None:
+        return None
+    shares = step.copy * (prompt[None] == tokens[:, None]) / logprobs.exp()[:, None]  # (B, P)
+    best = shares.topk(min(_SOURCES_KEPT, shares.shape[-1]), dim=-1)
+    return [
+        tuple(CopySource(int(p), float(s)) for p, s in zip(positions, values, strict=True) if s > 0)
+        for positions, values in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]

@@ -1,0 +1,115 @@
+"""The embedded reader as a Generator: short answers copied from the chunks, with citations, or a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from generation.citations import cite_copied
+from generation.completion import Completion, Usage
+from generation.decoding import DecodedTokens, decode
+from generation.errors import GenerationError
+from generation.params import SamplingParams
+from generation.prompt import Prompt
+from generation.reader_prompt import ReaderPrompter
+from generation.reader_vocabulary import NO_ANSWER_TEXT, reader_vocabulary
+from generation.surface import restore
+from model.prefix_decoder import (
+    FIRST_COPYABLE_ID,
+    load_prefix_decoder,
+    prefix_decoder_fingerprint,
+    shipped_reader,
+)
+from retrieval.chunks import RetrievedChunk
+
+UNKNOWN_TEXT = "I do not know."
+
+
+class EmbeddedReader:
+    """The prefix decoder of a folder (the shipped one by default) behind the Generator protocol."""
+
+    def __init__(self, folder: Path | None = None, *, device: str = "cpu") -> None:
+        folder = folder or shipped_reader()
+        self._model = load_prefix_decoder(folder, device=device)
+        self._fingerprint = prefix_decoder_fingerprint(folder)
+        self._vocabulary = reader_vocabulary()
+        self._prompter = ReaderPrompter(self._vocabulary)
+
+    @property
+    def name(self) -> str:
+        """plumbline-reader."""
+        return "plumbline-reader"
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over weights."""
+        return self._fingerprint
+
+    @property
+    def context_length(self) -> int:
+        """512 positions, prompt and answer together."""
+        return self._model.config.max_positions
+
+    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
+        """See Generator.prompt."""
+        # The end token is predicted, never read: a whole answer takes max_new_tokens - 1 positions.
+        budget = self.context_length - max_new_tokens + 1
+        if budget < 3:
+            raise GenerationError(
+                f"max_tokens is {max_new_tokens}: the reader's context of {self.context_length} tokens leaves no room "
+                "for a question"
+            )
+        return self._prompter.prompt(question, chunks, budget)
+
+    def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
+        """See Generator.generate."""
+        vocabulary = self._vocabulary
+        ends = frozenset((vocabulary.separator,))
+
+        def stopped(token_ids: Sequence[int]) -> bool:
+            if token_ids and token_ids[0] == vocabulary.no_answer:
+                return True
+            return bool(params.stop) and _holds(vocabulary.tokenizer.decode(token_ids), params.stop)
+
+        decoded = decode(
+            self._model,
+            prompt.token_ids,
+            params,
+            seeds,
+            ends,
+            first_copyable_id=FIRST_COPYABLE_ID,
+            stopped=stopped,
+        )
+        return tuple(self._completion(d, prompt, params, seed) for d, seed in zip(decoded, seeds, strict=True))
+
+    def _completion(self, decoded: DecodedTokens, prompt: Prompt, params: SamplingParams, seed: int) -> Completion:
+        usage = Usage(len(prompt.token_ids), len(decoded.token_ids))
+        if decoded.token_ids and decoded.token_ids[0] == self._vocabulary.no_answer:
+            text = NO_ANSWER_TEXT if prompt.chunks else UNKNOWN_TEXT
+            return Completion(text, decoded.token_ids, decoded.token_logprobs, "stop", usage, seed)
+        surface = restore(decoded, prompt, self._vocabulary.tokenizer)
+        cut = _first_stop(surface.text, params.stop)
+        if cut is not None:
+            # What follows a stop string is dropped, and with it the claim to know where the rest was copied from.
+            text = surface.text[:cut].rstrip()
+            return Completion(text, decoded.token_ids, decoded.token_logprobs, "stop", usage, seed)
+        cited = cite_copied(surface)
+        return Completion(
+            cited.text,
+            decoded.token_ids,
+            decoded.token_logprobs,
+            decoded.finish_reason,
+            usage,
+            seed,
+            cited.citations,
+        )
+
+
+def _first_stop(text: str, stops: Sequence[str]) -> int | None:
+    # The reader's tokens are lower case, its restored text is not: a stop string is met whatever its case.
+    found = [text.lower().find(stop.lower()) for stop in stops]
+    return min((place for place in found if place >= 0), default=None)
+
+
+def _holds(text: str, stops: Sequence[str]) -> bool:
+    return _first_stop(text, stops) is not None

@@ -1,0 +1,159 @@
+"""Rows that teach the reader: one passage, several numbered ones with distractors, none of them answering, or none.
+
+Contexts are cut into chunks exactly as the indexer cuts documents, and distractors are what BM25 finds for the
+question, because that is what the reader will be shown.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from data.documents import Document
+from data.reading import ReadingExample
+from generation.reader_prompt import ReaderPrompter
+from generation.reader_vocabulary import ReaderVocabulary
+from model.training.rows import TokenRow
+from retrieval.chunking import ChunkingParams, chunk_document
+from retrieval.chunks import Chunk, RetrievedChunk
+
+Search = Callable[[str, int], Sequence[int]]
+"""(query, k) -> positions in the pool of the k best chunks, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowMix:
+    """Shares of each kind of row. Where a probability is given, rows are drawn with it, independently.
+
+    repeats: how often an answerable example with more than a sentence of context is used, each time among other chunks.
+    without_gold: an answerable question whose passage is withheld, to be refused. alone: the gold chunk by itself.
+    max_answer_tokens: longer answers are left out (the reader answers in a few words). max_chunks: shown at once.
+    """
+
+    repeats: int = 2
+    alone: float = 0.35
+    without_gold: float = 0.15
+    max_chunks: int = 4
+    max_answer_tokens: int = 24
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPool:
+    """The chunks of all contexts, and for each example the positions of its own."""
+
+    chunks: tuple[Chunk, ...]
+    of_example: tuple[tuple[int, ...], ...]
+
+
+def chunk_contexts(
+    examples: Sequence[ReadingExample], vocabulary: ReaderVocabulary, chunking: ChunkingParams
+) -> ChunkPool:
+    """Cut every example's context once (examples that share one share its chunks)."""
+    seen: dict[tuple[str, str], tuple[int, ...]] = {}
+    chunks: list[Chunk] = []
+    of_example: list[tuple[int, ...]] = []
+
+    def count(texts: Sequence[str]) -> Sequence[int]:
+        return [len(encoding.token_ids) for encoding in vocabulary.tokenizer.encode_many(texts)]
+
+    for example in examples:
+        key = (example.title, example.context)
+        if key not in seen:
+            document = Document(str(len(seen)), example.title, example.context) if example.context.strip() else None
+            cut = chunk_document(document, count, chunking) if document else ()
+            seen[key] = tuple(range(len(chunks), len(chunks) + len(cut)))
+            chunks.extend(cut)
+        of_example.append(seen[key])
+    return ChunkPool(tuple(chunks), tuple(of_example))
+
+
+class ReaderRows:
+    """Turns reading examples into token rows, each a function of (seed, example, repeat) alone."""
+
+    def __init__(
+        self,
+        vocabulary: ReaderVocabulary,
+        pool: ChunkPool,
+        search: Search,
+        mix: RowMix,
+        *,
+        seed: int,
+        max_positions: int,
+    ) -> None:
+        self._vocabulary, self._pool, self._search, self._mix = vocabulary, pool, search, mix
+        self._prompter = ReaderPrompter(vocabulary)
+        self._seed, self._positions = seed, max_positions
+
+    def rows(self, examples: Sequence[ReadingExample]) -> Iterator[TokenRow]:
+        """The examples must be the ones the pool was cut from, in that order."""
+        for index, example in enumerate(examples):
+            own = self._pool.of_example[index]
+            if not own:
+                yield from self._row(example, (), example.answers[:1])
+                continue
+            once = len(own) == 1 and len(self._pool.chunks[own[0]].text) < 200
+            found: Sequence[int] | None = None
+            for repeat in range(1 if once or not example.answerable else self._mix.repeats):
+                rng = random.Random(f"{self._seed}:{index}:{repeat}")
+                if found is None:
+                    found = self._search(example.question, 12)
+                yield from self._with_chunks(example, own, found, rng)
+
+    def _with_chunks(
+        self, example: ReadingExample, own: Sequence[int], found: Sequence[int], rng: random.Random
+    ) -> Iterator[TokenRow]:
+        gold = self._gold(example, own)
+        mine = set(own)
+        others = [i for i in found if i not in mine and not self._mentions(i, example.answers)]
+        siblings = [i for i in own if i != gold]
+        answers: tuple[str, ...] = ()
+        if not example.answerable:
+            shown = self._mixed(list(own), others, rng)
+        elif gold is None:
+            return  # the answer does not stand in its passage: learning it would be learning to make things up
+        elif rng.random() < self._mix.without_gold:
+            shown = self._mixed([i for i in siblings if not self._mentions(i, example.answers)][:1], others, rng)
+            if not shown:
+                return
+        elif rng.random() < self._mix.alone:
+            shown, answers = [gold], example.answers
+        else:
+            shown, answers = self._mixed([gold], siblings[:2] + others, rng), example.answers
+        yield from self._row(example, shown, answers)
+
+    def _mixed(self, must: list[int], others: Sequence[int], rng: random.Random) -> list[int]:
+        most = max(len(must), rng.randint(1, self._mix.max_chunks))
+        # The best-ranked distractors, but not always the same ones.
+        picked = [i for i in others if rng.random() < 0.6][: most - len(must)]
+        shown = (must + picked)[: self._mix.max_chunks]
+        rng.shuffle(shown)
+        return shown
+
+    def _gold(self, example: ReadingExample, own: Sequence[int]) -> int | None:
+        for answer in example.answers:
+            for index in own:
+                if answer.lower() in self._pool.chunks[index].text.lower():
+                    return index
+        return None
+
+    def _mentions(self, index: int, answers: Sequence[str]) -> bool:
+        text = self._pool.chunks[index].text.lower()
+        return any(answer.lower() in text for answer in answers)
+
+    def _row(self, example: ReadingExample, shown: Sequence[int], answers: Sequence[str]) -> Iterator[TokenRow]:
+        vocabulary, texts = self._vocabulary, " ".join(self._pool.chunks[i].text.lower() for i in shown)
+        if answers:
+            # An answer that stands in what is shown teaches copying; the first one given is the fallback.
+            best = next((a for a in answers if a.lower() in texts), answers[0])
+            answer = vocabulary.tokenizer.encode(best.strip(" .")).token_ids
+        else:
+            answer = (vocabulary.no_answer,)
+        if not 0 < len(answer) <= self._mix.max_answer_tokens:
+            return
+        retrieved = [RetrievedChunk(self._pool.chunks[i], 0.0, rank) for rank, i in enumerate(shown, start=1)]
+        budget = self._positions - self._mix.max_answer_tokens - 1
+        if vocabulary.tokenizer.count(example.question) + 2 > budget:
+            return
+        prompt = self._prompter.prompt(example.question, retrieved, budget)
+        yield TokenRow(prompt.token_ids, (*answer, vocabulary.separator))

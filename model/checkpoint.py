@@ -1,0 +1,246 @@
+"""Checkpoint folders: config.json and safetensors, one file or shards, checked by their headers and streamed.
+
+Knows nothing of any architecture: a loader names the tensors it wants and gives the memory they go to. No pickle is
+opened and no code of a checkpoint is run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, cast
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from model.errors import ModelError
+from model.files import sha256_of
+
+CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+_FLOATS = ("F32", "F16", "BF16")
+_SHOWN = 5
+
+
+class _Slice(Protocol):
+    def get_shape(self) -> list[int]: ...
+    def get_dtype(self) -> str: ...
+
+
+class _TensorFile(Protocol):
+    """The part of safetensors' reader used here; its own stub has no types."""
+
+    def keys(self) -> list[str]: ...
+    def get_slice(self, name: str) -> _Slice: ...
+    def get_tensor(self, name: str) -> Tensor: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """One tensor of a checkpoint: its key, the file it is in, its shape and its dtype as safetensors names it."""
+
+    key: str
+    file: Path
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a folder holds: the parsed config.json and the tensors, grouped by file. No weights are in memory."""
+
+    folder: Path
+    config: Mapping[str, object]
+    tensors: tuple[StoredTensor, ...]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The weights' files, each once, in name order."""
+        return tuple(sorted({tensor.file for tensor in self.tensors}))
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Every tensor's key."""
+        return frozenset(tensor.key for tensor in self.tensors)
+
+
+def read_checkpoint(folder: Path) -> Checkpoint:
+    """Read config.json and the headers of the weights of ``folder``.
+
+    Raises ModelError, naming file and key, when the folder or a file is missing, JSON is broken, there are only
+    pickles, a shard is missing or damaged, index and shards disagree, or the config asks to run code (auto_map) or to
+    decode quantised weights.
+    """
+    if not folder.is_dir():
+        raise ModelError(f"{folder} is not a checkpoint folder: it {'is a file' if folder.exists() else 'is missing'}")
+    config = read_json(folder / CONFIG)
+    for field, remedy in (
+        ("auto_map", "code in checkpoints is never run; use a checkpoint of a supported architecture"),
+        ("quantization_config", "quantised checkpoints are not supported; use one in fp32, fp16 or bf16"),
+    ):
+        if config.get(field):
+            raise ModelError(f"{folder / CONFIG}: {field} is set: {remedy}")
+    if (folder / WEIGHTS).is_file():
+        return Checkpoint(folder, config, _header(folder / WEIGHTS))
+    if (folder / INDEX).is_file():
+        return Checkpoint(folder, config, _sharded(folder / INDEX))
+    pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
+    if pickles:
+        raise ModelError(
+            f"{folder} holds {_some(pickles)} but no {WEIGHTS}: pickled weights can run code when opened and are "
+            "refused; convert to safetensors"
+        )
+    raise ModelError(f"{folder} holds neither {WEIGHTS} nor {INDEX}: the weights are missing")
+
+
+def read_json(path: Path) -> dict[str, object]:
+    """The JSON object in ``path``; ModelError naming the file (and the line, where there is one) otherwise."""
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise ModelError(f"{path} is missing: a checkpoint folder must hold it") from error
+    except OSError as error:
+        raise ModelError(f"{path} cannot be read: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        raise ModelError(f"{path} is not valid JSON: line {error.lineno}: {error.msg}") from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise ModelError(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise ModelError(f"{path} must hold a JSON object, not {type(value).__name__}")
+    return value
+
+
+def check_keys(checkpoint: Checkpoint, shapes: Mapping[str, tuple[int, ...]], ignored: frozenset[str]) -> None:
+    """Compare the checkpoint's keys with the wanted ones, from headers alone, before any memory is taken.
+
+    ``ignored`` keys may be there. Raises one ModelError with all that is missing, unexpected, misshapen (both shapes)
+    or not floating point: up to five of each and the total.
+    """
+    stored = {tensor.key: tensor for tensor in checkpoint.tensors}
+    common = [stored[key] for key in sorted(shapes.keys() & stored.keys())]
+    problems = {
+        "missing": sorted(shapes.keys() - stored.keys()),
+        "unexpected": sorted(stored.keys() - shapes.keys() - ignored),
+        "misshapen": [
+            f"{tensor.key} is {_shape(tensor.shape)}, the config asks for {_shape(shapes[tensor.key])}"
+            for tensor in common
+            if tensor.shape != shapes[tensor.key]
+        ],
+        "not fp32, fp16 or bf16": [
+            f"{tensor.key} is {tensor.dtype}" for tensor in common if tensor.dtype not in _FLOATS
+        ],
+    }
+    parts = [f"{len(found)} {kind}: {_some(found)}" for kind, found in problems.items() if found]
+    if parts:
+        raise ModelError(f"the tensors of {checkpoint.folder} do not fit its {CONFIG}; {'; '.join(parts)}")
+
+
+def fill(checkpoint: Checkpoint, targets: Mapping[str, Tensor]) -> None:
+    """Copy each named tensor of the checkpoint into its target, cast to the target's dtype and device.
+
+    Targets have the stored shapes (``check_keys``) and may be views of larger parameters. Files are mapped, not loaded,
+    and go tensor by tensor: memory beyond the targets is one tensor. Raises ModelError naming file and key when a file
+    is damaged or a number is not finite in the target's dtype.
+    """
+    with torch.no_grad():
+        for path in checkpoint.files:
+            wanted = [tensor for tensor in checkpoint.tensors if tensor.file == path and tensor.key in targets]
+            with _opened(path) as file:
+                for tensor in wanted:
+                    target = targets[tensor.key]
+                    target.copy_(file.get_tensor(tensor.key))
+                    # The extremes of a tensor with a NaN are NaN: one pass and no second tensor.
+                    low, high = torch.aminmax(target)
+                    if not bool(torch.isfinite(low) & torch.isfinite(high)):
+                        raise ModelError(
+                            f"{path}: {tensor.key} holds a number that is not finite in {target.dtype}: the file is "
+                            "damaged, or its numbers need a dtype of wider range"
+                        )
+
+
+def stored_equal(checkpoint: Checkpoint, first: str, second: str) -> bool:
+    """Whether two tensors of the checkpoint hold the same numbers."""
+    where = {tensor.key: tensor.file for tensor in checkpoint.tensors}
+    with _opened(where[first]) as one, _opened(where[second]) as other:
+        return torch.equal(one.get_tensor(first), other.get_tensor(second))
+
+
+def eos_token_ids(folder: Path) -> tuple[int, ...]:
+    """Ids that end a completion, from generation_config.json where it has them, else from config.json; () if none."""
+    for name in ("generation_config.json", CONFIG):
+        path = folder / name
+        if name != CONFIG and not path.is_file():
+            continue
+        found = read_json(path).get("eos_token_id")
+        if found is None:
+            continue
+        ids = found if isinstance(found, list) else [found]
+        if not all(isinstance(token, int) and not isinstance(token, bool) and token >= 0 for token in ids):
+            raise ModelError(f"{path}: eos_token_id is {found!r}, it must be a token id or a list of them")
+        return tuple(dict.fromkeys(ids))
+    return ()
+
+
+def fingerprint(folder: Path) -> str:
+    """SHA-256 (hex) over the names and SHA-256 of config.json and the weights' files: which model this is."""
+    checkpoint = read_checkpoint(folder)
+    lines = [f"{sha256_of(path)}  {path.name}\n" for path in (folder / CONFIG, *checkpoint.files)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _sharded(index: Path) -> tuple[StoredTensor, ...]:
+    """The tensors an index names, each looked up in its shard."""
+    placed = read_json(index).get("weight_map")
+    if not isinstance(placed, dict) or not placed:
+        raise ModelError(f"{index}: weight_map is missing or empty")
+    by_shard: dict[str, set[str]] = {}
+    for key, shard in placed.items():
+        # A name with a folder in it could lead out of the checkpoint.
+        if not isinstance(shard, str) or Path(shard).name != shard or not shard.endswith(".safetensors"):
+            raise ModelError(f"{index}: {key} is placed in {shard!r}, which is not the name of a safetensors file")
+        by_shard.setdefault(shard, set()).add(key)
+    gone = [shard for shard in sorted(by_shard) if not (index.parent / shard).is_file()]
+    if gone:
+        raise ModelError(
+            f"{index.parent}: {len(gone)} of {len(by_shard)} shards that {INDEX} names are missing: {_some(gone)}; "
+            "fetch them again"
+        )
+    headers = {shard: _header(index.parent / shard) for shard in sorted(by_shard)}
+    held = {shard: {tensor.key for tensor in tensors} for shard, tensors in headers.items()}
+    for shard, keys in by_shard.items():
+        if absent := sorted(keys - held[shard]):
+            raise ModelError(f"{index} places {_some(absent)} in {shard}, where they are not")
+    for shard, keys in by_shard.items():
+        if unknown := sorted(held[shard] - keys):
+            raise ModelError(f"{index.parent / shard} holds {_some(unknown)}, which {INDEX} does not place there")
+    return tuple(tensor for tensors in headers.values() for tensor in tensors)
+
+
+def _header(path: Path) -> tuple[StoredTensor, ...]:
+    with _opened(path) as file:
+        slices = ((key, file.get_slice(key)) for key in sorted(file.keys()))
+        return tuple(StoredTensor(key, path, tuple(part.get_shape()), part.get_dtype()) for key, part in slices)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[_TensorFile]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield cast(_TensorFile, file)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path} is truncated or damaged ({error}): fetch it again") from error
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return "(" + ", ".join(map(str, shape)) + ")"
+
+
+def _some(names: list[str]) -> str:
+    """Up to five names, and how many more there are."""
+    rest = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

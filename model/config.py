@@ -1,0 +1,63 @@
+"""DecoderConfig: every shape and choice of one decoder, checked when made."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from model.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderConfig:
+    """The one decoder's settings.
+
+    Alphabet: V vocab_size, E hidden_size, L num_layers, H num_heads, Hkv num_kv_heads, D head_dim, F intermediate_size,
+    Delta max_positions. norm_position "pre" normalises before each sublayer and once at the end (Llama); "post"
+    normalises after each residual sum (BERT). prefix: attention is bidirectional inside the prompt, causal after it.
+    head "pointer" mixes the vocabulary softmax with copying from the prompt (See et al. 2017). embedding_norm: a norm
+    over the summed embeddings. Raises ModelError with the offending value.
+    """
+
+    vocab_size: int
+    hidden_size: int
+    num_layers: int
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    intermediate_size: int
+    max_positions: int
+    norm: Literal["rms", "layer"] = "rms"
+    norm_position: Literal["pre", "post"] = "pre"
+    norm_eps: float = 1e-6
+    positions: Literal["rotary", "learned"] = "rotary"
+    rope_theta: float = 10000.0
+    activation: Literal["swiglu", "gelu"] = "swiglu"
+    attention_bias: bool = False
+    output_bias: bool = False
+    mlp_bias: bool = False
+    tied_head: bool = False
+    embedding_norm: bool = False
+    prefix: bool = False
+    head: Literal["linear", "pointer"] = "linear"
+
+    def __post_init__(self) -> None:
+        for name in ("vocab_size", "hidden_size", "num_layers", "num_heads", "num_kv_heads", "head_dim"):
+            if getattr(self, name) < 1:
+                raise ModelError(f"decoder config: {name} is {getattr(self, name)}, it must be at least 1")
+        for name in ("intermediate_size", "max_positions"):
+            if getattr(self, name) < 1:
+                raise ModelError(f"decoder config: {name} is {getattr(self, name)}, it must be at least 1")
+        if self.num_heads % self.num_kv_heads:
+            raise ModelError(
+                f"decoder config: {self.num_heads} query heads cannot share {self.num_kv_heads} key/value heads evenly"
+            )
+        if self.positions == "rotary" and self.head_dim % 2:
+            raise ModelError(f"decoder config: rotary positions need an even head_dim, not {self.head_dim}")
+        for name in ("norm_eps", "rope_theta"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise ModelError(f"decoder config: {name} is {value}, it must be a positive number")
+        if self.head == "pointer" and not (self.tied_head and self.prefix):
+            raise ModelError("decoder config: the pointer head needs a tied head and a prefix decoder")

@@ -1,0 +1,92 @@
+"""The one decoder: embeddings, blocks and a head, driven by DecoderConfig."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from model.attention import step_mask
+from model.blocks import Block, make_norm
+from model.cache import KVCache
+from model.config import DecoderConfig
+from model.errors import ModelError
+from model.heads import HeadMemory, LinearHead, NextToken, PointerHead
+from model.rotary import RotaryTable
+
+
+class Decoder(nn.Module):
+    """A decoder-only language model, cached or not.
+
+    ``forward`` maps token ids to final hidden states; ``next_token`` and ``target_logprobs`` map those to
+    log-probabilities. With a prefix config the whole first call on an empty cache is the prompt and is read both ways.
+    """
+
+    def __init__(self, config: DecoderConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.positions: nn.Embedding | None = None
+        self.rotary: RotaryTable | None = None
+        if config.positions == "learned":
+            self.positions = nn.Embedding(config.max_positions, config.hidden_size)
+        else:
+            self.rotary = RotaryTable(config.head_dim, config.max_positions, config.rope_theta)
+        self.embedding_norm = make_norm(config) if config.embedding_norm else None
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.num_layers))
+        self.final_norm = make_norm(config) if config.norm_position == "pre" else None
+        self.head: LinearHead | PointerHead = PointerHead(config) if config.head == "pointer" else LinearHead(config)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.embedding.weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the weights are."""
+        return self.embedding.weight.dtype
+
+    def new_cache(self, batch: int, capacity: int) -> KVCache:
+        """An empty cache for ``batch`` sequences of up to ``capacity`` positions, on this model's device and dtype."""
+        return KVCache(self.config, batch, capacity, dtype=self.dtype, device=self.device)
+
+    def forward(self, token_ids: Tensor, cache: KVCache | None = None, mask: Tensor | None = None) -> Tensor:
+        """token_ids (B, T) -> final hidden states (B, T, E).
+
+        With a cache, the new positions follow the cached ones and are appended. mask: boolean (B, 1, T, past + T), True
+        where reading is allowed; by default causal, or both ways for the prompt of a prefix decoder. Raises ModelError
+        past the last position.
+        """
+        past = cache.length if cache is not None else 0
+        steps = token_ids.shape[1]
+        if steps < 1:
+            raise ModelError("the decoder was given no token: a prompt has at least one")
+        if past + steps > self.config.max_positions:
+            raise ModelError(f"{past + steps} tokens do not fit the context of {self.config.max_positions} positions")
+        if mask is None and not (self.config.prefix and past == 0):
+            mask = step_mask(past, steps, token_ids.device)
+        x = self.embedding(token_ids)  # (B, T, E)
+        if self.positions is not None:
+            x = x + self.positions.weight[past : past + steps]
+        if self.embedding_norm is not None:
+            x = self.embedding_norm(x)
+        for block in self.blocks:
+            x = block(x, mask, self.rotary, cache)
+        if cache is not None:
+            cache.advance(steps)
+        out: Tensor = x if self.final_norm is None else self.final_norm(x)
+        return out
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(..., E) -> (..., V), for a linear head only: the pointer head's mixture has no logits of its own."""
+        if not isinstance(self.head, LinearHead):
+            raise ModelError("the pointer head returns log-probabilities, not logits: call next_token")
+        return self.head.logits(hidden, self.embedding.weight)
+
+    def next_token(self, hidden: Tensor, memory: HeadMemory | None = None) -> NextToken:
+        """hidden (B, E) of the last position -> log-probabilities (B, V) of the next token."""
+        return self.head.next_token(hidden, self.embedding.weight, memory)
+
+    def target_logprobs(self, hidden: Tensor, targets: Tensor, memory: HeadMemory | None = None) -> Tensor:
+        """hidden (B, A, E), targets (B, A) -> log-probabilities (B, A)."""
+        return self.head.target_logprobs(hidden, targets, self.embedding.weight, memory)

@@ -1,0 +1,55 @@
+"""Where and in which precision to compute: devices by name, a probe for bf16, and the C library's memory settings."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+
+import torch
+
+from model.errors import ModelError
+
+_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # malloc.h of glibc
+
+
+def pick_device(name: str) -> torch.device:
+    """``auto`` (the GPU if there is one), ``cpu``, ``cuda`` or ``cuda:N``; ModelError when it is not there."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise ModelError(f"--device {name}: not a device; use auto, cpu, cuda or cuda:N") from error
+    if device.type not in ("cpu", "cuda"):
+        raise ModelError(f"--device {name}: not supported; use auto, cpu, cuda or cuda:N")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ModelError(f"--device {name}: this machine shows {torch.cuda.device_count()} CUDA devices")
+    return device
+
+
+def keep_freed_memory() -> bool:
+    """Tell glibc to keep large buffers instead of returning them to the system after every operation.
+
+    A training step then takes a quarter of the time (DESIGN.md section 10). Returns whether it could be done (glibc).
+    """
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        return bool(libc.mallopt(_M_MMAP_MAX, 0)) and bool(libc.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1))
+    except (OSError, AttributeError):
+        return False
+
+
+def bf16_pays(device: torch.device) -> bool:
+    """Whether a matrix product is faster in bf16 than in fp32 here: measured, since CPUs differ by a factor of ten."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported())
+    best = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        a, b = torch.ones(512, 512, dtype=dtype), torch.ones(512, 512, dtype=dtype)
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            a @ b
+            times.append(time.perf_counter() - start)
+        best[dtype] = min(times)
+    return best[torch.bfloat16] * 1.3 < best[torch.float32]

@@ -1,0 +1,123 @@
+"""From hidden states to log-probabilities over the vocabulary: a linear head, and one that can also copy.
+
+Both answer the same two questions, so that samplers, logprobs and training see no difference: the log-probabilities of
+every token, and those of given targets (cheaper in training).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model.config import DecoderConfig
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMemory:
+    """What a head may copy from: the prompt's final states (B, P, E), token ids (B, P), and which are copyable (B, P).
+
+    For B = 1 it serves any number of samples of that prompt.
+    """
+
+    states: Tensor
+    token_ids: Tensor
+    copyable: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class NextToken:
+    """logprobs (B, V) of the next token; copy (B, P): how much of the probability was copied from each prompt token.
+
+    copy is None for a head that does not copy.
+    """
+
+    logprobs: Tensor
+    copy: Tensor | None
+
+
+class LinearHead(nn.Module):
+    """log softmax(W h), W tied to the embedding or the head's own."""
+
+    def __init__(self, config: DecoderConfig) -> None:
+        super().__init__()
+        self.weight = None if config.tied_head else nn.Parameter(torch.empty(config.vocab_size, config.hidden_size))
+        if self.weight is not None:  # small, so that an untrained model starts near the uniform distribution
+            nn.init.normal_(self.weight, std=0.02)
+
+    def logits(self, hidden: Tensor, embedding: Tensor) -> Tensor:
+        """(..., E) -> (..., V)."""
+        return F.linear(hidden, embedding if self.weight is None else self.weight)
+
+    def next_token(self, hidden: Tensor, embedding: Tensor, memory: HeadMemory | None) -> NextToken:
+        """hidden (B, E) -> NextToken; the softmax is taken in fp32."""
+        return NextToken(torch.log_softmax(self.logits(hidden, embedding).float(), dim=-1), None)
+
+    def target_logprobs(self, hidden: Tensor, targets: Tensor, embedding: Tensor, memory: HeadMemory | None) -> Tensor:
+        """hidden (B, A, E), targets (B, A) -> log-probabilities (B, A) of the targets."""
+        logits = self.logits(hidden, embedding).float()
+        return torch.log_softmax(logits, dim=-1).gather(-1, targets[..., None]).squeeze(-1)
+
+
+class PointerHead(nn.Module):
+    """p(w) = g p_vocab(w) + (1 - g) sum over prompt positions j holding w of a_j (See et al. 2017, eq. 9).
+
+    a = softmax(q k^T / sqrt(E)) over copyable prompt tokens; g = sigmoid of a linear map of the state and the read-out
+    context (their eq. 8). Before the tied embedding stands a residual dense-GELU-LayerNorm that starts as identity.
+    """
+
+    def __init__(self, config: DecoderConfig) -> None:
+        super().__init__()
+        size = config.hidden_size
+        self.dense = nn.Linear(size, size)
+        self.norm = nn.LayerNorm(size, eps=config.norm_eps)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.query = nn.Linear(size, size)
+        self.key = nn.Linear(size, size, bias=False)
+        self.gate = nn.Linear(2 * size, 1)
+        self.scale = size**-0.5
+        with torch.no_grad():  # the residual branch adds nothing at the start
+            self.norm.weight.zero_()
+            self.norm.bias.zero_()
+
+    def _mixture(self, hidden: Tensor, memory: HeadMemory) -> tuple[Tensor, Tensor, Tensor]:
+        """hidden (B, A, E) -> log copy weights (B, A, P), log gate (B, A), log (1 - gate) (B, A), all fp32."""
+        keys = self.key(memory.states)  # (B or 1, P, E)
+        scores = (self.query(hidden) @ keys.transpose(1, 2)).float() * self.scale  # (B, A, P)
+        scores = scores.masked_fill(~memory.copyable[:, None, :], torch.finfo(torch.float32).min)
+        weights = torch.log_softmax(scores, dim=-1)
+        context = weights.exp().to(memory.states.dtype) @ memory.states  # (B, A, E)
+        gate = self.gate(torch.cat((hidden, context), dim=-1)).squeeze(-1).float()  # (B, A)
+        # A prompt without any copyable token leaves everything to the vocabulary.
+        some = memory.copyable.any(dim=-1, keepdim=True)  # (B or 1, 1)
+        log_gate = torch.where(some, F.logsigmoid(gate), 0.0)
+        return weights, log_gate, torch.where(some, F.logsigmoid(-gate), -1e4)
+
+    def _vocabulary(self, hidden: Tensor, embedding: Tensor) -> Tensor:
+        state = hidden + self.norm(F.gelu(self.dense(hidden)))
+        return torch.log_softmax(F.linear(state, embedding).float() + self.bias.float(), dim=-1)
+
+    def next_token(self, hidden: Tensor, embedding: Tensor, memory: HeadMemory | None) -> NextToken:
+        """hidden (B, E) -> NextToken, whose copy is (1 - g) a."""
+        if memory is None:
+            raise ValueError("the pointer head needs the prompt's states to copy from")
+        weights, log_gate, log_copy = self._mixture(hidden[:, None], memory)
+        copy = (weights[:, 0] + log_copy).exp()  # (B, P)
+        vocabulary = (self._vocabulary(hidden, embedding) + log_gate).exp()  # (B, V)
+        ids = memory.token_ids.expand(hidden.shape[0], -1)
+        mixture = vocabulary.scatter_add(1, ids, copy)
+        # Underflow must not become -inf: a token the model can emit has a finite log-probability.
+        return NextToken(mixture.clamp_min(torch.finfo(torch.float32).tiny).log(), copy)
+
+    def target_logprobs(self, hidden: Tensor, targets: Tensor, embedding: Tensor, memory: HeadMemory | None) -> Tensor:
+        """hidden (B, A, E), targets (B, A) -> log-probabilities (B, A) of the targets."""
+        if memory is None:
+            raise ValueError("the pointer head needs the prompt's states to copy from")
+        weights, log_gate, log_copy = self._mixture(hidden, memory)
+        same = memory.token_ids[:, None, :] == targets[..., None]  # (B, A, P)
+        # A finite floor keeps the gradient defined where the target does not stand in the prompt.
+        copied = torch.logsumexp(weights.masked_fill(~same, -1e4), dim=-1)
+        vocabulary = self._vocabulary(hidden, embedding).gather(-1, targets[..., None]).squeeze(-1)
+        return torch.logaddexp(vocabulary + log_gate, copied + log_copy)

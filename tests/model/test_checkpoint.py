@@ -1,0 +1,320 @@
+"""Checkpoint folders: what is whole loads, and what is not is refused with the file and the key."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from model.checkpoint import INDEX, WEIGHTS, eos_token_ids, fingerprint, read_checkpoint
+from model.errors import ModelError
+from model.llama import load_decoder
+
+CONFIG: dict[str, Any] = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "vocab_size": 13,
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "intermediate_size": 12,
+    "max_position_embeddings": 16,
+}
+QUERY = "model.layers.1.self_attn.q_proj.weight"
+
+
+def tensors() -> dict[str, torch.Tensor]:
+    """The tensors of CONFIG, under their Hugging Face names."""
+    shapes: dict[str, tuple[int, ...]] = {
+        "model.embed_tokens.weight": (13, 8),
+        "model.norm.weight": (8,),
+        "lm_head.weight": (13, 8),
+    }
+    for layer in ("model.layers.0.", "model.layers.1."):
+        shapes |= {
+            layer + "input_layernorm.weight": (8,),
+            layer + "post_attention_layernorm.weight": (8,),
+            layer + "self_attn.q_proj.weight": (8, 8),
+            layer + "self_attn.k_proj.weight": (4, 8),
+            layer + "self_attn.v_proj.weight": (4, 8),
+            layer + "self_attn.o_proj.weight": (8, 8),
+            layer + "mlp.gate_proj.weight": (12, 8),
+            layer + "mlp.up_proj.weight": (12, 8),
+            layer + "mlp.down_proj.weight": (8, 12),
+        }
+    generator = torch.Generator().manual_seed(0)
+    return {key: torch.randn(shape, generator=generator) for key, shape in shapes.items()}
+
+
+def write(folder: Path, content: dict[str, torch.Tensor] | None = None, **config: object) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(CONFIG | config), "utf-8")
+    save_file(tensors() if content is None else content, folder / WEIGHTS)
+    return folder
+
+
+def write_sharded(folder: Path) -> Path:
+    """Two shards: the odd keys in b, the even in a."""
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(CONFIG), "utf-8")
+    items = sorted(tensors().items())
+    shards = {"a.safetensors": dict(items[::2]), "b.safetensors": dict(items[1::2])}
+    for name, content in shards.items():
+        save_file(content, folder / name)
+    placed = {key: name for name, content in shards.items() for key in content}
+    (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": placed}), "utf-8")
+    return folder
+
+
+def edit_index(folder: Path, key: str, shard: object) -> None:
+    index = json.loads((folder / INDEX).read_text("utf-8"))
+    index["weight_map"][key] = shard
+    (folder / INDEX).write_text(json.dumps(index), "utf-8")
+
+
+def assert_filled(folder: Path) -> None:
+    """Every tensor stands where the decoder reads it."""
+    state, stored = load_decoder(folder).state_dict(), tensors()
+    assert torch.equal(state["embedding.weight"], stored["model.embed_tokens.weight"])
+    assert torch.equal(state["head.weight"], stored["lm_head.weight"])
+    assert torch.equal(state["final_norm.weight"], stored["model.norm.weight"])
+    for layer in range(2):
+        old, new = f"model.layers.{layer}.", f"blocks.{layer}."
+        qkv = [stored[f"{old}self_attn.{name}_proj.weight"] for name in "qkv"]
+        assert torch.equal(state[new + "attention.qkv.weight"], torch.cat(qkv))
+        assert torch.equal(state[new + "attention.out.weight"], stored[old + "self_attn.o_proj.weight"])
+        gate_up = [stored[f"{old}mlp.{name}_proj.weight"] for name in ("gate", "up")]
+        assert torch.equal(state[new + "mlp.gate_up.weight"], torch.cat(gate_up))
+        assert torch.equal(state[new + "mlp.down.weight"], stored[old + "mlp.down_proj.weight"])
+        assert torch.equal(state[new + "attention_norm.weight"], stored[old + "input_layernorm.weight"])
+        assert torch.equal(state[new + "mlp_norm.weight"], stored[old + "post_attention_layernorm.weight"])
+    assert len(state) == 3 + 2 * 6
+
+
+def test_one_file_and_shards_load(tmp_path: Path) -> None:
+    assert_filled(write(tmp_path / "one"))
+    assert_filled(write_sharded(tmp_path / "many"))
+
+
+def test_loaded_decoder_is_ready_to_generate(tmp_path: Path) -> None:
+    model = load_decoder(write(tmp_path), dtype=torch.bfloat16)
+    assert not model.training
+    assert not any(parameter.requires_grad for parameter in model.parameters())
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.bfloat16}
+    assert {tensor.device.type for tensor in (*model.parameters(), *model.buffers())} == {"cpu"}
+    assert model.rotary is not None
+    assert model.rotary.cos.dtype == torch.float32  # positions stay exact whatever the weights are
+    assert model.rotary.cos[0].eq(1).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_on_disk_is_widened_exactly(tmp_path: Path, dtype: torch.dtype) -> None:
+    halves = {key: tensor.to(dtype) for key, tensor in tensors().items()}
+    state = load_decoder(write(tmp_path, halves)).state_dict()
+    assert torch.equal(state["embedding.weight"], halves["model.embed_tokens.weight"].float())
+
+
+def test_old_rotary_tables_are_ignored(tmp_path: Path) -> None:
+    old = {"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(1)}
+    assert_filled(write(tmp_path, tensors() | old))
+
+
+def test_missing_folder_and_file_for_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"nowhere is not a checkpoint folder: it is missing"):
+        read_checkpoint(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelError, match=r"not a checkpoint folder: it is a file"):
+        read_checkpoint(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, r"config\.json is missing"),
+        (b'{"a": 1,\n "b" 2}', r"config\.json is not valid JSON: line 2"),
+        (b"", r"config\.json is not valid JSON"),
+        (b"\xff\xfe{}", r"config\.json is not valid JSON"),
+        (b"[" * 100_000, r"config\.json is not valid JSON"),
+        (b"[1]", r"config\.json must hold a JSON object, not list"),
+    ],
+)
+def test_broken_config(tmp_path: Path, content: bytes | None, message: str) -> None:
+    write(tmp_path)
+    (tmp_path / "config.json").unlink()
+    if content is not None:
+        (tmp_path / "config.json").write_bytes(content)
+    with pytest.raises(ModelError, match=message):
+        load_decoder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"auto_map": {"AutoModel": "modeling.Evil"}}, "auto_map is set: code in checkpoints is never run"),
+        ({"quantization_config": {"bits": 4}}, "quantization_config is set: quantised"),
+        ({"hidden_act": "relu"}, r"config\.json: hidden_act is 'relu'"),
+        ({"num_key_value_heads": 3}, r"config\.json: .*cannot share 3"),
+    ],
+)
+def test_refused_configs_name_file_and_field(tmp_path: Path, fields: dict[str, object], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        load_decoder(write(tmp_path, **fields))
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "consolidated.00.pth"])
+def test_pickles_are_refused(tmp_path: Path, name: str) -> None:
+    write(tmp_path)
+    (tmp_path / WEIGHTS).rename(tmp_path / name)
+    with pytest.raises(ModelError, match=f"holds {name} but no {WEIGHTS}.*convert to safetensors"):
+        load_decoder(tmp_path)
+
+
+def test_no_weights_at_all(tmp_path: Path) -> None:
+    write(tmp_path)
+    (tmp_path / WEIGHTS).unlink()
+    with pytest.raises(ModelError, match="the weights are missing"):
+        load_decoder(tmp_path)
+
+
+def test_missing_shard(tmp_path: Path) -> None:
+    write_sharded(tmp_path)
+    (tmp_path / "b.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"1 of 2 shards .* are missing: b\.safetensors"):
+        load_decoder(tmp_path)
+
+
+@pytest.mark.parametrize("kept", [0, 5, 100, -8])
+@pytest.mark.parametrize("name", [WEIGHTS, "b.safetensors"])
+def test_truncated_file(tmp_path: Path, name: str, kept: int) -> None:
+    path = (write if name == WEIGHTS else write_sharded)(tmp_path) / name
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(ModelError, match=f"{name} is truncated or damaged"):
+        load_decoder(tmp_path)
+
+
+def test_damaged_header(tmp_path: Path) -> None:
+    path = write(tmp_path) / WEIGHTS
+    content = bytearray(path.read_bytes())
+    content[:8] = (2**62).to_bytes(8, "little")
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=f"{WEIGHTS} is truncated or damaged"):
+        load_decoder(tmp_path)
+
+
+def test_key_is_not_where_the_index_says(tmp_path: Path) -> None:
+    write_sharded(tmp_path)
+    shard = json.loads((tmp_path / INDEX).read_text("utf-8"))["weight_map"][QUERY]
+    edit_index(tmp_path, QUERY, "a.safetensors" if shard == "b.safetensors" else "b.safetensors")
+    with pytest.raises(ModelError, match=rf"places {QUERY} in .*\.safetensors, where they are not"):
+        load_decoder(tmp_path)
+
+
+def test_key_the_index_does_not_know(tmp_path: Path) -> None:
+    write_sharded(tmp_path)
+    index = json.loads((tmp_path / INDEX).read_text("utf-8"))
+    del index["weight_map"][QUERY]
+    (tmp_path / INDEX).write_text(json.dumps(index), "utf-8")
+    with pytest.raises(ModelError, match=f"holds {QUERY}, which {INDEX} does not place there"):
+        load_decoder(tmp_path)
+
+
+@pytest.mark.parametrize("shard", ["../outside.safetensors", "/a/b.safetensors", "pytorch_model.bin", "", 3, None])
+def test_index_cannot_name_other_files(tmp_path: Path, shard: object) -> None:
+    write(tmp_path)
+    (tmp_path / WEIGHTS).rename(tmp_path.parent / "outside.safetensors")
+    (tmp_path / INDEX).write_text(json.dumps({"weight_map": {QUERY: shard}}), "utf-8")
+    with pytest.raises(ModelError, match=f"{INDEX}: {QUERY} is placed in .*not the name of a safetensors file"):
+        load_decoder(tmp_path)
+
+
+@pytest.mark.parametrize("index", ["{}", '{"weight_map": {}}', '{"weight_map": []}'])
+def test_index_without_a_map(tmp_path: Path, index: str) -> None:
+    write(tmp_path)
+    (tmp_path / WEIGHTS).unlink()
+    (tmp_path / INDEX).write_text(index, "utf-8")
+    with pytest.raises(ModelError, match="weight_map is missing or empty"):
+        load_decoder(tmp_path)
+
+
+def test_missing_unexpected_and_misshapen_keys_in_one_message(tmp_path: Path) -> None:
+    content = tensors()
+    del content["lm_head.weight"]
+    content |= {f"extra.{number}": torch.ones(1) for number in range(7)}
+    content[QUERY] = torch.ones(8, 6)
+    content["model.norm.weight"] = torch.ones(8, dtype=torch.int8)
+    with pytest.raises(ModelError) as caught:
+        load_decoder(write(tmp_path, content))
+    message = str(caught.value)
+    assert str(tmp_path) in message
+    assert "1 missing: lm_head.weight" in message
+    assert "7 unexpected: extra.0, extra.1, extra.2, extra.3, extra.4 and 2 more" in message
+    assert f"1 misshapen: {QUERY} is (8, 6), the config asks for (8, 8)" in message
+    assert "1 not fp32, fp16 or bf16: model.norm.weight is I8" in message
+
+
+def test_a_config_of_impossible_size_takes_no_memory(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"is \(13, 8\), the config asks for \(1000000000000, 8\)"):
+        load_decoder(write(tmp_path, vocab_size=10**12))
+
+
+def test_tied_head_may_be_stored_twice_if_it_is_the_same(tmp_path: Path) -> None:
+    content = tensors()
+    without = {key: tensor for key, tensor in content.items() if key != "lm_head.weight"}
+    same = without | {"lm_head.weight": content["model.embed_tokens.weight"].clone()}
+    for number, stored in enumerate((without, same)):
+        model = load_decoder(write(tmp_path / str(number), stored, tie_word_embeddings=True))
+        assert "head.weight" not in model.state_dict()
+    with pytest.raises(ModelError, match=r"tie_word_embeddings is true, but lm_head\.weight .* differ"):
+        load_decoder(write(tmp_path / "different", content, tie_word_embeddings=True))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e30])
+def test_numbers_that_are_not_finite_in_the_asked_dtype(tmp_path: Path, value: float) -> None:
+    content = tensors()
+    content[QUERY][3, 2] = value
+    write(tmp_path, content)
+    with pytest.raises(ModelError, match=f"{QUERY} holds a number that is not finite in torch.float16"):
+        load_decoder(tmp_path, dtype=torch.float16)
+
+
+@pytest.mark.parametrize(
+    ("generation", "config", "expected"),
+    [
+        (None, {}, ()),
+        (None, {"eos_token_id": 2}, (2,)),
+        ({}, {"eos_token_id": [2, 7, 2]}, (2, 7)),
+        ({"eos_token_id": [9, 8]}, {"eos_token_id": 2}, (9, 8)),
+        ({"eos_token_id": None}, {"eos_token_id": 0}, (0,)),
+    ],
+)
+def test_eos_token_ids(
+    tmp_path: Path, generation: dict[str, object] | None, config: dict[str, object], expected: tuple[int, ...]
+) -> None:
+    write(tmp_path, **config)
+    if generation is not None:
+        (tmp_path / "generation_config.json").write_text(json.dumps(generation), "utf-8")
+    assert eos_token_ids(tmp_path) == expected
+
+
+@pytest.mark.parametrize("value", ["</s>", [1, "2"], -1, True, {"a": 1}])
+def test_bad_eos_token_ids(tmp_path: Path, value: object) -> None:
+    with pytest.raises(ModelError, match=r"config\.json: eos_token_id is"):
+        eos_token_ids(write(tmp_path, eos_token_id=value))
+
+
+def test_fingerprint_changes_with_config_or_weights_only(tmp_path: Path) -> None:
+    first = fingerprint(write(tmp_path / "a"))
+    assert len(first) == 64
+    write(tmp_path / "b")
+    (tmp_path / "b" / "README.md").write_text("anything")
+    assert fingerprint(tmp_path / "b") == first
+    assert fingerprint(write(tmp_path / "c", rms_norm_eps=1e-5)) != first
+    content = tensors()
+    content[QUERY][0, 0] += 1e-3
+    assert fingerprint(write(tmp_path / "d", content)) != first
+    assert fingerprint(write_sharded(tmp_path / "e")) != first
