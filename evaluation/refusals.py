@@ -26,6 +26,8 @@ _STATED = r"(?:mentioned|stated|specified|disclosed|answered|discussed|indicated
 _WEAK = r"(?:given|provided|available|known|included|covered|listed|found|described|clear|contained|present|there)"
 _ADVERBS = r"(?:(?:explicitly|specifically|directly|clearly|currently|publicly|really|actually|yet) )*"
 _CANNOT = r"(?:can ?not|can't|could not|couldn't|(?:am|is|are|was|were) (?:not able|unable) to|unable to)"
+_CANNOT_BE = r"(?:can ?not|can't|could not|couldn't) be"
+_BASED = r"(?:based on|according to|from|given|in|on the basis of|using|judging by|considering)"
 _FIND = r"(?:answer|determine|find|say|tell|provide|give|verify|confirm|locate|help|infer|establish|know)"
 _ASKED = r"(?:it|this|that|the (?:answer|information|question|exact \w+))"
 
@@ -41,9 +43,9 @@ _REFUSING = tuple(
         rf"(?:i|we) (?:do not|don't) (?:currently )?have (?:access to )?{_INFO}\b",
         r"(?:i|we) (?:do not|don't) have access\b",
         rf"(?:(?:i|we) )?{_CANNOT} {_FIND}\b",
-        rf"{_ASKED} (?:can ?not|can't|could not|couldn't) be (?:\w+ )?(?:determined|answered|found|known|inferred|verified)\b",
+        rf"{_ASKED} {_CANNOT_BE} (?:\w+ )?(?:determined|answered|found|known|inferred|verified)\b",
         r"(?:can ?not|can't|could not) be (?:determined|answered|found|known|inferred|verified)\b",
-        rf".{{0,80}}\b(?:can ?not|can't|could not|couldn't) be (?:determined|answered|found|inferred) (?:from|based|using|with)\b",
+        rf".{{0,80}}\b{_CANNOT_BE} (?:determined|answered|found|inferred) (?:from|based|using|with)\b",
         rf"(?:unfortunately,? )?{_DOCS} {_NOT} {_SAY}\b",
         rf"{_DOCS} {_NOT} {_HOLD} (?:{_INFO}\b|(?:it|this|that)$)",
         rf"{_DOCS} {_NOT} (?:contain|include|provide|give|list) (?:the|any|specific)\b",
@@ -53,7 +55,8 @@ _REFUSING = tuple(
         rf"no (?:document|passage|source|text|chunk|excerpt|article)s? (?:\w+ )?(?:{_SAY}|{_HOLD})s?\b",
         rf"(?:there(?:'s| is| are| was| were) )?(?:no|not enough|insufficient|not sufficient) {_INFO}\b"
         r"(?: (?:is|are|was|on|about|of|for|to|in|regarding|available|given|provided|found|here|from|that)\b|$)",
-        rf"(?:{_ASKED} (?:is|was|are) |it's |that's )?not {_ADVERBS}(?:{_STATED}|{_WEAK})(?: (?:in|by|from|anywhere|here|at|within) .*)?$",
+        rf"(?:{_ASKED} (?:is|was|are) |it's |that's )?not {_ADVERBS}(?:{_STATED}|{_WEAK})"
+        r"(?: (?:in|by|from|anywhere|here|at|within) .*)?$",
         rf"{_ASKED} (?:is|was)(?: not|n't) {_ADVERBS}(?:{_STATED}|{_WEAK})\b",
         rf"(?:it|this|that)(?:'s| is) not (?:{_STATED}|known|clear)\b",
         rf".{{1,80}} (?:is|are|was|were|has been|have been)(?: not|n't| never) {_ADVERBS}{_STATED}"
@@ -61,7 +64,8 @@ _REFUSING = tuple(
         rf".{{1,80}} (?:is|are|was|were)(?: not|n't) {_ADVERBS}{_WEAK} (?:in|by|from|within|anywhere in) {_DOCS}$",
         rf"(?:{_ASKED} (?:is|remains|was) |it's )(?:unknown|unclear|unspecified|unstated|undisclosed|unanswerable)\b",
         r"(?:unknown|unclear|unspecified|undisclosed|unanswerable|unanswered|n/a|none given|idk|dunno)$",
-        r"(?:there(?:'s| is) )?no (?:known )?answer(?: (?:is|was|can be|could be|found|given|available|provided|here|in)\b.*)?$",
+        r"(?:there(?:'s| is) )?no (?:known )?answer"
+        r"(?: (?:is|was|can be|could be|found|given|available|provided|here|in)\b.*)?$",
         r"(?:hard|difficult|impossible) to (?:say|tell|know|determine)\b",
         r"(?:it is|it's) (?:hard|difficult|impossible|not possible) to (?:say|tell|know|determine|answer)\b",
         r"who knows$",
@@ -72,16 +76,18 @@ _REFUSING = tuple(
     )
 )
 _EMPTY = re.compile(
-    r"^(?:(?:i am|i'm|we are|we're) (?:so |very |really )?sorry|sorry|apologies|my apologies|i apologi[sz]e|unfortunately|"
+    r"^(?:(?:i am|i'm|we are|we're) (?:so |very |really )?sorry|sorry|apologies|my apologies|i apologi[sz]e|"
+    r"unfortunately|"
     r"as an ai(?: language model)?|please (?:provide|check|consult|contact|ask|give|see|share|let|rephrase|try)\b.*|"
-    r"(?:i|you) (?:can|could|may|might)(?: \w+)? (?:help|check|consult|contact|ask|try)\b.*|let me know\b.*|feel free\b.*|"
-    rf"(?:based on|according to|from|given|in|on the basis of|using|judging by|considering) (?:only )?{_DOCS}(?: alone)?|"
+    r"(?:i|you) (?:can|could|may|might)(?: \w+)? (?:help|check|consult|contact|ask|try)\b.*|"
+    r"let me know\b.*|feel free\b.*|"
+    rf"{_BASED} (?:only )?{_DOCS}(?: alone)?|"
     r"to answer (?:this|that|the question)|to my knowledge|as far as i (?:know|can tell|can see)|at this time|"
     r"the answer|answer|well|hmm+|no|okay|ok)$"
 )
 _LEAD = re.compile(
     r"^(?:sorry|unfortunately|apologies|i'm sorry|i am sorry|well|hmm+|no|however|so|therefore|thus|and|but|answer|"
-    rf"(?:based on|according to|from|given|in|on the basis of|using|judging by) (?:only )?{_DOCS}(?: alone)?)"
+    rf"{_BASED} (?:only )?{_DOCS}(?: alone)?)"
     r"(?:, ?|: ?| but | |$)(?:but )?"
 )
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')]*\s+|\n+|\s*;\s*|\s+-\s+|:\s+(?=\S)")

@@ -11,7 +11,8 @@ from retrieval.chunks import RetrievedChunk
 class PromptChunk:
     """A chunk as the model was given it. number: n of ``[n]``, from 1.
 
-    start, end: the characters of ``retrieved.chunk.text`` that were shown (a cut at a sentence boundary may drop the end).
+    start, end: the characters of ``retrieved.chunk.text`` that were shown (a cut at a sentence boundary may drop the
+    end).
     """
 
     number: int
@@ -29,10 +30,10 @@ class PromptChunk:
 class Prompt:
     """What goes into the model.
 
-    question: as asked, never cut. chunks: those that fit, in order of ``[n]``. omitted: those that did not fit the token
-    budget, in order of rank. token_ids: the whole prompt. sources: for each prompt token (part, start, end) with part 0 for
-    the question, n for the text shown of chunk n and -n for its title, and start, end in characters of that text; None
-    for tokens of neither. Empty where a generator does not copy.
+    question: as asked, never cut. chunks: those that fit, in order of ``[n]``. omitted: those that did not fit the
+    token budget, in order of rank. token_ids: the whole prompt. sources: for each prompt token (part, start, end) with
+    part 0 for the question, n for the text shown of chunk n and -n for its title, and start, end in characters of that
+    text; None for tokens of neither. Empty where a generator does not copy.
     """
 
     question: str

@@ -14,8 +14,11 @@ NO_ANSWER_TEXT = "The documents do not answer this."
 
 @dataclass(frozen=True, slots=True)
 class ReaderVocabulary:
-    """The tokenizer and the ids with a meaning. begin: [CLS]; separator: [SEP], also the end of an answer; chunks[n - 1]
-    opens chunk n; no_answer: the whole answer of a reader that finds none."""
+    """The tokenizer and the ids with a meaning.
+
+    begin: [CLS]. separator: [SEP], also the end of an answer. chunks[n - 1] opens chunk n. no_answer: the whole answer
+    of a reader that finds none.
+    """
 
     tokenizer: Tokenizer
     begin: int

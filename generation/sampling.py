@@ -1,4 +1,4 @@
-"""From log-probabilities to a token: temperature, top-k, nucleus, and a draw that depends on the sample's seed alone."""
+"""From log-probabilities to a token: temperature, top-k, nucleus, and a draw from the sample's own seed."""
 
 from __future__ import annotations
 

@@ -24,6 +24,22 @@ def attend(query: Tensor, keys: Tensor, values: Tensor, scale: float | None = No
     return weights @ values, weights
 
 
+def attend_for_training(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+    """The same read written out, for training on a CPU: (B, H, T, D) and (B, Hkv, S, D) -> (B, H, T, D).
+
+    There the fused kernel's backward pass computes in fp32 even under bf16 autocast; a training step of the prefix
+    decoder took 2.85 s with it and 2.35 s with this on two cores.
+    """
+    group = query.shape[1] // keys.shape[1]
+    if group > 1:
+        keys, values = keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
+    scores = (query / math.sqrt(query.shape[-1])) @ keys.transpose(-1, -2)  # (B, H, T, S)
+    if mask is not None:
+        # Finite, so that bf16 has no -inf - -inf; every row reads at least itself (prefix_mask).
+        scores = scores.masked_fill(~mask, -1e4)
+    return torch.softmax(scores, dim=-1, dtype=scores.dtype) @ values
+
+
 def prefix_mask(prefix_lengths: Tensor, lengths: Tensor, total: int) -> Tensor:
     """Boolean mask (B, 1, T, T), True where row i may read column j, for right-padded sequences.
 
@@ -68,7 +84,10 @@ class Attention(nn.Module):
             q, k = rotary(q, start), rotary(k, start)
         if cache is not None:
             k, v = cache.append(self.layer, k, v)
-        grouped = self.heads != self.kv_heads
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=grouped)  # (B, H, T, D)
+        if self.training and q.device.type == "cpu":
+            y = attend_for_training(q, k, v, mask)  # (B, H, T, D)
+        else:
+            grouped = self.heads != self.kv_heads
+            y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=grouped)  # (B, H, T, D)
         out: Tensor = self.out(y.transpose(1, 2).reshape(batch, steps, self.heads * self.dim))
         return out

@@ -42,8 +42,8 @@ PREFIX_CONFIG = DecoderConfig(
     prefix=True,
     head="pointer",
 )
-# MiniLM's vocabulary keeps ids 0..103 for [PAD], [unused..], [UNK], [CLS], [SEP], [MASK]: no text is encoded to them but
-# [UNK], so a document cannot write a marker, and the pointer never copies one.
+# MiniLM's vocabulary keeps ids 0..103 for [PAD], [unused..], [UNK], [CLS], [SEP], [MASK]: no text is encoded to them
+# but [UNK], so a document cannot write a marker, and the pointer never copies one.
 FIRST_COPYABLE_ID = 104
 WEIGHTS, CONFIG = "reader.safetensors", "reader.json"
 

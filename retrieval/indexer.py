@@ -45,7 +45,7 @@ def index_documents(
     progress: ProgressListener | None = None,
     documents_per_commit: int = 200,
     characters_per_commit: int = 8_000_000,
-    texts_per_call: int = 512,
+    texts_per_call: int = 128,
 ) -> IndexReport:
     """Make the collection hold exactly the source's documents, and publish an index of them.
 

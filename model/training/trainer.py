@@ -31,7 +31,7 @@ class TrainSettings:
     warmup: float = 0.06
     clip: float = 1.0
     tokens_per_batch: int = 8000
-    answer_tokens_per_batch: int = 1000
+    answer_tokens_per_batch: int = 1500
     epochs: int = 1
     max_steps: int | None = None
     first_copyable_id: int = 0
@@ -145,7 +145,7 @@ def train(
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=low):
             logprobs = answer_logprobs(model, batch, settings.first_copyable_id)
         loss = -(logprobs * batch.weights).sum() / batch.weights.sum()
-        value = float(loss)
+        value = float(loss.detach())
         if not math.isfinite(value):
             raise ModelError(
                 f"the loss became {value} at step {step}: lower --learning-rate; {folder} keeps a checkpoint"

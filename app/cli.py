@@ -1,0 +1,91 @@
+"""The command line: ``plumbline COMMAND``. Parses, runs the command, turns errors into messages and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from app.console import Output
+from app.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, USER_ERRORS, UsageError
+
+# In order of use. Each is a module of app.commands, imported for its arguments only; the heavy rooms are imported when
+# the command runs, so that --help answers at once.
+COMMANDS = ("index", "collections", "query", "evaluate", "report", "train", "serve", "doctor", "demo")
+
+_EPILOG = """exit codes: 0 pass; 1 error; 2 usage; 3 a threshold you set was missed; 4 partial (some answers unscored);
+130 interrupted, run the same command again to resume"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A negative number is a value here ("--temperature -1" is refused as a temperature, not as an option)."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(EXIT_USAGE, f"plumbline: {message}\nTry '{self.prog} --help'.\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    common = _Parser(add_help=False)
+    common.add_argument(
+        "--home", type=Path, default=None, help="folder of the database and the indexes (PLUMBLINE_HOME, ~/.plumbline)"
+    )
+    common.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+    parser = _Parser(
+        prog="plumbline",
+        description="Answers questions from your own documents, and measures how often the model makes things up.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"plumbline {_version()}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        module = importlib.import_module(f"app.commands.{name}")
+        text = (module.__doc__ or "").strip()
+        sub = subparsers.add_parser(
+            name, parents=[common], help=text.splitlines()[0], description=text, formatter_class=_HelpFormatter
+        )
+        module.add(sub)
+        sub.set_defaults(run=module.run)
+    return parser
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Descriptions as written."""
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("plumbline-rag")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    arguments = build_parser().parse_args(argv)
+    output = Output(as_json=arguments.json)
+    try:
+        code = int(arguments.run(arguments, output))
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        output.say(f"plumbline: {error}")
+        return EXIT_USAGE
+    except USER_ERRORS as error:
+        output.say(f"plumbline: error: {error}")
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        output.say("plumbline: interrupted; what was finished is kept, run the same command again to go on")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone (| head): nobody is left to tell. Python would complain at exit otherwise.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_ERROR
+
+
+if __name__ == "__main__":
+    sys.exit(main())

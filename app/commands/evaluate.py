@@ -1,0 +1,86 @@
+"""Measure how often the model hallucinates: with retrieval and without, on the same questions.
+
+Questions are a .jsonl file of {"id", "text", "references", "relevant_document_ids", "answerable"} or a BEIR folder;
+"samples" stands for the questions shipped with Plumbline. Every sample is committed; the same command goes on where an
+interrupted one stopped, and a finished one is only reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from app.console import Output
+from app.errors import EXIT_OK, EXIT_PARTIAL, UsageError
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from app.commands.options import add_model, add_retrieval, add_sampling
+
+    parser.add_argument("questions", nargs="+", metavar="QUESTIONS", help='question files, or "samples"')
+    parser.add_argument(
+        "--collection", metavar="NAME", help="which documents rag and oracle read; default the only one"
+    )
+    parser.add_argument("--arms", default="closed_book,rag,oracle", help="comma-separated (default all three)")
+    parser.add_argument("--limit", type=int, default=None, help="only the first N questions")
+    parser.add_argument("--name", default="", help="what the report is called")
+    parser.add_argument("--report", type=Path, default=None, help="where the HTML report goes (default home/reports)")
+    parser.add_argument("--retry-failed", action="store_true", help="draw samples again that a failure left unscored")
+    add_retrieval(parser)
+    add_sampling(parser, temperature=0.7, n=3)
+    add_model(parser)
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Run the experiment, print the tables, write the report."""
+    from app.commands.options import pipeline
+
+    command = shlex.join(["plumbline", *sys.argv[1:]])
+    with pipeline(arguments) as line:
+        return evaluate_and_report(arguments, output, line, command)
+
+
+def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any, command: str) -> int:
+    """The command on a pipeline that is already open (the demo's last step)."""
+    from app.commands.options import checked_k, sampling
+    from app.commands.report import show
+    from app.runs import EvaluationPlan, evaluate
+    from data.loaders import load_question_files
+    from data.samples_paths import sample_question_paths
+    from evaluation.experiment import Progress
+    from evaluation.run_config import Decoding
+
+    params = sampling(arguments)
+    k = checked_k(arguments)
+    if arguments.limit is not None and arguments.limit < 1:
+        raise UsageError(f"--limit is {arguments.limit}: at least one question must be asked")
+    paths: list[Path] = []
+    for name in arguments.questions:
+        paths.extend(sample_question_paths() if name == "samples" else [Path(name)])
+    plan = EvaluationPlan(
+        questions=load_question_files(paths)[: arguments.limit],
+        arms=tuple(arm.strip() for arm in arguments.arms.split(",")),
+        collection=arguments.collection,
+        samples=params.n,
+        k=k,
+        mode=arguments.mode,
+        fusion=arguments.fusion,
+        decoding=Decoding(params.temperature, params.top_k, params.top_p, params.max_tokens, params.stop),
+        seed=params.seed,
+    )
+    with output.progress() as bar:
+
+        def say(progress: Progress) -> None:
+            bar.update("samples", progress.done, progress.total)
+
+        result = evaluate(
+            line, plan, name=arguments.name, command=command, progress=say, retry_failed=arguments.retry_failed
+        )
+    if result.resumed:
+        output.say(f"{result.resumed} of {result.total} samples were already committed")
+    unscored = show(line, result.run_id, arguments.report, output)
+    return EXIT_PARTIAL if unscored else EXIT_OK

@@ -1,0 +1,79 @@
+"""Arguments that several commands share, and what they become."""
+
+from __future__ import annotations
+
+import argparse
+
+from app.errors import UsageError
+from app.pipeline import Pipeline
+from app.settings import Settings
+from generation.errors import GenerationError
+from generation.params import SamplingParams
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """--model, --encoder, --device."""
+    group = parser.add_argument_group("models")
+    group.add_argument(
+        "--model", default=None, help="checkpoint folder (Llama architecture) or reader; default embedded"
+    )
+    add_encoder(group)
+
+
+def add_encoder(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """--encoder, --device."""
+    group.add_argument(
+        "--encoder", default=None, help="sentence-transformers folder or hub id; default MiniLM, packaged"
+    )
+    group.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
+
+
+def add_retrieval(parser: argparse.ArgumentParser) -> None:
+    """--k, --mode, --fusion."""
+    group = parser.add_argument_group("retrieval")
+    group.add_argument("-k", "--k", type=int, default=4, help="chunks to retrieve (default 4)")
+    group.add_argument("--mode", choices=("hybrid", "dense", "bm25"), default="hybrid", help="which retrievers to ask")
+    group.add_argument("--fusion", choices=("minmax", "rrf"), default="minmax", help="how a hybrid joins them")
+
+
+def add_sampling(parser: argparse.ArgumentParser, *, temperature: float, n: int) -> None:
+    """--temperature, --top-k, --top-p, --max-tokens, --stop, --n, --seed."""
+    group = parser.add_argument_group("sampling")
+    group.add_argument("--temperature", type=float, default=temperature, help=f"0 is greedy (default {temperature})")
+    group.add_argument("--top-k", type=int, default=None, help="keep the k likeliest tokens (default all)")
+    group.add_argument("--top-p", type=float, default=1.0, help="keep the likeliest tokens up to this mass (default 1)")
+    group.add_argument("--max-tokens", type=int, default=32, help="longest answer, in tokens (default 32)")
+    group.add_argument("--stop", action="append", default=[], help="text that ends an answer; may be repeated")
+    group.add_argument("--n", type=int, default=n, help=f"samples of each question (default {n})")
+    group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
+
+
+def sampling(arguments: argparse.Namespace) -> SamplingParams:
+    """The checked SamplingParams; UsageError with the offending value."""
+    try:
+        return SamplingParams(
+            temperature=arguments.temperature,
+            top_k=arguments.top_k,
+            top_p=arguments.top_p,
+            max_tokens=arguments.max_tokens,
+            stop=tuple(arguments.stop),
+            n=arguments.n,
+            seed=arguments.seed,
+        )
+    except GenerationError as error:
+        raise UsageError(str(error)) from error
+
+
+def checked_k(arguments: argparse.Namespace) -> int:
+    """--k; UsageError below 1."""
+    if arguments.k < 1:
+        raise UsageError(
+            f"--k is {arguments.k}: at least one chunk must be retrieved (--no-retrieval asks the model alone)"
+        )
+    return int(arguments.k)
+
+
+def pipeline(arguments: argparse.Namespace) -> Pipeline:
+    """A pipeline on the environment's settings, overridden by the arguments that were given."""
+    given = {name: getattr(arguments, name, None) for name in ("home", "model", "encoder", "device")}
+    return Pipeline(Settings(**{name: value for name, value in given.items() if value is not None}))

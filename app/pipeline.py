@@ -1,0 +1,188 @@
+"""The wiring: store, encoder, retriever and generator of one set of settings, each made when first needed."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from types import TracebackType
+
+from sqlalchemy import insert, select
+
+from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
+from app.errors import AppError
+from app.settings import Settings
+from data.columns import utc_now
+from data.documents import Document
+from data.refused import Refused
+from data.schema import collections, queries
+from data.store import Store
+from evaluation.seeds import derive_seed
+from generation.generator import Generator
+from model.device import pick_device
+from retrieval.chunking import ChunkingParams
+from retrieval.chunks import RetrievedChunk
+from retrieval.collections import list_collections, open_retriever
+from retrieval.encoder import Encoder
+from retrieval.index_report import IndexProgress, IndexReport
+from retrieval.indexer import index_documents
+from retrieval.retriever import Retriever
+
+
+class Pipeline:
+    """Indexes, retrieves and answers. Safe to use from several threads; close it when done."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._closing = ExitStack()
+        self._retrievers: dict[str, Retriever] = {}
+        self._lock = threading.RLock()
+        self._generating = threading.Lock()
+
+    def __enter__(self) -> Pipeline:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the database."""
+        self._closing.close()
+
+    @property
+    def home(self) -> Path:
+        """Folder of the indexes."""
+        return self.settings.home_folder
+
+    @cached_property
+    def store(self) -> Store:
+        """The SQL store, opened once."""
+        return self._closing.enter_context(Store.open(self.settings.database_url))
+
+    @cached_property
+    def device(self) -> str:
+        """The device models run on."""
+        return str(pick_device(self.settings.device))
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The configured encoder; by default MiniLM from its package."""
+        from retrieval.sentence_transformer import SentenceTransformerEncoder, load_default_encoder
+
+        if not self.settings.encoder:
+            return load_default_encoder(device=self.device)
+        return SentenceTransformerEncoder(self.settings.encoder, device=self.device)
+
+    @cached_property
+    def generator(self) -> Generator:
+        """The configured model; by default the embedded reader.
+
+        A folder with reader.json is an embedded reader, one with config.json a Hugging Face decoder.
+        """
+        from generation.causal import CausalGenerator
+        from generation.reader import EmbeddedReader
+
+        if not self.settings.model:
+            return EmbeddedReader(device=self.device)
+        folder = Path(self.settings.model).expanduser()
+        if not folder.is_dir():
+            raise AppError(
+                f"--model {folder}: no such folder; give a checkpoint folder, or leave it out for the reader"
+            )
+        if (folder / "reader.json").is_file():
+            return EmbeddedReader(folder, device=self.device)
+        return CausalGenerator(folder, device=self.device)
+
+    def index(
+        self,
+        collection: str,
+        source: Iterable[Document | Refused],
+        *,
+        chunking: ChunkingParams | None = None,
+        progress: Callable[[IndexProgress], None] | None = None,
+    ) -> IndexReport:
+        """Make the collection hold exactly the source's documents; see retrieval.indexer.index_documents."""
+        return index_documents(
+            self.store, self.home, collection, source, self.encoder, chunking=chunking, progress=progress
+        )
+
+    def collection_name(self, name: str | None) -> str:
+        """The name given, or the only collection there is. Raises AppError when that is not one."""
+        if name is not None:
+            return name
+        known = [info.name for info in list_collections(self.store)]
+        if len(known) == 1:
+            return known[0]
+        if not known:
+            raise AppError(
+                f"there is no collection in {self.home}: make one with plumbline index PATH --collection NAME"
+            )
+        raise AppError(f"name a collection with --collection: {', '.join(known)}")
+
+    def retriever(self, name: str) -> Retriever:
+        """The published generation of a collection, opened once and again when a newer one is published."""
+        with self._lock:
+            held = self._retrievers.get(name)
+            if held is None or not held.is_current():
+                held = open_retriever(self.store, self.home, name, self.encoder)
+                self._retrievers[name] = held
+            return held
+
+    def answer(self, request: QueryRequest) -> QueryResult:
+        """Retrieve, generate, and keep the query in the store.
+
+        Raises AppError, RetrievalError or GenerationError for a request that cannot be answered; see their messages.
+        """
+        started = perf_counter()
+        generator = self.generator
+        name = generation = None
+        chunks: tuple[RetrievedChunk, ...] = ()
+        if request.retrieval:
+            name = self.collection_name(request.collection)
+            retriever = self.retriever(name)
+            generation = retriever.generation_hash
+            chunks = retriever.retrieve(request.question, request.k, request.mode, request.fusion)
+        retrieved = perf_counter()
+        prompt = generator.prompt(request.question, chunks, request.params.max_tokens)
+        seeds = [query_seed(request.params.seed, sample) for sample in range(request.params.n)]
+        with self._generating:  # one model, one request at a time: the engine's batching is a room of its own
+            completions = generator.generate(prompt, request.params, seeds)
+        done = perf_counter()
+        result = QueryResult(
+            id=uuid.uuid4().hex,
+            request=request,
+            collection=name,
+            generation=generation,
+            model=generator.name,
+            answers=tuple(Answer(completion) for completion in completions),
+            sources=sources_of(prompt),
+            timings=Timings(retrieved - started, done - retrieved),
+        )
+        self._keep(result)
+        return result
+
+    def _keep(self, result: QueryResult) -> None:
+        with self.store.write() as connection:
+            key = connection.execute(select(collections.c.id).where(collections.c.name == result.collection)).scalar()
+            connection.execute(
+                insert(queries).values(
+                    id=result.id,
+                    collection_id=key,
+                    question=result.request.question,
+                    params=asdict(result.request.params),
+                    answer=result.to_json(),
+                    created_at=utc_now(),
+                )
+            )
+
+
+def query_seed(seed: int, sample: int) -> int:
+    """The seed of one sample of a query: the request's own for the first, derived from it for the others."""
+    return seed if sample == 0 else derive_seed(seed, "", "query", "", sample)

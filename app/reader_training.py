@@ -1,0 +1,166 @@
+"""Training the embedded reader, wired: reading files to rows, rows to weights, weights to development figures."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from data.reading import ReadingExample, load_reading
+from data.splits import split_by_group
+from evaluation.reading_scores import ReadingScore, score_reading
+from generation.reader import EmbeddedReader
+from generation.reader_rows import ChunkPool, ReaderRows, RowMix, chunk_contexts
+from generation.reader_vocabulary import ReaderVocabulary, reader_vocabulary
+from model.prefix_decoder import FIRST_COPYABLE_ID, PREFIX_CONFIG, save_prefix_decoder, warm_start
+from model.training.rows import TokenRow
+from model.training.trainer import TrainProgress, TrainResult, TrainSettings, train
+from retrieval.bm25 import Bm25Params, build_bm25
+from retrieval.chunking import ChunkingParams
+from retrieval.tokenising import TokenisingParams, tokenise, tokenise_all
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderRecipe:
+    """What a reader is trained on and how. tokens: positions of reading rows, drawn at random; None takes all.
+
+    closed_book_rows: questions without a passage, so that without retrieval the reader answers at its own risk.
+    limit: examples read of each file. development: examples scored at the end, at most.
+    """
+
+    reading: tuple[Path, ...]
+    closed_book: tuple[Path, ...] = ()
+    tokens: int | None = 4_600_000
+    closed_book_rows: int = 24_000
+    limit: int | None = None
+    skip_bad: bool = False
+    development: int = 600
+    mix: RowMix = field(default_factory=RowMix)
+    settings: TrainSettings = field(
+        default_factory=lambda: TrainSettings(learning_rate=3e-4, first_copyable_id=FIRST_COPYABLE_ID)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedReader:
+    """The outcome. skipped: bad lines left out. scores: by source, on articles held out whole."""
+
+    folder: Path
+    rows: int
+    skipped: tuple[str, ...]
+    training: TrainResult
+    scores: tuple[ReadingScore, ...]
+
+
+def train_reader(
+    recipe: ReaderRecipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    say: Callable[[str], None],
+    progress: Callable[[TrainProgress], None] | None = None,
+    scoring: Callable[[int, int], None] | None = None,
+) -> TrainedReader:
+    """Build the rows, train (resuming from folder/checkpoints), write the reader to ``folder``, score it.
+
+    Raises DataError for unreadable files, ModelError as model.training.trainer.train does.
+    """
+    vocabulary = reader_vocabulary()
+    reading = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit)
+    split = split_by_group(reading.examples)
+    say(f"{len(split.train)} examples to train on, {len(split.development)} of other articles to score on")
+    skipped = reading.skipped
+    rows = _reading_rows(split.train, vocabulary, recipe)
+    if recipe.closed_book and recipe.closed_book_rows:
+        closed = load_reading(recipe.closed_book, skip_bad=recipe.skip_bad, limit=recipe.limit)
+        skipped += closed.skipped
+        rows += _closed_book_rows(closed.examples, vocabulary, recipe)
+    say(f"{len(rows)} rows, {sum(row.length for row in rows) / 1e6:.2f} million tokens")
+    model = warm_start(recipe.settings.seed).to(device)
+    result = train(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
+    save_prefix_decoder(
+        model,
+        folder,
+        {
+            "recipe": {
+                **asdict(recipe),
+                "reading": [path.name for path in recipe.reading],
+                "closed_book": [path.name for path in recipe.closed_book],
+            },
+            "rows": len(rows),
+            "steps": result.steps,
+            "loss": result.loss,
+            "seconds": round(result.seconds),
+        },
+    )
+    sample = list(split.development)
+    random.Random(recipe.settings.seed).shuffle(sample)
+    scores = score_reader(folder, sample[: recipe.development], device=device, progress=scoring) if sample else ()
+    return TrainedReader(folder, len(rows), skipped, result, scores)
+
+
+def score_reader(
+    folder: Path | None,
+    examples: Sequence[ReadingExample],
+    *,
+    device: str = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[ReadingScore, ...]:
+    """Score a reader's folder (the shipped one for None) on examples, each with all chunks of its own context."""
+    reader = EmbeddedReader(folder, device=device)
+    pool = chunk_contexts(examples, reader_vocabulary(), ChunkingParams())
+    passages = [[pool.chunks[i] for i in own] for own in pool.of_example]
+    return score_reading(reader, examples, passages, progress=progress)
+
+
+def _reading_rows(
+    examples: Sequence[ReadingExample], vocabulary: ReaderVocabulary, recipe: ReaderRecipe
+) -> list[TokenRow]:
+    pool = chunk_contexts(examples, vocabulary, ChunkingParams())
+    builder = ReaderRows(
+        vocabulary,
+        pool,
+        _distractors(pool),
+        recipe.mix,
+        seed=recipe.settings.seed,
+        max_positions=PREFIX_CONFIG.max_positions,
+    )
+    rows = list(builder.rows(examples))
+    random.Random(recipe.settings.seed).shuffle(rows)
+    kept: list[TokenRow] = []
+    total = 0
+    for row in rows:
+        total += row.length
+        if recipe.tokens is not None and total > recipe.tokens:
+            break
+        kept.append(row)
+    return kept
+
+
+def _closed_book_rows(
+    examples: Sequence[ReadingExample], vocabulary: ReaderVocabulary, recipe: ReaderRecipe
+) -> list[TokenRow]:
+    drawn = list(examples)
+    random.Random(recipe.settings.seed).shuffle(drawn)
+    drawn = drawn[: recipe.closed_book_rows]
+    builder = ReaderRows(
+        vocabulary,
+        ChunkPool((), tuple(() for _ in drawn)),
+        lambda query, k: (),
+        recipe.mix,
+        seed=recipe.settings.seed,
+        max_positions=PREFIX_CONFIG.max_positions,
+    )
+    return list(builder.rows(drawn))
+
+
+def _distractors(pool: ChunkPool) -> Callable[[str, int], Sequence[int]]:
+    """BM25 over the pool's chunks: what the reader's own retriever would confuse it with."""
+    tokenising = TokenisingParams()
+    index = build_bm25(tokenise_all((chunk.text for chunk in pool.chunks), tokenising), Bm25Params())
+
+    def search(query: str, k: int) -> Sequence[int]:
+        return [hit.position for hit in index.search(tokenise(query, tokenising), k)]
+
+    return search

@@ -1,0 +1,33 @@
+"""Settings from the environment (PLUMBLINE_*): the only place that reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Where things are kept and which models are used. Every field is PLUMBLINE_<NAME> in the environment."""
+
+    model_config = SettingsConfigDict(env_prefix="PLUMBLINE_", extra="ignore", frozen=True)
+
+    home: Path = Field(default=Path("~/.plumbline"), description="folder of the database and the indexes")
+    database: str = Field(default="", description="SQLAlchemy URL; by default a SQLite file in home")
+    encoder: str = Field(default="", description="sentence-transformers folder or hub id; default MiniLM, packaged")
+    model: str = Field(default="", description="reader or Llama checkpoint folder; default the embedded reader")
+    device: str = Field(default="cpu", description="cpu, cuda, cuda:N or auto")
+    max_question_characters: int = Field(default=20_000, ge=1, description="longest question the service takes")
+    max_samples: int = Field(default=32, ge=1, description="most samples of one question the service draws")
+    max_queue: int = Field(default=32, ge=1, description="most requests the service lets wait")
+
+    @property
+    def home_folder(self) -> Path:
+        """home with ``~`` resolved, absolute."""
+        return self.home.expanduser().absolute()
+
+    @property
+    def database_url(self) -> str:
+        """The database's URL."""
+        return self.database or f"sqlite:///{self.home_folder / 'plumbline.db'}"

@@ -1,0 +1,41 @@
+"""Splitting reading examples into training and development by article, never by row."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from data.reading import ReadingExample
+
+_FEW_GROUPS = 50
+_EVERY = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Examples to train on, and examples of articles that no training row comes from."""
+
+    train: tuple[ReadingExample, ...]
+    development: tuple[ReadingExample, ...]
+
+
+def split_by_group(examples: Sequence[ReadingExample], percent: int = 4) -> Split:
+    """Hold out about ``percent`` per cent of each source's articles (ReadingExample.group).
+
+    Membership depends on the article's name alone (its SHA-256), so it is the same on every machine and for every
+    subset of rows. A source of fewer than 50 articles lends every sixth in order of name instead: a share of few may be
+    none.
+    """
+    groups: dict[str, set[str]] = {}
+    for example in examples:
+        groups.setdefault(example.source, set()).add(example.group)
+    held = {name for names in groups.values() if len(names) < _FEW_GROUPS for name in sorted(names)[::_EVERY]}
+    few = {source for source, names in groups.items() if len(names) < _FEW_GROUPS}
+
+    def out(example: ReadingExample) -> bool:
+        if example.source in few:
+            return example.group in held
+        return int(hashlib.sha256(example.group.encode()).hexdigest(), 16) % 100 < percent
+
+    return Split(tuple(e for e in examples if not out(e)), tuple(e for e in examples if out(e)))

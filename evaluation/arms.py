@@ -1,0 +1,152 @@
+"""Arms: how a question gets the chunks that its prompt shows. The same questions go through every arm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from data.questions import Question
+from evaluation.errors import EvaluationError
+from retrieval.chunks import Chunk, RetrievedChunk
+
+
+class MissingGoldError(EvaluationError):
+    """A question has no gold passage that this arm could show; its samples are recorded as unscored."""
+
+
+class Arm(Protocol):
+    """A way from a question to chunks."""
+
+    @property
+    def name(self) -> str:
+        """How rows, seeds and reports name it."""
+
+    @property
+    def settings(self) -> str:
+        """All that determines its chunks beside the question and the collection, in words; part of the run's id."""
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """Fetch for these questions at once what ``chunks`` will be asked for. Not needed for correctness."""
+
+    def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
+        """The chunks to show, best first. Raises MissingGoldError when the question lacks what the arm shows."""
+
+
+class Searcher(Protocol):
+    """What an arm needs of a retriever."""
+
+    def retrieve_many(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
+        """The k best chunks for each query, best first."""
+
+
+class PassageSource(Protocol):
+    """What the oracle arm needs of a collection."""
+
+    def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
+        """All chunks of a document, in order of place; empty when the collection does not hold it."""
+
+
+def _checked_k(k: int, arm: str) -> int:
+    if k < 1:
+        raise EvaluationError(f"k is {k} for the arm {arm}: it must show at least one chunk")
+    return k
+
+
+class ClosedBook:
+    """No chunks: what the model says from its own weights."""
+
+    name = "closed_book"
+    settings = ""
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """Nothing to fetch."""
+
+    def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
+        """None."""
+        return ()
+
+
+class Rag:
+    """The k best chunks of a search with the question's own words."""
+
+    def __init__(self, searcher: Searcher, k: int, settings: str = "", name: str = "rag") -> None:
+        """settings: how the searcher is set up (mode, fusion), for the run's id. Raises EvaluationError for k < 1."""
+        self.name = name
+        self.settings = " ".join(filter(None, (f"k={_checked_k(k, name)}", settings)))
+        self._searcher = searcher
+        self._k = k
+        self._prepared: dict[str, tuple[RetrievedChunk, ...]] = {}
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """Search for all of them in one call. Raises what the searcher raises."""
+        texts = tuple(dict.fromkeys(q.text for q in questions))
+        if texts:
+            found = self._searcher.retrieve_many(texts, self._k)
+            self._prepared = dict(zip(texts, found, strict=True))
+
+    def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
+        """What the search found; empty when it found nothing."""
+        found = self._prepared.get(question.text)
+        return self._searcher.retrieve_many((question.text,), self._k)[0] if found is None else found
+
+
+class Oracle:
+    """Gold passages: the chunks that hold the question's evidence, else the best of its relevant documents.
+
+    It shows what a perfect search would. An unanswerable question gets the documents that come closest.
+    """
+
+    def __init__(self, source: PassageSource, k: int, searcher: Searcher | None = None, name: str = "oracle") -> None:
+        """searcher: ranks chunks where there is no evidence; without it they come in document order."""
+        self.name = name
+        self.settings = f"k={_checked_k(k, name)} order={'search' if searcher else 'document'}"
+        self._source = source
+        self._k = k
+        self._searcher = searcher
+        self._depth = max(100, k)
+        self._prepared: dict[str, tuple[RetrievedChunk, ...]] = {}
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """Search in one call for the questions that have relevant documents and no evidence."""
+        texts = tuple(dict.fromkeys(q.text for q in questions if q.relevant_document_ids and not q.evidence))
+        if texts and self._searcher is not None:
+            self._prepared = dict(zip(texts, self._searcher.retrieve_many(texts, self._depth), strict=True))
+
+    def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
+        """Up to k gold chunks. Raises MissingGoldError when the question names none, or none is in the collection."""
+        if not question.evidence and not question.relevant_document_ids:
+            raise MissingGoldError(f"question {question.id!r} names no evidence and no relevant document")
+        gold = self._with_evidence(question) if question.evidence else self._of_documents(question)
+        chosen = tuple(dict.fromkeys(gold))[: self._k]
+        if not chosen:
+            named = question.relevant_document_ids or tuple(s.document_id for s in question.evidence)
+            raise MissingGoldError(
+                f"the collection holds none of the gold passages of question {question.id!r} (documents "
+                f"{', '.join(dict.fromkeys(named))}): index the documents the questions were written for"
+            )
+        return tuple(RetrievedChunk(chunk, 1.0, rank) for rank, chunk in enumerate(chosen, start=1))
+
+    def _with_evidence(self, question: Question) -> Iterable[Chunk]:
+        """Chunks that overlap an evidence span; the first of every span before the second of any."""
+        rows = [
+            [c for c in self._source.chunks_of(span.document_id) if c.start < span.end and span.start < c.end]
+            for span in question.evidence
+        ]
+        return _in_turns(rows)
+
+    def _of_documents(self, question: Question) -> Iterable[Chunk]:
+        relevant = set(question.relevant_document_ids)
+        ranked = [r.chunk for r in self._ranked(question) if r.chunk.document_id in relevant]
+        return [*ranked, *_in_turns([self._source.chunks_of(d) for d in question.relevant_document_ids])]
+
+    def _ranked(self, question: Question) -> tuple[RetrievedChunk, ...]:
+        if self._searcher is None:
+            return ()
+        found = self._prepared.get(question.text)
+        return self._searcher.retrieve_many((question.text,), self._depth)[0] if found is None else found
+
+
+def _in_turns(rows: Sequence[Sequence[Chunk]]) -> list[Chunk]:
+    """The first of every row, then the second of every row, and so on."""
+    longest = max((len(row) for row in rows), default=0)
+    return [row[place] for place in range(longest) for row in rows if place < len(row)]

@@ -1,0 +1,110 @@
+"""How well a generator reads: exact match and F1 on questions whose passage answers them, refusal on the others."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from data.reading import ReadingExample
+from evaluation.normalise import normal_tokens
+from evaluation.refusals import is_refusal
+from generation.generator import Generator
+from generation.params import SamplingParams
+from retrieval.chunks import Chunk, RetrievedChunk
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingScore:
+    """Means over one source. exact_match, f1: of answerable examples (a refusal scores 0), None where there are none.
+
+    no_answer_accuracy: share of unanswerable examples that were refused. refused_answerable: share of answerable ones
+    that were refused. answers_per_second: greedy, one question at a time, prompts included.
+    """
+
+    source: str
+    answerable: int
+    unanswerable: int
+    exact_match: float | None
+    f1: float | None
+    no_answer_accuracy: float | None
+    refused_answerable: float | None
+    answers_per_second: float
+
+
+def token_f1(prediction: str, reference: str) -> float:
+    """Harmonic mean of token precision and recall (Rajpurkar et al. 2016, section 6.1), in [0, 1]."""
+    left, right = Counter(normal_tokens(prediction)), Counter(normal_tokens(reference))
+    common = sum((left & right).values())
+    if not left or not right:
+        return float(left == right)
+    return 2.0 * common / (left.total() + right.total())
+
+
+def best_f1(prediction: str, references: Sequence[str]) -> float:
+    """The highest token F1 with any reference."""
+    return max(token_f1(prediction, reference) for reference in references)
+
+
+def exact_match(prediction: str, references: Sequence[str]) -> bool:
+    """Whether the normalised tokens equal those of any reference."""
+    tokens = normal_tokens(prediction)
+    return any(tokens == normal_tokens(reference) for reference in references)
+
+
+def score_reading(
+    generator: Generator,
+    examples: Sequence[ReadingExample],
+    passages: Sequence[Sequence[Chunk]],
+    *,
+    max_tokens: int = 32,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[ReadingScore, ...]:
+    """Greedy answers to each example from its own passages (in order), scored by source; the last row is over all."""
+    rows: dict[str, list[_Row]] = {}
+    params = SamplingParams(max_tokens=max_tokens)
+    for index, (example, chunks) in enumerate(zip(examples, passages, strict=True)):
+        started = time.perf_counter()
+        retrieved = [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(chunks, start=1)]
+        prompt = generator.prompt(example.question, retrieved, max_tokens)
+        text = generator.generate(prompt, params, (0,))[0].text
+        seconds = time.perf_counter() - started
+        refused = is_refusal(text)
+        found = not refused and bool(example.answers)
+        row = _Row(
+            example.answerable,
+            refused,
+            found and exact_match(text, example.answers),
+            best_f1(text, example.answers) if found else 0.0,
+            seconds,
+        )
+        rows.setdefault(example.source, []).append(row)
+        if progress is not None:
+            progress(index + 1, len(examples))
+    everything = [row for source in rows.values() for row in source]
+    return (*(_score(source, rows[source]) for source in sorted(rows)), _score("all", everything))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    answerable: bool
+    refused: bool
+    exact: bool
+    f1: float
+    seconds: float
+
+
+def _score(source: str, rows: Sequence[_Row]) -> ReadingScore:
+    yes = [row for row in rows if row.answerable]
+    no = [row for row in rows if not row.answerable]
+    return ReadingScore(
+        source,
+        len(yes),
+        len(no),
+        sum(row.exact for row in yes) / len(yes) if yes else None,
+        sum(row.f1 for row in yes) / len(yes) if yes else None,
+        sum(row.refused for row in no) / len(no) if no else None,
+        sum(row.refused for row in yes) / len(yes) if yes else None,
+        len(rows) / sum(row.seconds for row in rows),
+    )

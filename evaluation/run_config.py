@@ -1,0 +1,123 @@
+"""RunConfig: everything that determines a run's samples and verdicts, and the run's id, which is its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from data.question_json import question_to_fields
+from data.questions import Question
+from evaluation.errors import EvaluationError
+from generation.params import SamplingParams
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    """How samples are drawn. The fields are those of SamplingParams, which checks them (GenerationError)."""
+
+    temperature: float = 0.7
+    top_k: int | None = None
+    top_p: float = 1.0
+    max_tokens: int = 64
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.params(1)
+
+    @property
+    def label(self) -> str:
+        """Names the settings in seeds and rows, e.g. ``t=0.7 p=1 k=all m=64``; at most 64 characters."""
+        label = f"t={self.temperature!r} p={self.top_p!r} k={self.top_k or 'all'} m={self.max_tokens}"
+        if self.stop:
+            label += " s=" + hashlib.sha256("\0".join(self.stop).encode()).hexdigest()[:8]
+        return label if len(label) <= 64 else hashlib.sha256(label.encode()).hexdigest()
+
+    def params(self, n: int) -> SamplingParams:
+        """The settings for n samples; their seeds are given beside them."""
+        return SamplingParams(self.temperature, self.top_k, self.top_p, self.max_tokens, self.stop, n)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmSpec:
+    """An arm as a run names it. settings: what determines its chunks beside question and collection (k, mode)."""
+
+    name: str
+    settings: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """What determines a run: equal configs draw the same samples and judge them alike, different ones are other runs.
+
+    questions_sha256: of the question set (``hash_questions``). samples: n per question and arm. seed: base of all
+    seeds. generator, encoder: fingerprints; generation: hash of the index that is searched; encoder and generation are
+    empty when nothing is retrieved. verifier: its name, with version and thresholds. version: of Plumbline. Raises
+    EvaluationError with the offending value.
+    """
+
+    questions_sha256: str
+    arms: tuple[ArmSpec, ...]
+    samples: int
+    decoding: Decoding
+    seed: int
+    generator: str
+    verifier: str
+    version: str
+    generation: str = ""
+    encoder: str = ""
+
+    def __post_init__(self) -> None:
+        names = [arm.name for arm in self.arms]
+        if not names:
+            raise EvaluationError("a run needs at least one arm, such as closed_book, rag or oracle")
+        for name in names:
+            if not 0 < len(name) <= 64:
+                raise EvaluationError(f"the arm's name {name!r} must have 1 to 64 characters")
+        repeated = sorted({n for n in names if names.count(n) > 1})
+        if repeated:
+            raise EvaluationError(f"the arm {repeated[0]!r} is named twice: give each arm a name of its own")
+        if self.samples < 1:
+            raise EvaluationError(f"{self.samples} samples per question: at least one must be drawn")
+        if not 0 <= self.seed < 2**63:
+            raise EvaluationError(f"the seed is {self.seed}: it must be in [0, 2**63)")
+        if not self.verifier or len(self.verifier) > 255:
+            raise EvaluationError(f"the verifier's name {self.verifier!r} must have 1 to 255 characters")
+
+    @property
+    def run_id(self) -> str:
+        """The first 16 hexadecimal digits of the SHA-256 of all fields."""
+        return hashlib.sha256(_canonical(config_to_json(self)).encode()).hexdigest()[:16]
+
+
+def hash_questions(questions: Sequence[Question]) -> str:
+    """SHA-256 (hex) of a question set: every field of every question, in order."""
+    return hashlib.sha256(_canonical([question_to_fields(q) for q in questions]).encode()).hexdigest()
+
+
+def _canonical(value: object) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def config_to_json(config: RunConfig) -> dict[str, object]:
+    """The config as JSON values; config_from_json reads it back."""
+    return asdict(config) | {
+        "arms": [asdict(arm) for arm in config.arms],
+        "decoding": asdict(config.decoding) | {"stop": list(config.decoding.stop)},
+    }
+
+
+def config_from_json(fields: dict[str, object], where: str) -> RunConfig:
+    """Read what config_to_json wrote. where: names the run in the EvaluationError for fields that do not fit."""
+    try:
+        arms, decoding = fields["arms"], fields["decoding"]
+        if not isinstance(arms, list) or not isinstance(decoding, dict):
+            raise TypeError("arms or decoding")
+        rest = {k: v for k, v in fields.items() if k not in ("arms", "decoding")}
+        read = Decoding(**(decoding | {"stop": tuple(decoding["stop"])}))
+        return RunConfig(arms=tuple(ArmSpec(**arm) for arm in arms), decoding=read, **rest)  # type: ignore[arg-type]
+    except (KeyError, TypeError) as error:
+        raise EvaluationError(
+            f"the stored settings of run {where} cannot be read ({error}): it was made by another version of Plumbline"
+        ) from error

@@ -1,0 +1,94 @@
+"""A checkpoint's own chat template, with document text kept out of its reach.
+
+The template is rendered around a placeholder; the text is encoded by itself with special tokens switched off, so that a
+document that contains ``<|im_end|>`` is read as those characters and cannot close the user's turn.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Tokenizer as HFTokenizer
+
+from generation.errors import GenerationError
+from model.tokenizer import Tokenizer
+
+_PLACEHOLDER = "\ue000plumbline\ue000"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFrame:
+    """Token ids that stand before and after the text of the one user turn."""
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+def chat_frame(folder: Path) -> ChatFrame:
+    """The frame of a checkpoint folder: its chat template where it has one, else its begin-of-sequence token alone.
+
+    Raises GenerationError when the template cannot be rendered with one user message.
+    """
+    raw = HFTokenizer.from_file(str(folder / "tokenizer.json"))
+    template = _template(folder)
+    if template is None:
+        # A tokenizer without a template still says, by encoding nothing, what it puts at the beginning.
+        return ChatFrame(tuple(raw.encode("").ids), ())
+    rendered = _render(folder, template)
+    before, found, after = rendered.partition(_PLACEHOLDER)
+    if not found or _PLACEHOLDER in after:
+        raise GenerationError(f"the chat template of {folder} does not show the user's message exactly once")
+    return ChatFrame(
+        tuple(raw.encode(before, add_special_tokens=False).ids), tuple(raw.encode(after, add_special_tokens=False).ids)
+    )
+
+
+def _template(folder: Path) -> str | None:
+    separate = folder / "chat_template.jinja"
+    if separate.is_file():
+        return separate.read_text("utf-8")
+    config = _config(folder)
+    template = config.get("chat_template")
+    if isinstance(template, list):  # several named ones
+        named = {item.get("name"): item.get("template") for item in template if isinstance(item, dict)}
+        template = named.get("default")
+    return template if isinstance(template, str) else None
+
+
+def _config(folder: Path) -> dict[str, object]:
+    path = folder / "tokenizer_config.json"
+    if not path.is_file():
+        return {}
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise GenerationError(f"{path} is not valid JSON: {error}") from error
+    return value if isinstance(value, dict) else {}
+
+
+def _render(folder: Path, template: str) -> str:
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    config = _config(folder)
+    tokens: dict[str, str] = {}
+    for name in ("bos_token", "eos_token", "pad_token", "unk_token"):
+        value = config.get(name)
+        if isinstance(value, dict):
+            value = value.get("content")
+        if isinstance(value, str):
+            tokens[name] = value
+    conversation = [[{"role": "user", "content": _PLACEHOLDER}]]
+    try:
+        rendered, _ = render_jinja_template(
+            conversations=conversation, chat_template=template, add_generation_prompt=True, **tokens
+        )
+    except Exception as error:  # a template is a program of the checkpoint's author: it may raise anything
+        raise GenerationError(f"the chat template of {folder} cannot be rendered: {error}") from error
+    return str(rendered[0])
+
+
+def frame_tokens(frame: ChatFrame, text: str, tokenizer: Tokenizer) -> tuple[int, ...]:
+    """The whole prompt: the frame around the text's own tokens."""
+    return (*frame.before, *tokenizer.encode(text).token_ids, *frame.after)
