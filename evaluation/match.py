@@ -12,6 +12,8 @@ from evaluation.reading import Reading, Word
 
 NOT_SUPPORTED_CEILING = 0.75
 """V of a claim that is not supported never exceeds this, so that V >= threshold and "supported" are one statement."""
+MENTIONS = 16
+"""So many mentions of a reference are looked at; an answer that repeats itself more often says nothing new."""
 HALF = 0.5
 """V of an answer that mentions the reference without committing to it, or gives a part of it."""
 

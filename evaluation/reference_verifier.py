@@ -83,6 +83,6 @@ def _without_bare_numbers(references: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _order(match: Match) -> tuple[bool, float, bool]:
-    """Supported first, then the higher V, then contradiction (which says more than silence)."""
-    return match.label == "supported", match.support, match.label == "contradicted"
+def _order(match: Match) -> tuple[bool, bool, float]:
+    """Supported first, then contradiction (which says more than silence), then the higher V."""
+    return match.label == "supported", match.label == "contradicted", match.support

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from evaluation.coordination import phrase_is_enumerated
 from evaluation.items import contains, cover, split_items
-from evaluation.match import HALF, NOT_SUPPORTED_CEILING, Match, blocked_by, content_of
+from evaluation.match import HALF, MENTIONS, NOT_SUPPORTED_CEILING, Match, blocked_by, content_of
 from evaluation.normalise import STOP_WORDS, Token, singular, token_f1
 from evaluation.reading import Reading, Word
 from evaluation.value_finding import is_pure
@@ -75,7 +75,7 @@ def compare_texts(a: Reading, r: Reading, q: Reading, threshold: float) -> Match
         return _other_values(a, r)
     reasons: list[Match] = []
     places = _occurrences(a.words, r.words) or (_occurrences(a.plain, r.plain) if not r.values else ())
-    for start, end in places:
+    for start, end in places[:MENTIONS]:
         reason = blocked_by(a, r, q, start, end)
         in_date = any(v.date is not None and v.start <= start < v.end for v in a.values)
         if reason is None and not in_date and _designated(a.tokens, end):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from evaluation.coordination import value_is_enumerated
-from evaluation.match import HALF, Match, blocked_by, content_of
+from evaluation.match import HALF, MENTIONS, Match, blocked_by, content_of
 from evaluation.normalise import singular
 from evaluation.polarity import asks_yes_or_no, has_cue, states, yes_or_no
 from evaluation.reading import Reading
@@ -76,7 +76,7 @@ def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: 
     candidates = [v for v in a.values if not _is_label(a, q, v)]
     same = [v for v in candidates if _same_in_context(a, wanted, v, granularity)]
     reasons: list[Match] = []
-    for value in same:
+    for value in same[:MENTIONS]:
         blocked = blocked_by(a, r, q, value.start, value.end)
         if blocked is None and len(r.values) == 1 and value_is_enumerated(a.tokens, a.values, value):
             blocked = Match("unverifiable", HALF, "the answer gives several values")

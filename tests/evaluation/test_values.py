@@ -15,8 +15,8 @@ from evaluation.value_finding import find_values, is_pure
 from evaluation.values import Value, comparable, same_value
 
 ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen"
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
 )
 TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety"
 MONTHS = "January February March April May June July August September October November December"

@@ -1,0 +1,1 @@
+"""The REST service: FastAPI at the edge, one Pipeline behind it."""

@@ -1,0 +1,63 @@
+"""Puts the service together: routes, errors, limits, and what is opened at its start."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import anyio.to_thread
+from fastapi import FastAPI
+
+from app.pipeline import Pipeline
+from app.service.answering import Answering
+from app.service.body_limit import BodyLimit
+from app.service.errors import add_error_handlers
+from app.service.frame import RequestFrame
+from app.service.health import Health
+from app.service.page import page_router
+from app.service.routes import router
+from app.settings import Settings
+
+
+def create_app(source: Settings | Pipeline, *, allowed_hosts: Collection[str] | None = None) -> FastAPI:
+    """The service. Its lifespan opens store, encoder and generator; what cannot be opened makes it not ready.
+
+    source: settings, or a pipeline that its owner closes. allowed_hosts: what the Host header may name; give it
+    wherever no key protects the service, or a page of any site could reach it by rebinding its own name (DNS).
+    """
+    pipeline = source if isinstance(source, Pipeline) else Pipeline(source)
+    owned = pipeline is not source
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        health = Health(pipeline)
+        app.state.answering = Answering(pipeline, health)
+        await anyio.to_thread.run_sync(health.parts.open)
+        try:
+            yield
+        finally:
+            if owned:
+                pipeline.close()
+
+    app = FastAPI(
+        title="Plumbline",
+        summary="Answers questions from your own documents.",
+        version=version("plumbline-rag"),
+        lifespan=lifespan,
+        docs_url=None,  # both of these pages load their scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    add_error_handlers(app)
+    app.include_router(router)
+    app.include_router(page_router)
+    # The last one added is the outermost.
+    app.add_middleware(BodyLimit, limit=body_limit(pipeline.settings))
+    app.add_middleware(RequestFrame, allowed_hosts=allowed_hosts)
+    return app
+
+
+def body_limit(settings: Settings) -> int:
+    """Bytes of the largest body that can be a good request: 12 for a character (two ``\\uXXXX``), and the other fields."""
+    return 12 * settings.max_question_characters + 65_536

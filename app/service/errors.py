@@ -1,0 +1,102 @@
+"""Errors as the service answers them: one JSON shape (OpenAI's error object), the right status, nothing internal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
+_MESSAGES = {
+    400: "the request cannot be read: send JSON in UTF-8",
+    404: "there is nothing at this path: see /openapi.json for those there are",
+    405: "this path does not take this method: see the Allow header",
+}
+
+
+class ApiError(Exception):
+    """A refusal of a request.
+
+    status: HTTP. code: for programs. param: the field that is wrong. retry_after: seconds. The message is sent to the
+    client: no text of a document, no path of this machine.
+    """
+
+    def __init__(
+        self, status: int, message: str, *, code: str, param: str | None = None, retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.code = code
+        self.param = param
+        self.retry_after = retry_after
+
+
+def error_body(status: int, message: str, code: str, param: str | None = None) -> dict[str, Any]:
+    """``{"error": {"message", "type", "param", "code"}}``."""
+    if status == 429:
+        kind = "rate_limit_error"
+    else:
+        kind = "server_error" if status >= 500 else "invalid_request_error"
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+
+
+def error_response(error: ApiError, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """The error as a response, with Retry-After where it says when."""
+    sent = dict(headers or {})
+    if error.retry_after is not None:
+        sent["Retry-After"] = str(error.retry_after)
+    body = error_body(error.status, error.message, error.code, error.param)
+    return JSONResponse(body, status_code=error.status, headers=sent)
+
+
+def add_error_handlers(app: FastAPI) -> None:
+    """Give every error of the framework and of the routes the same shape."""
+
+    async def refused(_request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, ApiError)  # noqa: S101 - registered for nothing else
+        return error_response(error)
+
+    async def invalid(_request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
+        return error_response(validation_error(error.errors()))
+
+    async def framework(_request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
+        status = error.status_code
+        message = _MESSAGES.get(status, "the request was refused")
+        return error_response(ApiError(status, message, code=_CODES.get(status, "http_error")), error.headers)
+
+    app.add_exception_handler(ApiError, refused)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, framework)
+
+
+def validation_error(problems: Sequence[Mapping[str, Any]]) -> ApiError:
+    """What pydantic found, as one error: 400 for text that is no JSON, 422 for values that cannot be used."""
+    first = problems[0]
+    if first["type"] == "json_invalid":
+        reason = first.get("ctx", {}).get("error", "not JSON")
+        return ApiError(400, f"the body is not JSON: {reason}", code="invalid_json")
+    message = "; ".join(_sentence(problem) for problem in problems[:3])
+    if len(problems) > 3:
+        message += f"; and {len(problems) - 3} more"
+    return ApiError(422, message, code="invalid_value", param=_field(first))
+
+
+def _field(problem: Mapping[str, Any]) -> str | None:
+    # The first part of the place is "body". A key of the client's own may be of any length.
+    return ".".join(str(part) for part in problem["loc"][1:])[:100] or None
+
+
+def _sentence(problem: Mapping[str, Any]) -> str:
+    says = str(problem["msg"]).removeprefix("Value error, ")
+    value = problem.get("input")
+    field = _field(problem)
+    # Numbers and short words are shown; a question never is, it would end in logs.
+    shown = isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 40 and field != "question")
+    return f"{field or 'the body'}{f' is {value!r}' if shown else ''}: {says[:1].lower()}{says[1:]}"

@@ -1,0 +1,78 @@
+"""kill -9 of `plumbline index` at random moments, then a clean run: the same generation as an undisturbed one."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.pipeline import Pipeline
+from app.settings import Settings
+from data.samples_paths import sample_corpus_path
+
+pytestmark = pytest.mark.drill
+KILLS = 5
+
+
+def _index(home: Path, corpus: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "app.cli", "index", str(corpus), "--collection", "c", "--home", str(home), "--json"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def _finish(home: Path, corpus: Path) -> dict[str, object]:
+    process = _index(home, corpus)
+    out, _ = process.communicate(timeout=600)
+    assert process.returncode == 0
+    report: dict[str, object] = json.loads(out)
+    return report
+
+
+def test_killed_and_run_again_it_ends_in_the_same_generation(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    shutil.copytree(sample_corpus_path(), corpus)
+    started = time.monotonic()
+    undisturbed = _finish(tmp_path / "calm", corpus)
+    lasted = time.monotonic() - started
+    rng = random.Random(20261120)
+    killed = 0
+    for attempt in range(KILLS):
+        # Each time a little further in, at a random moment; the vectors are the longest phase by far.
+        process = _index(tmp_path / "wild", corpus)
+        try:
+            process.communicate(timeout=lasted * rng.uniform(0.3, 1.0) * (attempt + 2) / (KILLS + 2))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            killed += 1
+    assert killed >= 3, "too few runs were killed to call it a drill"
+    disturbed = _finish(tmp_path / "wild", corpus)
+    for name in ("generation_hash", "documents", "chunks"):
+        assert disturbed[name] == undisturbed[name]
+    questions = ["How deep can the Heron 4 probe be used?", "When did the Suez Canal open?", "annual leave days"]
+    with (
+        Pipeline(Settings(home=tmp_path / "calm")) as calm,
+        Pipeline(Settings(home=tmp_path / "wild")) as wild,
+    ):
+        for question in questions:
+            one, two = (line.retriever("c").retrieve(question, 20) for line in (calm, wild))
+            assert [c.chunk.id for c in one] == [c.chunk.id for c in two]
+            assert np.allclose([c.score for c in one], [c.score for c in two], atol=1e-4)
+    vectors = [_vectors(tmp_path / name) for name in ("calm", "wild")]
+    assert np.allclose(vectors[0], vectors[1], atol=1e-5)
+    assert not list((tmp_path / "wild").rglob(".building-*")), "half-built folders were left behind"
+
+
+def _vectors(home: Path) -> np.ndarray:
+    import faiss
+
+    index = faiss.read_index(str(next(home.rglob("*.faiss"))))
+    found: np.ndarray = index.reconstruct_n(0, index.ntotal)
+    return found
