@@ -13,7 +13,15 @@ from evaluation.reading_scores import ReadingScore, score_reading
 from generation.reader import EmbeddedReader
 from generation.reader_rows import ChunkPool, ReaderRows, RowMix, chunk_contexts
 from generation.reader_vocabulary import ReaderVocabulary, reader_vocabulary
-from model.prefix_decoder import FIRST_COPYABLE_ID, PREFIX_CONFIG, save_prefix_decoder, warm_start
+from model.prefix_decoder import (
+    FIRST_COPYABLE_ID,
+    NULL_ID,
+    PREFIX_CONFIG,
+    continue_from,
+    prefix_decoder_fingerprint,
+    save_prefix_decoder,
+    warm_start,
+)
 from model.training.rows import TokenRow
 from model.training.trainer import TrainProgress, TrainResult, TrainSettings, train
 from retrieval.bm25 import Bm25Params, build_bm25
@@ -26,6 +34,7 @@ class ReaderRecipe:
     """What a reader is trained on and how. tokens: positions of reading rows, drawn at random; None takes all.
 
     closed_book_rows: questions without a passage, so that without retrieval the reader answers at its own risk.
+    start: a trained reader's folder to go on from, None for MiniLM's own layers.
     limit: examples read of each file. development: examples scored at the end, at most.
     """
 
@@ -33,12 +42,13 @@ class ReaderRecipe:
     closed_book: tuple[Path, ...] = ()
     tokens: int | None = 4_600_000
     closed_book_rows: int = 24_000
+    start: Path | None = None
     limit: int | None = None
     skip_bad: bool = False
     development: int = 600
     mix: RowMix = field(default_factory=RowMix)
     settings: TrainSettings = field(
-        default_factory=lambda: TrainSettings(learning_rate=3e-4, first_copyable_id=FIRST_COPYABLE_ID)
+        default_factory=lambda: TrainSettings(learning_rate=3e-4, first_copyable_id=FIRST_COPYABLE_ID, null_id=NULL_ID)
     )
 
 
@@ -77,7 +87,7 @@ def train_reader(
         skipped += closed.skipped
         rows += _closed_book_rows(closed.examples, vocabulary, recipe)
     say(f"{len(rows)} rows, {sum(row.length for row in rows) / 1e6:.2f} million tokens")
-    model = warm_start(recipe.settings.seed).to(device)
+    model = (continue_from(recipe.start) if recipe.start else warm_start(recipe.settings.seed)).to(device)
     result = train(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
     save_prefix_decoder(
         model,
@@ -87,6 +97,7 @@ def train_reader(
                 **asdict(recipe),
                 "reading": [path.name for path in recipe.reading],
                 "closed_book": [path.name for path in recipe.closed_book],
+                "start": prefix_decoder_fingerprint(recipe.start) if recipe.start else "MiniLM",
             },
             "rows": len(rows),
             "steps": result.steps,

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from app.errors import AppError
 from app.pipeline import Pipeline
 from data.questions import Question
-from evaluation.arms import Arm, ClosedBook, Oracle, Rag
+from evaluation.arms import Arm, ClosedBook, ModeSearch, Oracle, Rag
 from evaluation.counts import OutcomeRecord, OutcomeTable
 from evaluation.experiment import Progress, RunResult, configure, run_experiment
 from evaluation.records import SampleRecord
@@ -27,7 +27,7 @@ from evaluation.report_data import (
 from evaluation.run_config import Decoding
 from evaluation.run_store import RunInfo, RunStore
 from evaluation.summary import summarise
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunks import Chunk
 from retrieval.retriever import Fusion, Mode, Retriever
 
 ARMS = ("closed_book", "rag", "oracle")
@@ -46,16 +46,6 @@ class EvaluationPlan:
     fusion: Fusion = "minmax"
     decoding: Decoding = field(default_factory=lambda: Decoding(max_tokens=32))
     seed: int = 0
-
-
-class _Search:
-    """A retriever with its mode and fusion fixed, as an arm wants it."""
-
-    def __init__(self, retriever: Retriever, mode: Mode, fusion: Fusion) -> None:
-        self._retriever, self._mode, self._fusion = retriever, mode, fusion
-
-    def retrieve_many(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        return self._retriever.retrieve_many(queries, k, self._mode, self._fusion)
 
 
 class _Passages:
@@ -125,10 +115,9 @@ def evaluate(
 def _arm(name: str, plan: EvaluationPlan, retriever: Retriever | None) -> Arm:
     if name == "closed_book" or retriever is None:
         return ClosedBook()
-    search = _Search(retriever, plan.mode, plan.fusion)
-    settings = f"mode={plan.mode} fusion={plan.fusion}"
+    search = ModeSearch(retriever, plan.mode, plan.fusion)
     if name == "rag":
-        return Rag(search, plan.k, settings)
+        return Rag(search, plan.k, search.settings)
     return Oracle(_Passages(retriever), plan.k, search)
 
 

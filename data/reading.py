@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import json
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +62,7 @@ def load_reading(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | 
             try:
                 examples.append(_example(json.loads(line), path))
                 count += 1
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 where = f"{path}:{number}: {error if str(error) else 'not a reading example'}"
                 if not skip_bad:
                     raise DataError(f"{where}; mend the line or skip such lines with --skip-bad") from error
@@ -75,13 +76,13 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
     openers: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open}
     try:
         raw: IO[bytes] = openers.get(path.suffix, io.open)(path, "rb")
-        with raw, io.TextIOWrapper(raw, encoding="utf-8") as file:
+        with raw, io.TextIOWrapper(raw, encoding="utf-8-sig") as file:
             for number, line in enumerate(file, start=1):
                 if line.strip():
                     yield number, line
     except FileNotFoundError as error:
         raise DataError(f"{path} does not exist: give a JSONL file of questions, passages and answers") from error
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise DataError(f"{path} cannot be read: {error}") from error
 
 
@@ -89,7 +90,7 @@ def _example(value: object, path: Path) -> ReadingExample:
     if not isinstance(value, dict):
         raise ValueError("a line must be a JSON object")
     texts = {}
-    for name in ("question", "context", "title", "source"):
+    for name in ("question", "context", "title", "source", "relation"):
         texts[name] = value.get(name, "")
         if not isinstance(texts[name], str):
             raise ValueError(f"{name} must be text, not {type(texts[name]).__name__}")
@@ -105,5 +106,5 @@ def _example(value: object, path: Path) -> ReadingExample:
         context=texts["context"],
         title=texts["title"],
         answerable=answerable,
-        source=texts["source"] or value.get("relation", "") or path.name.split(".")[0],
+        source=texts["source"] or texts["relation"] or path.name.split(".")[0],
     )

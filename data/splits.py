@@ -25,12 +25,12 @@ def split_by_group(examples: Sequence[ReadingExample], percent: int = 4) -> Spli
 
     Membership depends on the article's name alone (its SHA-256), so it is the same on every machine and for every
     subset of rows. A source of fewer than 50 articles lends every sixth in order of name instead: a share of few may be
-    none.
+    none; a source of a single article lends nothing.
     """
     groups: dict[str, set[str]] = {}
     for example in examples:
         groups.setdefault(example.source, set()).add(example.group)
-    held = {name for names in groups.values() if len(names) < _FEW_GROUPS for name in sorted(names)[::_EVERY]}
+    held = {name for names in groups.values() if 1 < len(names) < _FEW_GROUPS for name in sorted(names)[::_EVERY]}
     few = {source for source, names in groups.items() if len(names) < _FEW_GROUPS}
 
     def out(example: ReadingExample) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from data.questions import Question
 from evaluation.errors import EvaluationError
 from retrieval.chunks import Chunk, RetrievedChunk
+
+if TYPE_CHECKING:  # loading the retriever loads torch and faiss, which arms without a search do not need
+    from retrieval.retriever import Fusion, Mode, Retriever
 
 
 class MissingGoldError(EvaluationError):
@@ -44,6 +47,22 @@ class PassageSource(Protocol):
 
     def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
         """All chunks of a document, in order of place; empty when the collection does not hold it."""
+
+
+class ModeSearch:
+    """A retriever bound to one mode and fusion, as a Searcher."""
+
+    def __init__(self, retriever: Retriever, mode: Mode = "hybrid", fusion: Fusion = "minmax") -> None:
+        self._retriever, self._mode, self._fusion = retriever, mode, fusion
+
+    @property
+    def settings(self) -> str:
+        """For ``Rag``: what the run's id needs to know of the search."""
+        return f"mode={self._mode}" + (f" fusion={self._fusion}" if self._mode == "hybrid" else "")
+
+    def retrieve_many(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
+        """See ``Searcher``. Raises RetrievalError (see ``Retriever.retrieve_many``)."""
+        return self._retriever.retrieve_many(queries, k, self._mode, self._fusion)
 
 
 def _checked_k(k: int, arm: str) -> int:

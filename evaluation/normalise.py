@@ -20,7 +20,8 @@ TokenKind = Literal["number", "word", "mark"]
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | {"⁄": "/"})
-_CITATION = re.compile(r"\s*\[\d+\]")
+# (?<!\s): only where white space begins, or a run of blanks takes quadratic time.
+_CITATION = re.compile(r"(?<!\s)\s*\[\d+\]")
 _TOKEN = re.compile(
     r"(?P<number>\d{1,3}(?:,\d{3})+(?![\d])(?:\.\d+)?|\d+(?:[.:]\d+)*)(?P<suffix>[^\W\d_]\w*)?"
     r"|(?P<acronym>(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?)"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from data.reading import ReadingExample
 from evaluation.normalise import normal_tokens
 from evaluation.refusals import is_refusal
+from generation.errors import GenerationError
 from generation.generator import Generator
 from generation.params import SamplingParams
 from retrieval.chunks import Chunk, RetrievedChunk
@@ -61,14 +62,20 @@ def score_reading(
     max_tokens: int = 32,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ReadingScore, ...]:
-    """Greedy answers to each example from its own passages (in order), scored by source; the last row is over all."""
+    """Greedy answers to each example from its own passages (in order), scored by source; the last row is over all.
+
+    A question that does not fit the context counts as answered wrongly. No examples, no rows.
+    """
     rows: dict[str, list[_Row]] = {}
     params = SamplingParams(max_tokens=max_tokens)
     for index, (example, chunks) in enumerate(zip(examples, passages, strict=True)):
         started = time.perf_counter()
         retrieved = [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(chunks, start=1)]
-        prompt = generator.prompt(example.question, retrieved, max_tokens)
-        text = generator.generate(prompt, params, (0,))[0].text
+        try:
+            prompt = generator.prompt(example.question, retrieved, max_tokens)
+            text = generator.generate(prompt, params, (0,))[0].text
+        except GenerationError:  # a question that does not fit: no answer, and no refusal either
+            text = ""
         seconds = time.perf_counter() - started
         refused = is_refusal(text)
         found = not refused and bool(example.answers)
@@ -83,6 +90,8 @@ def score_reading(
         if progress is not None:
             progress(index + 1, len(examples))
     everything = [row for source in rows.values() for row in source]
+    if not rows:
+        return ()
     return (*(_score(source, rows[source]) for source in sorted(rows)), _score("all", everything))
 
 

@@ -86,11 +86,12 @@ _EMPTY = re.compile(
     r"the answer|answer|well|hmm+|no|okay|ok)$"
 )
 _LEAD = re.compile(
-    r"^(?:sorry|unfortunately|apologies|i'm sorry|i am sorry|well|hmm+|no|however|so|therefore|thus|and|but|answer|"
+    r"^(?:as an ai(?: language model)?|"
+    r"sorry|unfortunately|apologies|i'm sorry|i am sorry|well|hmm+|no|however|so|therefore|thus|and|but|answer|"
     rf"{_BASED} (?:only )?{_DOCS}(?: alone)?)"
     r"(?:, ?|: ?| but | |$)(?:but )?"
 )
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')]*\s+|\n+|\s*;\s*|\s+-\s+|:\s+(?=\S)")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')]*\s+|\n+|(?<!\s)\s*;\s*|(?<!\s)\s+-\s+|:\s+(?=\S)")
 _TURN = re.compile(
     r",? (?:but|though|although|however|yet|nevertheless)[, ]+|"
     r", ?(?=(?:maybe|perhaps|probably|possibly|presumably|likely|i (?:think|believe|guess|suppose|would say)|"
@@ -104,7 +105,9 @@ _CONNECTED = re.compile(r"^(?:so|as|because|since|that|and|but|therefore|hence) 
 def is_refusal(text: str) -> bool:
     """Whether a whole answer declines and claims nothing. False for an empty text: it does not even decline."""
     refused = False
-    for sentence in _SENTENCE.split(fold(text)):
+    folded = fold(text)
+    # In capitals throughout, a capital after a comma tells nothing.
+    for sentence in _SENTENCE.split(folded.lower() if folded.isupper() else folded):
         for part in _TURN.split(sentence):
             clause = _cleaned(part)
             if not clause or _EMPTY.match(clause):

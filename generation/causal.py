@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from generation.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
 from model.checkpoint import eos_token_ids, fingerprint
 from model.errors import ModelError
+from model.files import sha256_of
 from model.llama import load_decoder
 from model.tokenizer import Tokenizer
 from retrieval.chunks import RetrievedChunk
@@ -29,6 +31,8 @@ _WITH_PASSAGES = (
     "reply exactly: The documents do not answer this.\n\n"
 )
 _WITHOUT_PASSAGES = "Answer the question in a few words. If you do not know, reply exactly: I do not know.\n\n"
+# As in what is searched: a title as long as a chunk would leave no room for any text.
+_TITLE_CHARACTERS = 160
 
 
 class CausalGenerator:
@@ -44,7 +48,9 @@ class CausalGenerator:
             )
         self._frame: ChatFrame = chat_frame(folder)
         self._ends = frozenset(eos_token_ids(folder))
-        self._fingerprint = fingerprint(folder)
+        # What is drawn also depends on how text becomes tokens, on the frame around it and on the precision.
+        parts = (fingerprint(folder), sha256_of(folder / "tokenizer.json"), self._frame, sorted(self._ends), dtype)
+        self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
         self._name = folder.name
 
     @property
@@ -54,7 +60,7 @@ class CausalGenerator:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over configuration and weights."""
+        """SHA-256 (hex) over configuration, weights, tokenizer, chat frame, end tokens and precision."""
         return self._fingerprint
 
     @property
@@ -88,8 +94,8 @@ class CausalGenerator:
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         """See Generator.generate."""
 
-        def stopped(token_ids: Sequence[int]) -> bool:
-            return bool(params.stop) and _first_stop(self._tokenizer.decode(token_ids), params.stop) is not None
+        def stopped(drawn: DecodedTokens) -> bool:
+            return bool(params.stop) and _first_stop(self._tokenizer.decode(drawn.token_ids), params.stop) is not None
 
         decoded = decode(self._model, prompt.token_ids, params, seeds, self._ends, stopped=stopped)
         return tuple(self._completion(d, prompt, params, seed) for d, seed in zip(decoded, seeds, strict=True))
@@ -114,7 +120,8 @@ class CausalGenerator:
 
 
 def _passage(number: int, retrieved: RetrievedChunk, end: int) -> str:
-    title = f"{retrieved.chunk.title}: " if retrieved.chunk.title else ""
+    name = " ".join(retrieved.chunk.title.split())[:_TITLE_CHARACTERS]
+    title = f"{name}: " if name else ""
     return f"[{number}] {title}{retrieved.chunk.text[:end]}\n\n"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 from tokenizers import Tokenizer as HFTokenizer
@@ -15,6 +16,8 @@ from tokenizers import Tokenizer as HFTokenizer
 from generation.errors import GenerationError
 from model.tokenizer import Tokenizer
 
+# Templates that write today's date would make every day's prompts, and so the answers to the same seeds, others.
+_SAME_DAY = date(2026, 1, 1)
 _PLACEHOLDER = "\ue000plumbline\ue000"
 
 
@@ -32,10 +35,11 @@ def chat_frame(folder: Path) -> ChatFrame:
     Raises GenerationError when the template cannot be rendered with one user message.
     """
     raw = HFTokenizer.from_file(str(folder / "tokenizer.json"))
+    raw.no_truncation()
+    raw.no_padding()
     template = _template(folder)
     if template is None:
-        # A tokenizer without a template still says, by encoding nothing, what it puts at the beginning.
-        return ChatFrame(tuple(raw.encode("").ids), ())
+        return ChatFrame(_beginning(raw), ())
     rendered = _render(folder, template)
     before, found, after = rendered.partition(_PLACEHOLDER)
     if not found or _PLACEHOLDER in after:
@@ -43,6 +47,13 @@ def chat_frame(folder: Path) -> ChatFrame:
     return ChatFrame(
         tuple(raw.encode(before, add_special_tokens=False).ids), tuple(raw.encode(after, add_special_tokens=False).ids)
     )
+
+
+def _beginning(raw: HFTokenizer) -> tuple[int, ...]:
+    """What a tokenizer without a template puts before a text; what it puts after one would end the prompt."""
+    bare = raw.encode("a", add_special_tokens=False).ids
+    whole = raw.encode("a").ids
+    return next((tuple(whole[:i]) for i in range(len(whole)) if whole[i : i + len(bare)] == bare), ())
 
 
 def _template(folder: Path) -> str | None:
@@ -82,7 +93,11 @@ def _render(folder: Path, template: str) -> str:
     conversation = [[{"role": "user", "content": _PLACEHOLDER}]]
     try:
         rendered, _ = render_jinja_template(
-            conversations=conversation, chat_template=template, add_generation_prompt=True, **tokens
+            conversations=conversation,
+            chat_template=template,
+            add_generation_prompt=True,
+            strftime_now=_SAME_DAY.strftime,
+            **tokens,
         )
     except Exception as error:  # a template is a program of the checkpoint's author: it may raise anything
         raise GenerationError(f"the chat template of {folder} cannot be rendered: {error}") from error

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from generation.completion import Citation
 from generation.surface import Surface
 
-_MARKER = re.compile(r"\[(\d{1,3})\]")
+# Plain digits without leading zeros: "[007]" or Arabic digits would not be what the Citation says stands there.
+_MARKER = re.compile(r"\[([1-9][0-9]{0,2})\]")
 _MIN_SHARE_OF_COPIED = 0.25
 
 

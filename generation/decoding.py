@@ -12,7 +12,7 @@ from generation.completion import FinishReason
 from generation.params import SamplingParams
 from generation.sampling import SampleStream, check_finite, draw, kept_probabilities
 from model.decoder import Decoder
-from model.heads import HeadMemory, NextToken
+from model.heads import HeadMemory, NextToken, copyable_tokens
 
 _SOURCES_KEPT = 8
 
@@ -44,6 +44,10 @@ class _Sample:
     sources: list[tuple[CopySource, ...]] = field(default_factory=list)
     finish: FinishReason | None = None
 
+    def decoded(self) -> DecodedTokens:
+        """What was drawn so far."""
+        return DecodedTokens(tuple(self.token_ids), tuple(self.logprobs), tuple(self.sources), self.finish or "length")
+
 
 def decode(
     model: Decoder,
@@ -53,12 +57,13 @@ def decode(
     end_ids: frozenset[int],
     *,
     first_copyable_id: int = 0,
-    stopped: Callable[[Sequence[int]], bool] | None = None,
+    null_id: int | None = None,
+    stopped: Callable[[DecodedTokens], bool] | None = None,
 ) -> tuple[DecodedTokens, ...]:
     """Draw one completion of ``prompt`` per seed. The prompt is read once; decoding then costs O(position) a step.
 
     An end token finishes a sample and is not part of it; ``stopped`` is asked after each token whether what was drawn
-    ends it. The length is capped by params.max_tokens and by the context.
+    so far ends it. The length is capped by params.max_tokens and by the context.
     """
     with torch.inference_mode():
         device = model.device
@@ -67,7 +72,11 @@ def decode(
         # The last drawn token is never read, so the cache needs one position less.
         cache = model.new_cache(1, min(len(prompt) + room - 1, model.config.max_positions))
         hidden = model(ids, cache)  # (1, P, E)
-        memory = HeadMemory(hidden, ids, ids >= first_copyable_id) if model.config.head == "pointer" else None
+        memory = (
+            HeadMemory(hidden, ids, copyable_tokens(ids, first_copyable_id, null_id))
+            if model.config.head == "pointer"
+            else None
+        )
         samples = [_Sample(SampleStream(seed)) for seed in seeds]
         step = _repeat(model.next_token(hidden[:, -1], memory), len(seeds))
         if len(seeds) > 1 and room > 1:
@@ -75,14 +84,12 @@ def decode(
         for index in range(room):
             tokens = _draw_step(step, ids[0], params, samples, end_ids)
             for sample in samples:
-                if sample.finish is None and stopped is not None and stopped(sample.token_ids):
+                if sample.finish is None and stopped is not None and stopped(sample.decoded()):
                     sample.finish = "stop"
             if index + 1 == room or all(sample.finish for sample in samples):
                 break
             step = model.next_token(model(tokens[:, None], cache)[:, -1], memory)
-    return tuple(
-        DecodedTokens(tuple(s.token_ids), tuple(s.logprobs), tuple(s.sources), s.finish or "length") for s in samples
-    )
+    return tuple(sample.decoded() for sample in samples)
 
 
 def _repeat(step: NextToken, samples: int) -> NextToken:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -66,10 +67,13 @@ class EmbeddedReader:
         vocabulary = self._vocabulary
         ends = frozenset((vocabulary.separator,))
 
-        def stopped(token_ids: Sequence[int]) -> bool:
-            if token_ids and token_ids[0] == vocabulary.no_answer:
+        def stopped(drawn: DecodedTokens) -> bool:
+            if drawn.token_ids[:1] == (vocabulary.no_answer,):
                 return True
-            return bool(params.stop) and _holds(vocabulary.tokenizer.decode(token_ids), params.stop)
+            if not params.stop:
+                return False
+            # Looked for in the text that is returned: "1,200" is "1, 200" to the tokenizer.
+            return _first_stop(restore(drawn, prompt, vocabulary.tokenizer).text, params.stop) is not None
 
         decoded = decode(
             self._model,
@@ -78,6 +82,7 @@ class EmbeddedReader:
             seeds,
             ends,
             first_copyable_id=FIRST_COPYABLE_ID,
+            null_id=vocabulary.no_answer,
             stopped=stopped,
         )
         return tuple(self._completion(d, prompt, params, seed) for d, seed in zip(decoded, seeds, strict=True))
@@ -106,10 +111,7 @@ class EmbeddedReader:
 
 
 def _first_stop(text: str, stops: Sequence[str]) -> int | None:
-    # The reader's tokens are lower case, its restored text is not: a stop string is met whatever its case.
-    found = [text.lower().find(stop.lower()) for stop in stops]
-    return min((place for place in found if place >= 0), default=None)
-
-
-def _holds(text: str, stops: Sequence[str]) -> bool:
-    return _first_stop(text, stops) is not None
+    # The reader's tokens are lower case, its restored text is not: a stop string is met whatever its case. (Not by
+    # str.lower, which may lengthen a text and so move the place.)
+    found = [re.search(re.escape(stop), text, re.IGNORECASE) for stop in stops]
+    return min((match.start() for match in found if match), default=None)

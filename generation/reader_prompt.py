@@ -16,6 +16,8 @@ from retrieval.chunks import RetrievedChunk
 from retrieval.sentences import sentence_spans
 
 Source = tuple[int, int, int] | None
+# As in what is searched: a title as long as a chunk would leave no room for any text.
+_TITLE_CHARACTERS = 160
 
 
 class ReaderPrompter:
@@ -47,7 +49,7 @@ class ReaderPrompter:
             chunk = fitted.retrieved.chunk
             ids.append(vocabulary.chunks[number - 1])
             sources.append(None)
-            for part, text in ((-number, chunk.title), (number, chunk.text[: fitted.end])):
+            for part, text in ((-number, chunk.title[:_TITLE_CHARACTERS]), (number, chunk.text[: fitted.end])):
                 encoding = self._encode(text)
                 ids.extend(encoding.token_ids)
                 sources.extend((part, start, end) for start, end in encoding.offsets)
@@ -60,7 +62,7 @@ class ReaderPrompter:
         return Prompt(question, tuple(shown), fit.omitted, tuple(ids), tuple(sources))
 
     def _cost(self, retrieved: RetrievedChunk, end: int) -> int:
-        title = len(self._encode(retrieved.chunk.title).token_ids)
+        title = len(self._encode(retrieved.chunk.title[:_TITLE_CHARACTERS]).token_ids)
         return 2 + (title + 1 if title else 0) + len(self._encode(retrieved.chunk.text[:end]).token_ids)
 
 

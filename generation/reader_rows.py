@@ -142,18 +142,23 @@ class ReaderRows:
         return any(answer.lower() in text for answer in answers)
 
     def _row(self, example: ReadingExample, shown: Sequence[int], answers: Sequence[str]) -> Iterator[TokenRow]:
-        vocabulary, texts = self._vocabulary, " ".join(self._pool.chunks[i].text.lower() for i in shown)
-        if answers:
-            # An answer that stands in what is shown teaches copying; the first one given is the fallback.
-            best = next((a for a in answers if a.lower() in texts), answers[0])
-            answer = vocabulary.tokenizer.encode(best.strip(" .")).token_ids
-        else:
-            answer = (vocabulary.no_answer,)
-        if not 0 < len(answer) <= self._mix.max_answer_tokens:
-            return
+        vocabulary = self._vocabulary
         retrieved = [RetrievedChunk(self._pool.chunks[i], 0.0, rank) for rank, i in enumerate(shown, start=1)]
         budget = self._positions - self._mix.max_answer_tokens - 1
         if vocabulary.tokenizer.count(example.question) + 2 > budget:
             return
         prompt = self._prompter.prompt(example.question, retrieved, budget)
-        yield TokenRow(prompt.token_ids, (*answer, vocabulary.separator))
+        choices = [vocabulary.tokenizer.encode(answer.strip(" .")).token_ids for answer in answers]
+        if shown and answers:
+            # Only an answer that stands in what is shown, token for token, teaches copying. What looked like one may
+            # be part of a word ("no" in "know"), or in a chunk that the budget left out.
+            passages = prompt.token_ids[prompt.token_ids.index(vocabulary.separator) :]
+            choices = [choice for choice in choices if _stands(choice, passages)]
+        elif not answers:
+            choices = [(vocabulary.no_answer,)]
+        if choices and 0 < len(choices[0]) <= self._mix.max_answer_tokens:
+            yield TokenRow(prompt.token_ids, (*choices[0], vocabulary.separator))
+
+
+def _stands(ids: Sequence[int], inside: Sequence[int]) -> bool:
+    return f" {' '.join(map(str, ids))} " in f" {' '.join(map(str, inside))} "

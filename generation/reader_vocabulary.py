@@ -17,7 +17,7 @@ class ReaderVocabulary:
     """The tokenizer and the ids with a meaning.
 
     begin: [CLS]. separator: [SEP], also the end of an answer. chunks[n - 1] opens chunk n. no_answer: the whole answer
-    of a reader that finds none.
+    of a reader that finds none; it is the begin token, which the reader points at to say so.
     """
 
     tokenizer: Tokenizer
@@ -37,5 +37,5 @@ def reader_vocabulary() -> ReaderVocabulary:
         begin=tokenizer.id_of("[CLS]"),
         separator=tokenizer.id_of("[SEP]"),
         chunks=tuple(tokenizer.id_of(f"[unused{n}]") for n in range(1, MAX_CHUNKS + 1)),
-        no_answer=tokenizer.id_of("[unused50]"),
+        no_answer=tokenizer.id_of("[CLS]"),
     )

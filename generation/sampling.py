@@ -46,10 +46,11 @@ class SampleStream:
 
 def draw(probabilities: Tensor, uniforms: list[float]) -> Tensor:
     """probabilities (B, V) in float64, one uniform a row -> token ids (B), by inverting the cumulative distribution."""
-    cumulative = probabilities.cumsum(-1)
+    # A token of probability 0 gets its predecessor's value: a parallel sum rounds differently from place to place.
+    cumulative = probabilities.cumsum(-1).masked_fill(probabilities == 0, 0.0).cummax(-1).values
     total = cumulative[:, -1:]
     points = torch.tensor(uniforms, dtype=torch.float64, device=probabilities.device)[:, None] * total
-    # right=True: a token of probability 0 has no width and is never met, also at u = 0
+    # right=True: what has no width is never met, also at u = 0
     found = torch.searchsorted(cumulative, points, right=True).squeeze(-1)
     last = (probabilities > 0).to(torch.int8).flip(-1).argmax(-1)  # rounding at the top end: the last token kept
     return torch.minimum(found, probabilities.shape[-1] - 1 - last)

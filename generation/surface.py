@@ -57,6 +57,8 @@ def restore(decoded: DecodedTokens, prompt: Prompt, tokenizer: Tokenizer) -> Sur
             glued = tokenizer.token(decoded.token_ids[stretch.first]).startswith("##") and previous == stretch.first - 1
         else:
             token = tokenizer.token(decoded.token_ids[stretch.first])
+            if len(token) > 2 and token[0] == "[" and token[-1] == "]":
+                continue  # [unused7], [UNK]: no text's token, not to be written
             glued = token.startswith("##")
             piece = token.removeprefix("##")
         if text and not glued and piece[:1] not in _NO_SPACE_BEFORE and text[-1] not in _NO_SPACE_AFTER:

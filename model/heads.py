@@ -27,6 +27,16 @@ class HeadMemory:
     copyable: Tensor
 
 
+def copyable_tokens(token_ids: Tensor, first_id: int, null_id: int | None) -> Tensor:
+    """Which prompt tokens may be copied (same shape, bool): those from first_id on, and null_id.
+
+    Pointing at null_id, a marker at the beginning of the prompt, is how a reader says that nothing answers: a frozen
+    embedding that no text ever trained cannot be told from its neighbours by the vocabulary softmax.
+    """
+    ordinary = token_ids >= first_id
+    return ordinary if null_id is None else ordinary | (token_ids == null_id)
+
+
 @dataclass(frozen=True, slots=True)
 class NextToken:
     """logprobs (B, V) of the next token; copy (B, P): how much of the probability was copied from each prompt token.

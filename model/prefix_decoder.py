@@ -45,6 +45,8 @@ PREFIX_CONFIG = DecoderConfig(
 # MiniLM's vocabulary keeps ids 0..103 for [PAD], [unused..], [UNK], [CLS], [SEP], [MASK]: no text is encoded to them
 # but [UNK], so a document cannot write a marker, and the pointer never copies one.
 FIRST_COPYABLE_ID = 104
+# [CLS], at the beginning of every prompt: pointing at it means that nothing shown answers.
+NULL_ID = 101
 WEIGHTS, CONFIG = "reader.safetensors", "reader.json"
 
 
@@ -62,6 +64,13 @@ def warm_start(seed: int) -> Decoder:
     wrong = unexpected + [name for name in missing if not name.startswith("head.")]
     if wrong:
         raise ModelError(f"MiniLM's tensors do not fit the prefix decoder: {', '.join(wrong[:5])}")
+    model.embedding.weight.requires_grad_(False)
+    return model
+
+
+def continue_from(folder: Path) -> Decoder:
+    """A trained prefix decoder, ready to be trained further; word embeddings frozen. Raises as load_prefix_decoder."""
+    model = load_prefix_decoder(folder).train().requires_grad_(True)
     model.embedding.weight.requires_grad_(False)
     return model
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +11,8 @@ from pathlib import Path
 from tokenizers import Tokenizer as HFTokenizer
 
 from model.errors import ModelError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +31,13 @@ class Tokenizer:
             raise ModelError(f"{path} is missing: a checkpoint folder needs the fast tokenizer's tokenizer.json")
         try:
             self._tokenizer = HFTokenizer.from_file(str(path))
+            self._encoder = HFTokenizer.from_str(_all_special(path))
         except Exception as error:  # the library raises bare Exception for every kind of damage
             raise ModelError(f"{path} cannot be read as a tokenizer: {error}") from error
-        self._tokenizer.no_truncation()
-        self._tokenizer.no_padding()
+        self._encoder.no_truncation()
+        self._encoder.no_padding()
         # A document that contains "[SEP]" or "<|im_end|>" must not be able to end the prompt's part it stands in.
-        self._tokenizer.encode_special_tokens = True
+        self._encoder.encode_special_tokens = True
 
     @property
     def size(self) -> int:
@@ -41,17 +46,17 @@ class Tokenizer:
 
     def encode(self, text: str) -> Encoding:
         """The text's tokens, without any special token added or recognised."""
-        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        encoding = self._encoder.encode(_encodable(text), add_special_tokens=False)
         return Encoding(tuple(encoding.ids), tuple(encoding.offsets))
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Encoding, ...]:
         """``encode`` of each text, in parallel."""
-        encodings = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        encodings = self._encoder.encode_batch([_encodable(t) for t in texts], add_special_tokens=False)
         return tuple(Encoding(tuple(e.ids), tuple(e.offsets)) for e in encodings)
 
     def count(self, text: str) -> int:
         """Number of tokens of the text."""
-        return len(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return len(self._encoder.encode(_encodable(text), add_special_tokens=False).ids)
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of the tokens, special ones left out."""
@@ -67,3 +72,20 @@ class Tokenizer:
         if found is None:
             raise ModelError(f"the tokenizer has no token {token!r}")
         return int(found)
+
+
+def _all_special(path: Path) -> str:
+    """tokenizer.json with every added token marked special, so that none is recognised in a text.
+
+    Chat templates also use added tokens that are not marked so (``<tool_call>``). Runs of white space stay as they are:
+    tokenizers of code have them as added tokens for ordinary text.
+    """
+    parts = json.loads(path.read_text("utf-8"))
+    for token in parts.get("added_tokens") or ():
+        token["special"] = token["special"] or bool(token["content"].strip())
+    return json.dumps(parts)
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates, which are no characters, replaced one for one: offsets stay."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

@@ -26,6 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="questions and answers, no passage",
     )
+    parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from this reader (default MiniLM's layers)")
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where reader and checkpoints go")
     parser.add_argument("--limit", type=int, default=None, help="read only the first N examples of each file")
     parser.add_argument("--tokens", type=int, default=4_600_000, help="most tokens of passage rows (default 4600000)")
@@ -69,6 +70,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         closed_book=tuple(arguments.closed_book),
         tokens=arguments.tokens,
         closed_book_rows=arguments.closed_book_rows,
+        start=arguments.start,
         limit=arguments.limit,
         skip_bad=arguments.skip_bad,
         development=arguments.development,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -12,7 +11,7 @@ from app.answers import QueryRequest, QueryResult
 from app.errors import AppError
 from app.pipeline import Pipeline
 from app.service.errors import ApiError
-from app.service.frame import LOGGER
+from app.service.frame import CLIENT_GONE, LOGGER
 from app.service.gate import Gate
 from app.service.health import Health, not_ready
 from data.errors import DataError, StoreBusyError
@@ -43,7 +42,7 @@ class Answering:
         self._check_limits(request)
         async with self.gate.turn():
             if await disconnected():
-                raise asyncio.CancelledError
+                raise ApiError(CLIENT_GONE, "the client has left", code="client_gone")
             # A cancelled request (shutdown) leaves its thread behind, which nobody can stop.
             return await anyio.to_thread.run_sync(self._answer, request, abandon_on_cancel=True)
 
@@ -104,7 +103,8 @@ class Answering:
         if isinstance(error, StoreBusyError):
             return ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1)
         self._log.error("cannot answer: %s", error)
-        part = {DataError: "database", RetrievalError: "collection"}.get(type(error), "service")
+        kinds = ((DataError, "database"), (RetrievalError, "collection"))
+        part = next((name for kind, name in kinds if isinstance(error, kind)), "service")
         return ApiError(
             503,
             f"the {part} is not available; GET /readyz gives the reason",

@@ -59,5 +59,5 @@ def create_app(source: Settings | Pipeline, *, allowed_hosts: Collection[str] | 
 
 
 def body_limit(settings: Settings) -> int:
-    """Bytes of the largest body that can be a good request: 12 for a character (two ``\\uXXXX``), and the other fields."""
+    """Bytes of the largest good request: 12 for a character of the question (two ``\\uXXXX``), and the other fields."""
     return 12 * settings.max_question_characters + 65_536

@@ -38,10 +38,7 @@ class ApiError(Exception):
 
 def error_body(status: int, message: str, code: str, param: str | None = None) -> dict[str, Any]:
     """``{"error": {"message", "type", "param", "code"}}``."""
-    if status == 429:
-        kind = "rate_limit_error"
-    else:
-        kind = "server_error" if status >= 500 else "invalid_request_error"
+    kind = "rate_limit_error" if status == 429 else "server_error" if status >= 500 else "invalid_request_error"
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 

@@ -21,8 +21,8 @@ from app.service.errors import ApiError, error_response
 
 LOGGER = "plumbline.service"
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-_GONE = 499
-"""Logged (never sent) when the client left before there was a response."""
+CLIENT_GONE = 499
+"""For the log: the client left before there was a response."""
 
 
 class RequestFrame:
@@ -76,7 +76,7 @@ class RequestFrame:
                 quote(scope["method"], safe=""),
                 # Quoted: a line break in a path must not make a line of the log.
                 quote(scope["path"][:200], safe="/", errors="replace"),
-                status or _GONE,
+                status or CLIENT_GONE,
                 1000 * (perf_counter() - started),
             )
 

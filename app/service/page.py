@@ -123,12 +123,10 @@ async def _page(
         cited={piece.number for parts, _ in answers for piece in parts},
         error=error,
     )
-    headers = {
-        "Content-Security-Policy": (
-            f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-        ),
-        "Referrer-Policy": "same-origin",
-    }
+    policy = (
+        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+    headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
     if error is not None and error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
     return HTMLResponse(html, status_code=error.status if error else 200, headers=headers)

@@ -40,7 +40,7 @@ _EXAMPLE_RESULT: dict[str, Any] = {
             "document_id": "warranty",
             "title": "Warranty",
             "start": 0,
-            "end": 49,
+            "end": 50,
             "text": "The warranty of the Heron 4 lasts for three years.",
             "shown_characters": 50,
             "rank": 1,
@@ -86,7 +86,7 @@ class QueryBody(BaseModel):
         return question
 
     def to_request(self) -> QueryRequest:
-        """As the pipeline takes it. Raises GenerationError for what only the sampler can refuse."""
+        """As the pipeline takes it."""
         return QueryRequest(
             question=self.question,
             collection=self.collection,

@@ -18,11 +18,15 @@ from model.files import sha256_of, write_json, write_tensors
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stood when the checkpoint was written: steps done, seconds spent, mean of the recent losses."""
+    """Where a run stood when the checkpoint was written: steps done, seconds spent, mean of the recent losses.
+
+    bf16: whether it computes in bf16 autocast.
+    """
 
     step: int
     seconds: float
     loss: float
+    bf16: bool
 
 
 def save_state(
@@ -50,6 +54,7 @@ def save_state(
                 "step": progress.step,
                 "seconds": progress.seconds,
                 "loss": progress.loss,
+                "bf16": progress.bf16,
                 "sha256": sha256_of(aside / "state.safetensors"),
             },
         )
@@ -61,7 +66,8 @@ def save_state(
         raise ModelError(
             f"the checkpoint {target} could not be written ({error}); the one before it is kept"
         ) from error
-    for old in folder.glob("step-*"):
+    # Older ones, and what a killed run left half written.
+    for old in (*folder.glob("step-*"), *folder.glob(".step-*.part")):
         if old != target:
             shutil.rmtree(old, ignore_errors=True)
 
@@ -79,13 +85,18 @@ def load_state(
             if sha256_of(path / "state.safetensors") != facts["sha256"]:
                 continue
             tensors = load_file(path / "state.safetensors")
-        except (OSError, ValueError, KeyError, SafetensorError):
+            theirs, step = dict(facts["identity"]), int(facts["step"])
+            progress = Progress(step, float(facts["seconds"]), float(facts["loss"]), bool(facts.get("bf16", True)))
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError):
             continue
-        if facts["identity"] != identity:
-            changed = sorted(k for k in identity if facts["identity"].get(k) != identity[k])
+        if theirs != identity:
+            changed = sorted(k for k in {*identity, *theirs} if theirs.get(k) != identity.get(k))
             raise ModelError(
                 f"{path} was trained with other {', '.join(changed)}: choose another --output or remove that folder"
             )
+        learning = {f"weight.{n}": p.shape for n, p in model.named_parameters() if p.requires_grad}
+        if learning != {n: t.shape for n, t in tensors.items() if n.startswith("weight.")}:
+            raise ModelError(f"{path} is of a model of other shapes: choose another --output or remove that folder")
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 if not parameter.requires_grad:
@@ -93,9 +104,9 @@ def load_state(
                 parameter.copy_(tensors[f"weight.{name}"])
                 if f"exp_avg.{name}" in tensors:
                     optimizer.state[parameter] = {
-                        "step": torch.tensor(float(facts["step"])),
+                        "step": torch.tensor(float(step)),
                         "exp_avg": tensors[f"exp_avg.{name}"].to(parameter.device),
                         "exp_avg_sq": tensors[f"exp_avg_sq.{name}"].to(parameter.device),
                     }
-        return Progress(int(facts["step"]), float(facts["seconds"]), float(facts["loss"]))
+        return progress
     return None

@@ -23,7 +23,8 @@ KILLS = 5
 
 
 def _index(home: Path, corpus: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "app.cli", "index", str(corpus), "--collection", "c", "--home", str(home), "--json"]
+    place = ["--collection", "c", "--home", str(home), "--json"]
+    command = [sys.executable, "-m", "app.cli", "index", str(corpus), *place]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
 
 

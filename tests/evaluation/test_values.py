@@ -84,7 +84,7 @@ def test_any_number_in_words(n: int) -> None:
         ("1/4", Fraction(1, 4)),
         ("0.25", Fraction(1, 4)),
         ("none", 0),
-        ("1 200 000", 1_200_000),
+        ("1\u202f200\u202f000", 1_200_000),
         ("nineteen ninety-nine", 1999),
         ("twice", 2),
     ],

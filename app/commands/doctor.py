@@ -1,0 +1,61 @@
+"""Check versions, device, home, database, models and every collection, and say what to do about what is wrong.
+
+Each line begins with ok, warn or fail. The exit code is 1 if anything fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from app.console import Output
+from app.errors import EXIT_ERROR, EXIT_OK
+
+if TYPE_CHECKING:
+    from app.diagnosis import Finding
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from app.commands.options import add_model
+
+    add_model(parser)
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Look at everything; print each finding as it is made."""
+    from dataclasses import asdict
+
+    findings: list[Finding] = []
+    for finding in _findings(arguments):
+        findings.append(finding)
+        if not output.as_json:
+            output.data(f"{finding.status:<4} {finding.check}: {finding.found}")
+            if finding.advice:
+                output.data(f"     -> {finding.advice}")
+    failed = sum(finding.status == "fail" for finding in findings)
+    warned = sum(finding.status == "warn" for finding in findings)
+    if output.as_json:
+        status = "fail" if failed else "warn" if warned else "ok"
+        output.json({"status": status, "checks": [asdict(finding) for finding in findings]})
+    elif failed or warned:
+        output.say(f"{failed} failed, {warned} warned, {len(findings)} looked at")
+    return EXIT_ERROR if failed else EXIT_OK
+
+
+def _findings(arguments: argparse.Namespace) -> Iterator[Finding]:
+    from pydantic import ValidationError
+
+    from app.commands.options import pipeline
+    from app.diagnosis import Finding, diagnose
+
+    try:
+        line = pipeline(arguments)
+    except ValidationError as error:
+        for problem in error.errors():
+            name = "PLUMBLINE_" + "_".join(str(part) for part in problem["loc"]).upper()
+            yield Finding("settings", "fail", f"{name}: {problem['msg']}", "correct it in the environment")
+        return
+    with line:
+        yield from diagnose(line)

@@ -1,0 +1,157 @@
+"""Serve the REST API and the page on this machine.
+
+POST /v1/query answers; /openapi.json describes everything; / is a page for people. There are no keys yet, so only this
+machine is served unless --allow-remote is given. Ctrl-C or SIGTERM stops the server after the requests in progress.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
+from types import FrameType
+from typing import Any
+
+from app.console import Output
+from app.errors import EXIT_OK, AppError, UsageError
+
+_GRACE_S = 20
+_BACKLOG = 128
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from app.commands.options import add_model
+
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one (default 8000)")
+    parser.add_argument(
+        "--allow-remote",
+        action="store_true",
+        help="serve other machines too: whoever reaches the port may ask anything",
+    )
+    add_model(parser)
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Load, listen, serve until told to stop."""
+    if not 0 <= arguments.port <= 65535:
+        raise UsageError(f"--port is {arguments.port}: it must be in 0..65535")
+    with _terminated_quietly(), listening_socket(arguments.host, arguments.port, arguments.allow_remote) as listener:
+        port = int(listener.getsockname()[1])
+        output.say(f"plumbline: loading; will listen on {url(arguments.host, port)}")
+        with _logging():
+            _serve(arguments, output, listener)
+    return EXIT_OK
+
+
+def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socket) -> None:
+    import uvicorn
+
+    from app.commands.options import pipeline
+    from app.service.application import create_app
+
+    port = int(listener.getsockname()[1])
+    hosts = None if arguments.allow_remote else own_hosts(arguments.host)
+
+    class Server(uvicorn.Server):
+        """Says when it accepts."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                output.say(f"plumbline: serving {url(arguments.host, port)} (Ctrl-C stops)")
+
+    with pipeline(arguments) as line:
+        # Opened before anything is served: a model that is missing is an error of this command, not of a request.
+        _ = (line.store, line.encoder, line.generator)
+        config = uvicorn.Config(
+            create_app(line, allowed_hosts=hosts),
+            log_config=None,
+            access_log=False,  # ours has request ids, and no query strings
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=_GRACE_S,
+            backlog=_BACKLOG,
+            lifespan="on",
+            ws="none",
+        )
+        # From here on uvicorn stops in order on SIGTERM, and raises it again when it has: that second one is no news.
+        signal.signal(signal.SIGTERM, _ignored)
+        Server(config).run(sockets=[listener])
+
+
+def listening_socket(host: str, port: int, allow_remote: bool) -> socket.socket:
+    """A bound socket; it does not accept yet. Raises UsageError for a host that is not this machine's own loopback,
+    unless allowed, and AppError when the address cannot be had."""
+    try:
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise AppError(f"--host {host}: no such address ({error})") from error
+    if not allow_remote and not all(ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in found):
+        raise UsageError(
+            f"--host {host}: other machines could reach that, and there are no API keys yet: whoever reaches the port "
+            "reads every collection. Use 127.0.0.1, or give --allow-remote if that is what you want"
+        )
+    family, kind, protocol, _, address = found[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        # On Linux two sockets may be bound alike with SO_REUSEADDR until one of them listens: listen, so that a second
+        # server fails now and not after it has loaded. Requests that come early wait in the backlog.
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise AppError(f"cannot listen on {url(host, port)}: {error.strerror}. Choose another --port") from error
+    return listener
+
+
+def url(host: str, port: int) -> str:
+    """Where to point a browser."""
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def own_hosts(host: str) -> tuple[str, ...]:
+    """What a Host header may name when only this machine is served."""
+    return ("localhost", "127.0.0.1", "[::1]", f"[{host}]" if ":" in host else host)
+
+
+def _ignored(_signal: int, _frame: FrameType | None) -> None:
+    return
+
+
+@contextmanager
+def _terminated_quietly() -> Iterator[None]:
+    """SIGTERM while loading ends the command with exit code 0, as it does while serving."""
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        raise SystemExit(EXIT_OK)
+
+    before: Any = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _logging() -> Iterator[None]:
+    """Requests, errors and uvicorn's complaints as lines on stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    levels = {"plumbline": logging.INFO, "uvicorn.error": logging.WARNING}
+    for name, level in levels.items():
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.setLevel(level)
+    try:
+        yield
+    finally:
+        for name in levels:
+            logging.getLogger(name).removeHandler(handler)

@@ -1,0 +1,265 @@
+"""What `plumbline doctor` looks at. Each check gives findings and none may fail to: what it raises is its finding."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from app.errors import USER_ERRORS
+from app.pipeline import Pipeline
+
+Status = Literal["ok", "warn", "fail"]
+
+PACKAGES = (
+    ("torch", "torch"),
+    ("transformers", "transformers"),
+    ("sentence-transformers", "sentence_transformers"),
+    ("faiss-cpu", "faiss"),
+    ("bm25s", "bm25s"),
+    ("sqlalchemy", "sqlalchemy"),
+)
+"""Distribution and module of each package that answers depend on."""
+
+_SPARE_BYTES = 1 << 30
+_BUSY_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """check: what was looked at. found: what is there. advice: what to do, None when nothing need be done."""
+
+    check: str
+    status: Status
+    found: str
+    advice: str | None = None
+
+
+def diagnose(pipeline: Pipeline) -> Iterator[Finding]:
+    """All findings, as they are made; the slow ones (models) come last but for the collections."""
+    reinstall = "install Plumbline's requirements again, in an environment of its own"
+    yield from _guarded("versions", reinstall, _versions)
+    yield from _guarded("device", "choose one with --device or PLUMBLINE_DEVICE", partial(_device, pipeline))
+    yield from _guarded("memory", "none of this is needed to answer", _memory)
+    yield from _guarded("home", "choose another with --home or PLUMBLINE_HOME", partial(_home, pipeline))
+    yield from _guarded("database", "choose another with PLUMBLINE_DATABASE", partial(_database, pipeline))
+    yield from _guarded("minilm", reinstall, _minilm)
+    yield from _guarded("encoder", "name another with --encoder or PLUMBLINE_ENCODER", partial(_encoder, pipeline))
+    yield from _guarded(
+        "model",
+        "restore it, train one (plumbline train reader), or name another with --model",
+        partial(_model, pipeline),
+    )
+    yield from _guarded("collections", "see database", partial(_collections, pipeline))
+
+
+def _guarded(check: str, advice: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    """The findings of one look; what it raises becomes the last of them, so that one broken part hides no other."""
+    try:
+        yield from look()
+    except USER_ERRORS as error:
+        yield Finding(check, "fail", _line(error), advice)
+    except Exception as error:  # a doctor that dies of the illness helps nobody
+        yield Finding(check, "fail", f"{type(error).__name__}: {_line(error)}", advice)
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:500]
+
+
+def _versions() -> Iterator[Finding]:
+    yield Finding("python", "ok", f"{platform.python_version()} on {platform.platform()}")
+    try:
+        yield Finding("plumbline", "ok", version("plumbline-rag"))
+    except PackageNotFoundError:
+        yield Finding("plumbline", "fail", "not installed", "install it into this environment: pip install -e .")
+    for distribution, module in PACKAGES:
+        yield _package(distribution, module)
+    # SQLite before 3.51.3 can damage a WAL database that two connections write; the store has one writer.
+    yield Finding("sqlite", "ok", sqlite3.sqlite_version)
+
+
+def _package(distribution: str, module: str) -> Finding:
+    advice = "install Plumbline's requirements again, in an environment of its own"
+    try:
+        found = version(distribution)
+    except PackageNotFoundError:
+        return Finding(distribution, "fail", "not installed", advice)
+    try:
+        importlib.import_module(module)
+    except Exception as error:  # a broken binary fails in its own way
+        return Finding(
+            distribution, "fail", f"{found}, but it cannot be imported: {type(error).__name__}: {_line(error)}", advice
+        )
+    return Finding(distribution, "ok", found)
+
+
+def _device(line: Pipeline) -> Iterator[Finding]:
+    import torch
+
+    from model.device import bf16_pays
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    pays = "bf16 is faster than fp32" if bf16_pays(torch.device("cpu")) else "fp32 is the faster one, bf16 does not pay"
+    yield Finding("cpu", "ok", f"{_cpu_name()}, {cores} cores; {pays}")
+    gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    yield Finding("device", "ok", f"{line.device} (CUDA devices: {', '.join(gpus) or 'none'})")
+
+
+def _cpu_name() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text("utf-8", errors="replace")
+    except OSError:
+        text = ""
+    names = [row.partition(":")[2].strip() for row in text.splitlines() if row.startswith("model name")]
+    return next(iter(names), platform.machine())
+
+
+def _memory() -> Iterator[Finding]:
+    try:
+        rows = Path("/proc/meminfo").read_text("ascii").splitlines()
+    except OSError:
+        yield Finding("memory", "ok", "unknown on this system")
+        return
+    kib = {row.partition(":")[0]: int(row.split()[1]) for row in rows if len(row.split()) > 1}
+    total, free = kib["MemTotal"] << 10, kib["MemAvailable"] << 10
+    found = f"{_gib(free)} of {_gib(total)} available"
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text("ascii").strip()
+        if limit.isdecimal() and int(limit) < total:
+            found += f", limited to {_gib(int(limit))} for this container"
+            free = min(free, int(limit))
+    except OSError:
+        pass
+    if free < _SPARE_BYTES:
+        yield Finding("memory", "warn", found, "loading the models takes about 1 GiB: stop something else first")
+    else:
+        yield Finding("memory", "ok", found)
+
+
+def _gib(size: int) -> str:
+    return f"{size / (1 << 30):.1f} GiB"
+
+
+def _home(line: Pipeline) -> Iterator[Finding]:
+    home = line.home
+    advice = "make it a folder that you may write to, or choose another with --home or PLUMBLINE_HOME"
+    existing = home
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        yield Finding("home", "fail", f"{home} cannot be made: {existing} is not a folder", advice)
+        return
+    try:
+        # Asked of the disk, because permission bits say nothing of read-only disks, quotas or root.
+        with tempfile.TemporaryFile(dir=existing) as file:
+            file.write(b"plumbline")
+            file.flush()
+    except OSError as error:
+        yield Finding("home", "fail", f"{home} cannot be written: {existing}: {error.strerror}", advice)
+        return
+    free = shutil.disk_usage(existing).free
+    found = f"{home}, {_gib(free)} free" + ("" if existing == home else " (will be made when it is first needed)")
+    if free < _SPARE_BYTES:
+        yield Finding("home", "warn", found, "free some space: an index needs room for two generations of itself")
+    else:
+        yield Finding("home", "ok", found)
+
+
+def _database_file(line: Pipeline) -> Path | None:
+    """The SQLite file, None for a server."""
+    from sqlalchemy import make_url
+
+    url = make_url(line.settings.database_url)
+    return Path(url.database or "").absolute() if url.get_backend_name() == "sqlite" else None
+
+
+def _database(line: Pipeline) -> Iterator[Finding]:
+    from data.errors import StoreBusyError
+    from data.schema import SCHEMA_VERSION
+    from data.store import Store
+
+    file = _database_file(line)
+    if file is not None and not file.exists():
+        yield Finding("database", "ok", f"{file} (will be made when it is first needed)")
+        return
+    with Store.open(line.settings.database_url, busy_timeout_s=_BUSY_S) as store:
+        yield Finding("schema", "ok", f"version {SCHEMA_VERSION}")
+        try:
+            with store.write():
+                pass
+        except StoreBusyError:
+            yield Finding("database", "warn", f"{store.name} is being written by another process", "look again later")
+        else:
+            yield Finding("database", "ok", f"{store.name}, writable")
+
+
+def _minilm() -> Iterator[Finding]:
+    from model.minilm import MINILM_SHA256, minilm_folder
+
+    yield Finding("minilm", "ok", f"SHA-256 {MINILM_SHA256[:12]} as published, in {minilm_folder()}")
+
+
+def _encoder(line: Pipeline) -> Iterator[Finding]:
+    encoder = line.encoder
+    name = line.settings.encoder or "all-MiniLM-L6-v2, packaged"
+    yield Finding("encoder", "ok", f"{name}: {encoder.dimension} dimensions, fingerprint {encoder.fingerprint[:12]}")
+
+
+def _model(line: Pipeline) -> Iterator[Finding]:
+    model = line.generator
+    found = f"{model.name}: {model.context_length} tokens of context, fingerprint {model.fingerprint[:12]}"
+    yield Finding("model", "ok", found)
+
+
+def _collections(line: Pipeline) -> Iterator[Finding]:
+    from sqlalchemy import select
+
+    from data.schema import collections
+
+    file = _database_file(line)
+    if file is not None and not file.exists():
+        yield Finding("collections", "ok", "none yet: plumbline index PATH --collection NAME makes one")
+        return
+    with line.store.read() as connection:
+        names = connection.execute(select(collections.c.name).order_by(collections.c.name)).scalars().all()
+    if not names:
+        yield Finding("collections", "ok", "none yet: plumbline index PATH --collection NAME makes one")
+    for name in names:
+        advice = "run plumbline index again with the same sources"
+        yield from _guarded(f"collection {name}", advice, partial(_collection, line, name))
+
+
+def _collection(line: Pipeline, name: str) -> Iterator[Finding]:
+    from retrieval.collections import check_collection
+
+    check, again = f"collection {name}", "run plumbline index again with the same sources"
+    health = check_collection(line.store, line.home, name)
+    info = health.info
+    if info.generation_hash is None:
+        yield Finding(check, "warn", "never indexed to the end, so it cannot answer", again)
+        return
+    found = f"{info.documents} documents, {info.chunks} chunks, generation {info.generation_hash[:12]}"
+    if health.problems:
+        yield Finding(check, "fail", "; ".join(health.problems), again)
+        return
+    try:
+        fits = info.encoder == line.encoder.fingerprint
+    except USER_ERRORS:
+        yield Finding(check, "warn", f"{found}; whether the encoder fits is unknown: it does not load", "see encoder")
+        return
+    if not fits:
+        yield Finding(
+            check, "fail", f"{found}; indexed with another encoder", "name that one with --encoder, or index it again"
+        )
+        return
+    yield Finding(check, "ok", found)

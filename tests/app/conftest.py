@@ -1,0 +1,132 @@
+"""A small real installation that tests of the application share: three documents, MiniLM, an untrained reader."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from app.pipeline import Pipeline
+from app.settings import Settings
+from data.documents import Document
+from generation.completion import Citation, Completion, Usage
+from generation.errors import GenerationError
+from generation.params import SamplingParams
+from generation.prompt import Prompt, PromptChunk
+from model.prefix_decoder import save_prefix_decoder, warm_start
+from retrieval.chunks import RetrievedChunk
+
+NOTES = (
+    Document("warranty", "Warranty", "The warranty of the Heron 4 lasts for three years. Batteries are not covered."),
+    Document("office", "Office", "The office in Lisbon opens at nine. Its door code is changed every month."),
+    Document("markup", "<b>Markup</b>", "The <script>alert(1)</script> tag & friends are quoted on page 7."),
+)
+
+
+class FirstWords:
+    """A generator that answers with the first three words of the first chunk and cites it, and waits where it is told.
+
+    Started says that it was asked; it goes on once released. Raises what ``fails`` holds.
+    """
+
+    name = "first-words"
+    fingerprint = "0" * 64
+    context_length = 512
+
+    def __init__(self, fails: Exception | None = None) -> None:
+        self.started = Event()
+        self.released = Event()
+        self.released.set()
+        self.fails = fails
+
+    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
+        words = len(question.split())
+        if words > self.context_length - max_new_tokens:
+            raise GenerationError(f"the question has {words} tokens: shorten it")
+        shown = tuple(PromptChunk(n, c, 0, len(c.chunk.text)) for n, c in enumerate(chunks[:2], start=1))
+        return Prompt(question, shown, tuple(chunks[2:]), (101,) * words)
+
+    def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
+        self.started.set()
+        if not self.released.wait(timeout=60):
+            raise AssertionError("nobody released the generator")
+        if self.fails is not None:
+            raise self.fails
+        answer = " ".join(prompt.chunks[0].text.split()[:3]) if prompt.chunks else "I do not know."
+        cited = (Citation(1, len(answer) + 1, len(answer) + 4),) if prompt.chunks else ()
+        text = f"{answer} [1]" if cited else answer
+        usage = Usage(len(prompt.token_ids), 1)
+        return tuple(Completion(text, (7,), (-0.5,), "stop", usage, seed, cited) for seed in seeds)
+
+
+@pytest.fixture(scope="session")
+def reader_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A reader that was never trained: real weights, real speed, no sense."""
+    folder = tmp_path_factory.mktemp("models") / "reader"
+    save_prefix_decoder(warm_start(0), folder, {})
+    return folder
+
+
+@pytest.fixture(scope="session")
+def make_settings(reader_folder: Path) -> Callable[..., Settings]:
+    """Settings that look at no environment: everything that matters is given."""
+
+    def settings(home: Path, **fields: object) -> Settings:
+        values = {"database": "", "encoder": "", "model": str(reader_folder), "device": "cpu", **fields}
+        return Settings(home=home, **values)  # type: ignore[arg-type]
+
+    return settings
+
+
+@pytest.fixture(scope="session")
+def small_home(tmp_path_factory: pytest.TempPathFactory, make_settings: Callable[..., Settings]) -> Path:
+    """A home whose collection "notes" holds NOTES. Do not damage it: see home_copy."""
+    home = tmp_path_factory.mktemp("small") / "home"
+    with Pipeline(make_settings(home)) as pipeline:
+        pipeline.index("notes", NOTES)
+    return home
+
+
+@pytest.fixture(scope="session")
+def small_settings(small_home: Path, make_settings: Callable[..., Settings]) -> Settings:
+    """Settings of small_home, with the untrained reader."""
+    return make_settings(small_home)
+
+
+@pytest.fixture(scope="session")
+def small_pipeline(small_settings: Settings) -> Iterator[Pipeline]:
+    """A pipeline on small_home whose models are loaded once for the session."""
+    with Pipeline(small_settings) as pipeline:
+        yield pipeline
+
+
+@pytest.fixture
+def home_copy(small_home: Path, tmp_path: Path) -> Path:
+    """A copy of small_home that a test may damage."""
+    return Path(shutil.copytree(small_home, tmp_path / "home"))
+
+
+@pytest.fixture
+def make_pipeline(small_pipeline: Pipeline) -> Iterator[Callable[..., Pipeline]]:
+    """A pipeline on given settings with the session's encoder (loading it takes a second) and any generator."""
+    opened: list[Pipeline] = []
+
+    def pipeline(settings: Settings, generator: object | None = None) -> Pipeline:
+        made = Pipeline(settings)
+        opened.append(made)
+        made.__dict__["encoder"] = small_pipeline.encoder  # where cached_property keeps it
+        made.__dict__["generator"] = generator or small_pipeline.generator
+        return made
+
+    yield pipeline
+    for made in opened:
+        made.close()
+
+
+@pytest.fixture
+def first_words() -> type[FirstWords]:
+    """The class: a fixture, because a conftest cannot be imported."""
+    return FirstWords

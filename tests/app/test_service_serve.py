@@ -1,0 +1,109 @@
+"""What `plumbline serve` refuses before it loads anything. The server itself: tests/drill/test_serve.py."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import socket
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from app.commands import serve
+from app.commands.serve import listening_socket, own_hosts, url
+from app.console import Output
+from app.errors import AppError, UsageError
+from app.service.body_limit import BodyLimit
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1"])
+def test_other_machines_are_served_only_when_allowed(host: str) -> None:
+    with pytest.raises(UsageError, match="no API keys yet"):
+        listening_socket(host, 0, allow_remote=False)
+
+
+def test_allowed() -> None:
+    with listening_socket("0.0.0.0", 0, allow_remote=True) as listener:
+        assert listener.getsockname()[1] > 0
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
+def test_loopback(host: str) -> None:
+    with listening_socket(host, 0, allow_remote=False) as listener:
+        assert listener.getsockname()[1] > 0
+
+
+def test_a_port_in_use_is_named() -> None:
+    with listening_socket("127.0.0.1", 0, allow_remote=False) as first:
+        port = first.getsockname()[1]
+        with pytest.raises(AppError, match=f"127.0.0.1:{port}: Address already in use"):
+            listening_socket("127.0.0.1", port, allow_remote=False)
+
+
+def test_a_host_that_is_none() -> None:
+    with pytest.raises(AppError, match="no such address"):
+        listening_socket("x" * 300, 0, allow_remote=True)
+
+
+def test_a_port_that_is_none_and_the_signal_handler_is_put_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    arguments = argparse.Namespace(host="127.0.0.1", port=70_000, allow_remote=False)
+    with pytest.raises(UsageError, match="70000"):
+        serve.run(arguments, Output(as_json=False))
+    with pytest.raises(UsageError, match=r"0\.0\.0\.0"):
+        serve.run(argparse.Namespace(host="0.0.0.0", port=0, allow_remote=False), Output(as_json=False))
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_addresses_are_written_as_urls() -> None:
+    assert url("::1", 80) == "http://[::1]:80"
+    assert url("localhost", 8000) == "http://localhost:8000"
+    assert "[::1]" in own_hosts("::1")
+
+
+def test_a_body_that_does_not_arrive_is_given_up() -> None:
+    sent: list[Message] = []
+
+    async def never(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise AssertionError("a request without its body reached the application")
+
+    async def waiting() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/v1/query", "headers": []}
+    asyncio.run(BodyLimit(never, 10, timeout_s=0.01)(scope, waiting, send))
+    assert sent[0]["status"] == 408
+    assert (b"connection", b"close") in sent[0]["headers"]
+
+
+def test_a_client_that_leaves_in_the_middle_of_its_body_reaches_nothing() -> None:
+    sent: list[Message] = []
+    messages = [{"type": "http.disconnect"}, {"type": "http.request", "body": b"{", "more_body": True}]
+
+    async def never(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise AssertionError("half a request reached the application")
+
+    async def receive() -> Message:
+        return messages.pop()
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    asyncio.run(BodyLimit(never, 10)({"type": "http", "headers": []}, receive, send))
+    assert sent == []
+
+
+def test_ipv6_loopback_where_the_machine_has_it() -> None:
+    if not socket.has_ipv6:
+        pytest.skip("no IPv6 here")
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("no IPv6 loopback here")
+    with listening_socket("::1", 0, allow_remote=False) as listener:
+        assert listener.getsockname()[0] == "::1"

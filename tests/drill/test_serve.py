@@ -1,0 +1,213 @@
+"""`plumbline serve` as a process of its own, driven with curl as a user would."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.pipeline import Pipeline
+from app.settings import Settings
+from data.documents import Document
+from model.prefix_decoder import save_prefix_decoder, warm_start
+
+pytestmark = [
+    pytest.mark.drill,
+    pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed"),
+]
+
+QUESTION = "How long is the warranty of the Heron 4?"
+_WAIT_S = 120
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """A home with one collection and an untrained reader, as environment variables."""
+    folder = tmp_path_factory.mktemp("serve")
+    save_prefix_decoder(warm_start(0), folder / "reader", {})
+    settings = Settings(home=folder / "home", database="", encoder="", model=str(folder / "reader"), device="cpu")
+    with Pipeline(settings) as pipeline:
+        pipeline.index("notes", [Document("warranty", "Warranty", "The warranty of the Heron 4 lasts three years.")])
+    ours = {key: value for key, value in os.environ.items() if not key.startswith("PLUMBLINE_")}
+    home = {"PLUMBLINE_HOME": str(folder / "home"), "PLUMBLINE_MODEL": str(folder / "reader")}
+    return {**ours, **home, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What curl got."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server that accepts. log: its stderr, which goes on growing."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    log: Path
+
+    def curl(self, path: str, *arguments: str) -> Reply:
+        done = subprocess.run(
+            ["curl", "--silent", "--show-error", "--include", "--max-time", str(_WAIT_S), *arguments, self.url + path],
+            capture_output=True,
+            check=True,
+        )
+        head, _, body = done.stdout.decode().partition("\r\n\r\n")
+        while head.startswith("HTTP/1.1 100"):
+            head, _, body = body.partition("\r\n\r\n")
+        first, *lines = head.split("\r\n")
+        headers = {key.lower(): value for key, _, value in (line.partition(": ") for line in lines)}
+        return Reply(int(first.split()[1]), headers, body)
+
+    def query(self, body: object) -> Reply:
+        text = body if isinstance(body, str) else json.dumps(body)
+        return self.curl("/v1/query", "--header", "Content-Type: application/json", "--data-binary", text)
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "app.cli", "serve", *arguments]
+
+
+@contextmanager
+def serving(environment: dict[str, str], log: Path, *arguments: str) -> Iterator[Running]:
+    with log.open("wb") as stderr:
+        process = subprocess.Popen(
+            command("--port", "0", *arguments), env=environment, stderr=stderr, stdout=subprocess.PIPE
+        )
+    try:
+        # It says so when it accepts; the file is read until it does.
+        with log.open("r", encoding="utf-8") as lines:
+            found = None
+            while found is None:
+                line = lines.readline()
+                found = re.search(r"serving (http://\S+)", line)
+                if not line:
+                    assert process.poll() is None, log.read_text("utf-8")
+        yield Running(process, found[1], log)
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=_WAIT_S)
+
+
+def test_a_server_as_curl_sees_it(environment: dict[str, str], tmp_path: Path) -> None:
+    with serving(environment, tmp_path / "log") as server:
+        assert server.curl("/livez").json() == {"status": "live"}
+        assert server.curl("/readyz").json()["collections"] == ["notes"]
+        answer = server.query({"question": QUESTION, "n": 2, "temperature": 0.7})
+        assert answer.status == 200
+        assert answer.json()["sources"][0]["document_id"] == "warranty"
+        assert server.query("{").json()["error"]["code"] == "invalid_json"
+        unknown = server.query({"question": QUESTION, "collection": "nots"})
+        assert (unknown.status, unknown.json()["error"]["code"]) == (404, "collection_not_found")
+        assert server.curl("/v1/query").status == 405
+        assert server.curl("/nowhere").status == 404
+        large = tmp_path / "large"
+        large.write_bytes(b" " * 5_000_000)
+        chunked = ("--header", "Transfer-Encoding: chunked", "--header", "Content-Type: application/json")
+        assert server.curl("/v1/query", *chunked, "--data-binary", f"@{large}").status == 413
+        assert server.curl("/livez", "--header", "Host: rebound.example").status == 403
+        assert "<form" in server.curl("/").body
+        assert server.curl("/openapi.json").json()["openapi"]
+
+        with ThreadPoolExecutor(20) as threads:
+            replies = list(threads.map(lambda i: server.query({"question": f"{QUESTION} {i}", "seed": i}), range(20)))
+        assert [reply.status for reply in replies] == [200] * 20
+        assert [reply.json()["answers"][0]["seed"] for reply in replies] == list(range(20))
+        assert len({reply.headers["x-request-id"] for reply in replies}) == 20
+
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(timeout=_WAIT_S) == 0
+        log = server.log.read_text("utf-8")
+    assert replies[0].headers["x-request-id"] in log
+    assert "Heron" not in log
+    assert "Traceback" not in log
+
+
+def test_a_full_queue_and_ctrl_c(environment: dict[str, str], tmp_path: Path) -> None:
+    with serving({**environment, "PLUMBLINE_MAX_QUEUE": "1"}, tmp_path / "log") as server:
+        body = {"question": QUESTION, "n": 32, "temperature": 1.0, "max_tokens": 64}
+        with ThreadPoolExecutor(20) as threads:
+            replies = list(threads.map(lambda _: server.query(body), range(20)))
+        statuses = {reply.status for reply in replies}
+        assert statuses == {200, 429}
+        assert all(int(reply.headers["retry-after"]) >= 1 for reply in replies if reply.status == 429)
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(timeout=_WAIT_S) == 130
+        assert "Traceback" not in server.log.read_text("utf-8")
+
+
+def test_what_is_in_progress_is_finished_before_it_stops(environment: dict[str, str], tmp_path: Path) -> None:
+    with serving(environment, tmp_path / "log") as server, ThreadPoolExecutor(1) as threads:
+        body = {"question": QUESTION, "n": 32, "temperature": 1.0, "max_tokens": 128}
+        job = threads.submit(server.query, body)
+        while not job.done() and "POST" not in server.log.read_text("utf-8"):
+            # The next request is answered while the first is generated: then the first has been taken up.
+            server.curl("/livez")
+            if server.log.read_text("utf-8").count("/livez") >= 20:
+                break
+        server.process.send_signal(signal.SIGTERM)
+        assert job.result(timeout=_WAIT_S).status == 200
+        assert server.process.wait(timeout=_WAIT_S) == 0
+
+
+def test_a_port_in_use_is_an_error_at_once(environment: dict[str, str], tmp_path: Path) -> None:
+    with serving(environment, tmp_path / "log") as server:
+        port = server.url.rpartition(":")[2]
+        done = subprocess.run(
+            command("--port", port), env=environment, capture_output=True, timeout=_WAIT_S, check=False, text=True
+        )
+    assert done.returncode == 1
+    assert "Address already in use" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("--host", "0.0.0.0"), 2, "no API keys yet"),
+        (("--model", "nowhere"), 1, "no such folder"),
+        (("--port", "99999"), 2, "99999"),
+    ],
+)
+def test_what_it_refuses(environment: dict[str, str], arguments: tuple[str, ...], code: int, says: str) -> None:
+    done = subprocess.run(
+        command("--port", "0", *arguments),
+        env=environment,
+        capture_output=True,
+        timeout=_WAIT_S,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == code, done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_sigterm_while_it_loads(environment: dict[str, str], tmp_path: Path) -> None:
+    process = subprocess.Popen(command("--port", "0"), env=environment, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    assert b"loading" in process.stderr.readline()
+    process.send_signal(signal.SIGTERM)
+    _, rest = process.communicate(timeout=_WAIT_S)
+    assert process.returncode == 0
+    assert b"Traceback" not in rest

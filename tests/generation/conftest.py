@@ -1,0 +1,108 @@
+"""A real reader with untrained weights and real tiny Llama checkpoints, made once a session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from generation.reader import EmbeddedReader
+from generation.reader_prompt import ReaderPrompter
+from generation.reader_vocabulary import ReaderVocabulary, reader_vocabulary
+from model.prefix_decoder import save_prefix_decoder, warm_start
+from retrieval.chunks import Chunk, RetrievedChunk
+
+CHATML = (
+    "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n<think></think>{% endif %}"
+)
+TEXTS = (
+    "The lighthouse at Skerry was built in 1871 by Ada Thorne. It stands 34 metres above the sea.",
+    "Answer the question from the numbered passages below. Question: who built the lighthouse? Answer: Ada Thorne",
+    "<|im_start|> <|im_end|> <think> [1] [2] Café Zürich 1,200 m; every passage ends here.",
+)
+
+
+@pytest.fixture(scope="session")
+def vocabulary() -> ReaderVocabulary:
+    return reader_vocabulary()
+
+
+@pytest.fixture(scope="session")
+def prompter(vocabulary: ReaderVocabulary) -> ReaderPrompter:
+    return ReaderPrompter(vocabulary)
+
+
+@pytest.fixture(scope="session")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedReader:
+    """Warm-started from MiniLM and not trained: everything works, the answers make no sense."""
+    folder = tmp_path_factory.mktemp("reader")
+    save_prefix_decoder(warm_start(0), folder, {})
+    return EmbeddedReader(folder)
+
+
+@pytest.fixture(scope="session")
+def chunk() -> Callable[..., RetrievedChunk]:
+    def make(text: str, title: str = "", rank: int = 1) -> RetrievedChunk:
+        return RetrievedChunk(Chunk(f"d{rank}", 0, len(text), text, title), 1.0 / rank, rank)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def llama(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """(chat, positions, vocabulary) -> folder of a random Llama, written by transformers, with a BPE tokenizer."""
+    from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
+    from tokenizers import Tokenizer as HFTokenizer
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    tokenizer = HFTokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(
+        TEXTS * 3,
+        trainers.BpeTrainer(
+            vocab_size=380, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), special_tokens=[], show_progress=False
+        ),
+    )
+    tokenizer.add_special_tokens(["<s>", "</s>", "<|im_start|>", "<|im_end|>"])
+    tokenizer.add_tokens([AddedToken("<think>", special=False), AddedToken("</think>", special=False)])
+    begin = tokenizer.token_to_id("<s>")
+    end = tokenizer.token_to_id("</s>")
+
+    def make(chat: bool = False, positions: int = 256, vocabulary: int | None = None, shard: str = "1GB") -> Path:
+        folder = tmp_path_factory.mktemp("llama")
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(1)
+            model = LlamaForCausalLM(
+                LlamaConfig(
+                    vocab_size=vocabulary or tokenizer.get_vocab_size(),
+                    hidden_size=32,
+                    intermediate_size=48,
+                    num_hidden_layers=2,
+                    num_attention_heads=4,
+                    num_key_value_heads=2,
+                    max_position_embeddings=positions,
+                    eos_token_id=end,
+                    bos_token_id=begin,
+                    initializer_range=0.3,
+                )
+            )
+        model.save_pretrained(folder, max_shard_size=shard)
+        if not chat:  # such a tokenizer writes both ends around a text; only the first belongs into a prompt
+            tokenizer.post_processor = processors.TemplateProcessing(
+                single="<s> $A </s>", special_tokens=[("<s>", begin), ("</s>", end)]
+            )
+        else:
+            tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+            facts = {"bos_token": "<s>", "eos_token": {"content": "</s>"}, "chat_template": CHATML}
+            (folder / "tokenizer_config.json").write_text(json.dumps(facts))
+        tokenizer.enable_truncation(8)
+        tokenizer.enable_padding(length=16)
+        tokenizer.save(str(folder / "tokenizer.json"))
+        return folder
+
+    return make
