@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 
 from tokenizers import Tokenizer as HFTokenizer
@@ -17,7 +16,7 @@ from generation.errors import GenerationError
 from model.tokenizer import Tokenizer
 
 # Templates that write today's date would make every day's prompts, and so the answers to the same seeds, others.
-_SAME_DAY = date(2026, 1, 1)
+_SAME_DAY = "{% macro strftime_now(form) %}2026-01-01{% endmacro %}"
 _PLACEHOLDER = "\ue000plumbline\ue000"
 
 
@@ -90,14 +89,12 @@ def _render(folder: Path, template: str) -> str:
             value = value.get("content")
         if isinstance(value, str):
             tokens[name] = value
+    if "strftime_now" in template:
+        template = _SAME_DAY + template
     conversation = [[{"role": "user", "content": _PLACEHOLDER}]]
     try:
         rendered, _ = render_jinja_template(
-            conversations=conversation,
-            chat_template=template,
-            add_generation_prompt=True,
-            strftime_now=_SAME_DAY.strftime,
-            **tokens,
+            conversations=conversation, chat_template=template, add_generation_prompt=True, **tokens
         )
     except Exception as error:  # a template is a program of the checkpoint's author: it may raise anything
         raise GenerationError(f"the chat template of {folder} cannot be rendered: {error}") from error

@@ -145,7 +145,7 @@ def test_a_server_as_curl_sees_it(environment: dict[str, str], tmp_path: Path) -
 
 def test_a_full_queue_and_ctrl_c(environment: dict[str, str], tmp_path: Path) -> None:
     with serving({**environment, "PLUMBLINE_MAX_QUEUE": "1"}, tmp_path / "log") as server:
-        body = {"question": QUESTION, "n": 32, "temperature": 1.0, "max_tokens": 64}
+        body = {"question": QUESTION, "n": 8, "temperature": 1.0, "max_tokens": 32}
         with ThreadPoolExecutor(20) as threads:
             replies = list(threads.map(lambda _: server.query(body), range(20)))
         statuses = {reply.status for reply in replies}
@@ -158,7 +158,7 @@ def test_a_full_queue_and_ctrl_c(environment: dict[str, str], tmp_path: Path) ->
 
 def test_what_is_in_progress_is_finished_before_it_stops(environment: dict[str, str], tmp_path: Path) -> None:
     with serving(environment, tmp_path / "log") as server, ThreadPoolExecutor(1) as threads:
-        body = {"question": QUESTION, "n": 32, "temperature": 1.0, "max_tokens": 128}
+        body = {"question": QUESTION, "n": 8, "temperature": 1.0, "max_tokens": 64}
         job = threads.submit(server.query, body)
         while not job.done() and "POST" not in server.log.read_text("utf-8"):
             # The next request is answered while the first is generated: then the first has been taken up.

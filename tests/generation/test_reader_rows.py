@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -102,7 +103,7 @@ def test_distractors_never_hold_the_answer(vocabulary: ReaderVocabulary) -> None
         if row.answer[0] == vocabulary.no_answer:
             continue
         marks = [i for i, token in enumerate(row.prompt) if token in vocabulary.chunks]
-        chunks = [row.prompt[a:b] for a, b in zip(marks, [*marks[1:], len(row.prompt)], strict=True)]
+        chunks = [row.prompt[a:b] for a, b in pairwise([*marks, len(row.prompt)])]
         if chunks:
             assert sum(holds(row.answer[:-1], part) for part in chunks) == 1
             assert len(chunks) <= 4
