@@ -16,7 +16,9 @@ class Output:
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
-        self.out = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+        # A pipe has no width: tables must not be cut to a guess.
+        width = None if sys.stdout.isatty() else 120
+        self.out = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width)
         self.err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
 
     def data(self, text: str) -> None:

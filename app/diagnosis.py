@@ -151,21 +151,11 @@ def _gib(size: int) -> str:
 
 
 def _home(line: Pipeline) -> Iterator[Finding]:
-    home = line.home
-    advice = "make it a folder that you may write to, or choose another with --home or PLUMBLINE_HOME"
-    existing = home
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    if not existing.is_dir():
-        yield Finding("home", "fail", f"{home} cannot be made: {existing} is not a folder", advice)
-        return
-    try:
-        # Asked of the disk, because permission bits say nothing of read-only disks, quotas or root.
-        with tempfile.TemporaryFile(dir=existing) as file:
-            file.write(b"plumbline")
-            file.flush()
-    except OSError as error:
-        yield Finding("home", "fail", f"{home} cannot be written: {existing}: {error.strerror}", advice)
+    home, existing = line.home, _existing(line.home)
+    problem = _not_writable(existing)
+    if problem is not None:
+        advice = "make it a folder that you may write to, or choose another with --home or PLUMBLINE_HOME"
+        yield Finding("home", "fail", f"{home}: {problem}", advice)
         return
     free = shutil.disk_usage(existing).free
     found = f"{home}, {_gib(free)} free" + ("" if existing == home else " (will be made when it is first needed)")
@@ -173,6 +163,27 @@ def _home(line: Pipeline) -> Iterator[Finding]:
         yield Finding("home", "warn", found, "free some space: an index needs room for two generations of itself")
     else:
         yield Finding("home", "ok", found)
+
+
+def _existing(path: Path) -> Path:
+    """The path, or the nearest above it that is there."""
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    return path
+
+
+def _not_writable(folder: Path) -> str | None:
+    """Why nothing can be written here, None when it can. Asked of the disk: permission bits say nothing of read-only
+    disks, quotas or root."""
+    if not folder.is_dir():
+        return f"{folder} is not a folder"
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"plumbline")
+            file.flush()
+    except OSError as error:
+        return f"{folder} cannot be written to ({error.strerror})"
+    return None
 
 
 def _database_file(line: Pipeline) -> Path | None:
@@ -190,7 +201,11 @@ def _database(line: Pipeline) -> Iterator[Finding]:
 
     file = _database_file(line)
     if file is not None and not file.exists():
-        yield Finding("database", "ok", f"{file} (will be made when it is first needed)")
+        problem = _not_writable(_existing(file.parent))
+        if problem is not None:
+            yield Finding("database", "fail", f"{file}: {problem}", "choose another place with PLUMBLINE_DATABASE")
+        else:
+            yield Finding("database", "ok", f"{file} (will be made when it is first needed)")
         return
     with Store.open(line.settings.database_url, busy_timeout_s=_BUSY_S) as store:
         yield Finding("schema", "ok", f"version {SCHEMA_VERSION}")

@@ -121,6 +121,11 @@ def _arm(name: str, plan: EvaluationPlan, retriever: Retriever | None) -> Arm:
     return Oracle(_Passages(retriever), plan.k, search)
 
 
+def full_run_id(pipeline: Pipeline, run_id: str) -> str:
+    """The id of the run that ``run_id``, perhaps only its beginning, names. Raises EvaluationError."""
+    return RunStore(pipeline.store).load_run(run_id).id
+
+
 def report_data(pipeline: Pipeline, run_id: str) -> ReportData:
     """Everything a report of a stored run shows.
 
@@ -128,8 +133,8 @@ def report_data(pipeline: Pipeline, run_id: str) -> ReportData:
     """
     runs = RunStore(pipeline.store)
     info = runs.load_run(run_id)
-    samples = runs.load_samples(run_id)
-    questions = runs.load_questions(run_id)
+    samples = runs.load_samples(info.id)
+    questions = runs.load_questions(info.id)
     order = [arm.name for arm in info.config.arms]
     in_order = sorted(samples, key=lambda s: order.index(s.arm))  # tables show the arms in the run's own order
     records = [OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in in_order]

@@ -1,48 +1,64 @@
-"""A run's numbers as tables for a terminal."""
+"""A run's numbers as tables that fit a terminal of 80 columns: each cell a share, its interval below."""
 
 from __future__ import annotations
 
+from rich import box
 from rich.table import Table
 
 from evaluation.estimates import HallucinationEstimate
-from evaluation.report_view import interval, p_value, percent
+from evaluation.report_view import p_value
 from evaluation.summary import RunSummary
 
 
 def _cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
-    if not estimate.defined:
+    """Per cent, then the interval on a line of its own; "undefined" where there was nothing to divide by."""
+    if estimate.rate is None or estimate.lower is None or estimate.upper is None:
         return "undefined"
-    return f"{percent(estimate.rate, signed)} {interval(estimate, signed)}"
+    sign = "+" if signed else ""
+    lower, upper = (format(100 * limit, f"{sign}.1f") for limit in (estimate.lower, estimate.upper))
+    return f"{format(100 * estimate.rate, f'{sign}.1f')} %\n[{lower},{upper}]"
+
+
+def _table(title: str, first: str, columns: tuple[str, ...]) -> Table:
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False
+    )
+    table.add_column(first, no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
 
 
 def arms_table(summary: RunSummary) -> Table:
     """Rows: the arms. Columns: share of all responses with each outcome, then hallucinated among answered ones."""
-    table = Table(title=f"Share of all responses, with {summary.settings.level:.0%} intervals clustered by question")
-    table.add_column("arm", no_wrap=True)
-    for name in ("hallucinated", "supported", "abstained", "unscored", "hallucinated of answered"):
-        table.add_column(name, justify="right")
+    table = _table(
+        f"Share of all responses, {summary.settings.level:.0%} intervals clustered by question;\n"
+        "last column: hallucinated among answered ones",
+        "arm",
+        ("hallucinated", "supported", "abstained", "unscored", "of answered"),
+    )
     for arm in summary.arms:
-        table.add_row(
-            arm.arm,
-            *(_cell(m.default) for m in (arm.hallucinated, arm.supported, arm.abstained, arm.unscored)),
-            _cell(arm.hall_answered.default),
-        )
+        measured = (arm.hallucinated, arm.supported, arm.abstained, arm.unscored, arm.hall_answered)
+        table.add_row(arm.arm, *(_cell(m.default) for m in measured))
     return table
 
 
 def pairs_table(summary: RunSummary) -> Table:
-    """Rows: the declared pairs. Columns: paired difference, fixed and broken questions, sign-flip p-value (Holm)."""
-    table = Table(title="Paired differences in hallucinated (positive: the second arm hallucinates less)")
-    table.add_column("pair", no_wrap=True)
-    for name in ("difference", "fixed", "broken", "questions fixed / broken", "p (Holm)"):
-        table.add_column(name, justify="right")
+    """Rows: the declared pairs. Columns: paired difference, fixed and broken shares, questions, sign-flip p (Holm)."""
+    table = _table(
+        "Paired difference in hallucinated (positive: the second arm hallucinates less);\n"
+        "fixed: hallucinated in the first arm and not in the second, broken: the reverse.\n"
+        "The verifier's own errors inflate both",
+        "pair",
+        ("difference", "fixed", "broken", "questions", "p (Holm)"),
+    )
     for pair in summary.pairs:
         table.add_row(
-            f"{pair.baseline} − {pair.other}",
+            f"{pair.baseline}\n− {pair.other}",
             _cell(pair.difference.default, signed=True),
             _cell(pair.fixed.default),
             _cell(pair.broken.default),
-            f"{pair.fixed_questions:.1f} / {pair.broken_questions:.1f} of {pair.questions}",
+            f"{pair.fixed_questions:.1f} fixed\n{pair.broken_questions:.1f} broken",
             p_value(pair.p_holm),
         )
     return table

@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 
 from app.console import Output
+from app.errors import EXIT_OK
 
 ANSWERED = "How deep can the Heron 4 probe be used?"
 NOT_ANSWERED = "How much does the Curlew 8 data logger weigh?"
@@ -57,4 +58,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             output.data(f"\n{question}")
             query.show(result, output)
         output.say("\n3. plumbline evaluate: the sample questions, with retrieval and without")
-        return evaluate.evaluate_and_report(arguments, output, line, "plumbline demo")
+        # A sample that could not be scored is in the table: it does not make the demo fail, as it would a gate.
+        evaluate.evaluate_and_report(arguments, output, line, "plumbline demo")
+    return EXIT_OK

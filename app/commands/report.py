@@ -40,10 +40,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 def show(line: Any, run_id: str, path: Path | None, output: Output) -> int:
     """Print a run and write its report; returns the number of unscored responses."""
-    from app.runs import report_data
+    from app.runs import full_run_id, report_data
     from app.tables import arms_table, pairs_table
     from evaluation.report import write_report
 
+    run_id = full_run_id(line, run_id)
     data = report_data(line, run_id)
     target = (path or line.home / "reports" / f"{run_id}.html").absolute()
     target.parent.mkdir(parents=True, exist_ok=True)

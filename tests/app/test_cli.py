@@ -75,11 +75,11 @@ def test_a_deleted_document_stops_answering(plumbline: Plumbline, corpus: Path, 
 def test_query_answers_with_a_citation_that_points_into_the_document(
     plumbline: Plumbline, home: Path, corpus: Path
 ) -> None:
-    ran = plumbline("query", "How deep can the Heron probe be lowered?", "--home", str(home), "--json")
+    ran = plumbline("query", "How long is the cable of the Heron probe?", "--home", str(home), "--json")
     result = json.loads(ran.out)
     answer = result["answers"][0]
     assert ran.code == 0
-    assert "60" in answer["text"]
+    assert "12" in answer["text"]
     (annotation,) = answer["annotations"]
     assert answer["text"][annotation["start"] : annotation["end"]] == f"[{annotation['number']}]"
     source = next(s for s in result["sources"] if s["number"] == annotation["number"])

@@ -133,7 +133,8 @@ def test_a_database_url_that_cannot_be_used(
     make_pipeline: Any, make_settings: Callable[..., Settings], tmp_path: Path, url: str
 ) -> None:
     findings = found(make_pipeline(make_settings(tmp_path, database=url)))
-    assert "database" in findings or "collections" in findings
+    assert findings["database"].status == "fail"
+    assert findings["database"].advice
 
 
 def test_a_device_that_is_not_there(make_settings: Callable[..., Settings], small_home: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -241,9 +242,7 @@ def test_a_full_queue_refuses_at_once(
         try:
             jobs = [threads.submit(ask, number) for number in range(6)]
             # Four of the six are answered while the generator still holds the first: they were refused, not queued.
-            refused = []
-            while len(refused) < 4:
-                refused = [job for job in jobs if job.done()]
+            refused = list(islice(as_completed(jobs, timeout=30), 4))
             assert generator.started.wait(timeout=30)
             assert gate.inside == 2
         finally:

@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -59,11 +61,12 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that accepts. log: its stderr, which goes on growing."""
+    """A server that accepts. lines: of its stderr, more and more of them; all once stopped() has returned."""
 
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[str]
     url: str
-    log: Path
+    lines: list[str]
+    reader: Thread
 
     def curl(self, path: str, *arguments: str) -> Reply:
         done = subprocess.run(
@@ -78,6 +81,13 @@ class Running:
         headers = {key.lower(): value for key, _, value in (line.partition(": ") for line in lines)}
         return Reply(int(first.split()[1]), headers, body)
 
+    def stopped(self, by: signal.Signals) -> int:
+        """Send the signal; the exit code."""
+        self.process.send_signal(by)
+        code = self.process.wait(timeout=_WAIT_S)
+        self.reader.join(timeout=_WAIT_S)
+        return code
+
     def query(self, body: object) -> Reply:
         text = body if isinstance(body, str) else json.dumps(body)
         return self.curl("/v1/query", "--header", "Content-Type: application/json", "--data-binary", text)
@@ -88,29 +98,32 @@ def command(*arguments: str) -> list[str]:
 
 
 @contextmanager
-def serving(environment: dict[str, str], log: Path, *arguments: str) -> Iterator[Running]:
-    with log.open("wb") as stderr:
-        process = subprocess.Popen(
-            command("--port", "0", *arguments), env=environment, stderr=stderr, stdout=subprocess.PIPE
-        )
+def serving(environment: dict[str, str], *arguments: str) -> Iterator[Running]:
+    process = subprocess.Popen(
+        command("--port", "0", *arguments), env=environment, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    assert process.stderr is not None
+    lines: list[str] = []
+    reader = Thread(target=lambda stream: lines.extend(stream), args=(process.stderr,), daemon=True)
     try:
-        # It says so when it accepts; the file is read until it does.
-        with log.open("r", encoding="utf-8") as lines:
-            found = None
-            while found is None:
-                line = lines.readline()
-                found = re.search(r"serving (http://\S+)", line)
-                if not line:
-                    assert process.poll() is None, log.read_text("utf-8")
-        yield Running(process, found[1], log)
+        found = None
+        while found is None:  # it says so when it accepts
+            lines.append(process.stderr.readline())
+            found = re.search(r"serving (http://\S+)", lines[-1])
+            assert lines[-1], f"it ended before it accepted: {''.join(lines)}"
+        reader.start()
+        yield Running(process, found[1], lines, reader)
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate(timeout=_WAIT_S)
+        process.wait(timeout=_WAIT_S)
+        if reader.ident is not None:
+            reader.join(timeout=_WAIT_S)
+        process.stderr.close()
 
 
 def test_a_server_as_curl_sees_it(environment: dict[str, str], tmp_path: Path) -> None:
-    with serving(environment, tmp_path / "log") as server:
+    with serving(environment) as server:
         assert server.curl("/livez").json() == {"status": "live"}
         assert server.curl("/readyz").json()["collections"] == ["notes"]
         answer = server.query({"question": QUESTION, "n": 2, "temperature": 0.7})
@@ -135,43 +148,42 @@ def test_a_server_as_curl_sees_it(environment: dict[str, str], tmp_path: Path) -
         assert [reply.json()["answers"][0]["seed"] for reply in replies] == list(range(20))
         assert len({reply.headers["x-request-id"] for reply in replies}) == 20
 
-        server.process.send_signal(signal.SIGTERM)
-        assert server.process.wait(timeout=_WAIT_S) == 0
-        log = server.log.read_text("utf-8")
+        assert server.stopped(signal.SIGTERM) == 0
+        log = "".join(server.lines)
     assert replies[0].headers["x-request-id"] in log
     assert "Heron" not in log
     assert "Traceback" not in log
 
 
-def test_a_full_queue_and_ctrl_c(environment: dict[str, str], tmp_path: Path) -> None:
-    with serving({**environment, "PLUMBLINE_MAX_QUEUE": "1"}, tmp_path / "log") as server:
+def test_a_full_queue_and_ctrl_c(environment: dict[str, str]) -> None:
+    with serving({**environment, "PLUMBLINE_MAX_QUEUE": "1"}) as server:
         body = {"question": QUESTION, "n": 8, "temperature": 1.0, "max_tokens": 32}
         with ThreadPoolExecutor(20) as threads:
             replies = list(threads.map(lambda _: server.query(body), range(20)))
         statuses = {reply.status for reply in replies}
         assert statuses == {200, 429}
         assert all(int(reply.headers["retry-after"]) >= 1 for reply in replies if reply.status == 429)
-        server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(timeout=_WAIT_S) == 130
-        assert "Traceback" not in server.log.read_text("utf-8")
+        assert server.stopped(signal.SIGINT) == 130
+        assert "Traceback" not in "".join(server.lines)
 
 
-def test_what_is_in_progress_is_finished_before_it_stops(environment: dict[str, str], tmp_path: Path) -> None:
-    with serving(environment, tmp_path / "log") as server, ThreadPoolExecutor(1) as threads:
-        body = {"question": QUESTION, "n": 8, "temperature": 1.0, "max_tokens": 64}
-        job = threads.submit(server.query, body)
-        while not job.done() and "POST" not in server.log.read_text("utf-8"):
-            # The next request is answered while the first is generated: then the first has been taken up.
-            server.curl("/livez")
-            if server.log.read_text("utf-8").count("/livez") >= 20:
-                break
+def test_what_is_in_progress_is_finished_before_it_stops(environment: dict[str, str]) -> None:
+    with serving(environment) as server:
+        connection = HTTPConnection(server.url.removeprefix("http://"), timeout=_WAIT_S)
+        body = json.dumps({"question": QUESTION, "n": 8, "temperature": 1.0, "max_tokens": 64})
+        connection.request("POST", "/v1/query", body, {"Content-Type": "application/json"})
+        # Connections are taken up in order: once a later one was answered, the first has been read.
+        assert server.curl("/livez").status == 200
         server.process.send_signal(signal.SIGTERM)
-        assert job.result(timeout=_WAIT_S).status == 200
+        response = connection.getresponse()
+        assert response.status == 200
+        assert len(json.loads(response.read())["answers"]) == 8
+        connection.close()
         assert server.process.wait(timeout=_WAIT_S) == 0
 
 
-def test_a_port_in_use_is_an_error_at_once(environment: dict[str, str], tmp_path: Path) -> None:
-    with serving(environment, tmp_path / "log") as server:
+def test_a_port_in_use_is_an_error_at_once(environment: dict[str, str]) -> None:
+    with serving(environment) as server:
         port = server.url.rpartition(":")[2]
         done = subprocess.run(
             command("--port", port), env=environment, capture_output=True, timeout=_WAIT_S, check=False, text=True
@@ -203,7 +215,7 @@ def test_what_it_refuses(environment: dict[str, str], arguments: tuple[str, ...]
     assert "Traceback" not in done.stderr
 
 
-def test_sigterm_while_it_loads(environment: dict[str, str], tmp_path: Path) -> None:
+def test_sigterm_while_it_loads(environment: dict[str, str]) -> None:
     process = subprocess.Popen(command("--port", "0"), env=environment, stderr=subprocess.PIPE)
     assert process.stderr is not None
     assert b"loading" in process.stderr.readline()

@@ -1,0 +1,112 @@
+"""From files of questions to a scored reader in a folder: two steps, which teach nothing and pass everything once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.reader_training import ReaderRecipe, TrainedReader, score_reader, train_reader
+from data.errors import DataError
+from data.reading import load_reading
+from generation.params import SamplingParams
+from generation.reader import EmbeddedReader
+from model.errors import ModelError
+from model.training.trainer import TrainProgress
+
+LIGHTS = ("Skerry", "Hallow", "Brenn", "Tarn", "Osk", "Vell", "Marra", "Dune")
+PEOPLE = ("Ada Thorne", "Ole Berg", "Ines Café", "Tom Hart", "Uma Rao", "Kit Lowe", "Jo Finch", "Max Orr")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("reading")
+    lines = []
+    for n, (light, person) in enumerate(zip(LIGHTS, PEOPLE, strict=True)):
+        context = f"The light of {light} was drawn by {person} in {1870 + n}. It stands {30 + n} metres above the sea."
+        base = {"title": f"{light} light", "context": context, "source": "lights"}
+        lines += [
+            {**base, "question": f"Who drew the light of {light}?", "answers": [person]},
+            {**base, "question": f"When was {light} drawn?", "answers": [str(1870 + n)]},
+            {**base, "question": f"Who paid for {light}?", "answers": [], "answerable": False},
+        ]
+    (folder / "lights.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n{\n", "utf-8")
+    closed = [{"question": f"Capital number {n}?", "answers": [f"City {n}"]} for n in range(8)]
+    (folder / "facts.jsonl").write_text("\n".join(map(json.dumps, closed)), "utf-8")
+    return folder / "lights.jsonl", folder / "facts.jsonl"
+
+
+def recipe(files: tuple[Path, Path], **changes: object) -> ReaderRecipe:
+    base = ReaderRecipe((files[0],), (files[1],), closed_book_rows=5, skip_bad=True, development=4)
+    small = replace(base.settings, max_steps=2, tokens_per_batch=300)
+    return replace(base, **{"settings": small, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def trained(files: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedReader, list[str]]:
+    said: list[str] = []
+    steps: list[TrainProgress] = []
+    folder = tmp_path_factory.mktemp("out") / "reader"
+    result = train_reader(recipe(files), folder, say=said.append, progress=steps.append)
+    assert [p.step for p in steps] == [1, 2]
+    return result, said
+
+
+def test_a_reader_is_trained_written_and_scored(trained: tuple[TrainedReader, list[str]]) -> None:
+    result, said = trained
+    assert result.training.steps == 2
+    assert result.training.resumed_at == 0
+    assert len(result.skipped) == 1
+    assert "lights.jsonl:25:" in result.skipped[0]
+    # Eight articles: the first and the seventh in order of name are held out.
+    assert said[0] == "18 examples to train on, 6 of other articles to score on"
+    assert said[1].startswith(f"{result.rows} rows, 0.00 million tokens")
+    assert 18 <= result.rows <= 18 + 5  # short contexts are used once, and five rows come without a passage
+    assert [s.source for s in result.scores] == ["lights", "all"]
+    assert result.scores[0].answerable + result.scores[0].unanswerable == 4
+
+
+def test_the_written_reader_answers(trained: tuple[TrainedReader, list[str]]) -> None:
+    folder = trained[0].folder
+    facts = json.loads((folder / "reader.json").read_text())
+    assert facts["recipe"]["reading"] == ["lights.jsonl"]  # names, not this machine's paths
+    assert str(folder.parent) not in (folder / "reader.json").read_text()
+    assert facts["rows"] == trained[0].rows
+    reader = EmbeddedReader(folder)
+    prompt = reader.prompt("Who drew it?", [], 8)
+    assert reader.generate(prompt, SamplingParams(max_tokens=8), (0,))[0].usage.completion_tokens <= 8
+
+
+def test_run_again_it_resumes_and_writes_the_same(
+    trained: tuple[TrainedReader, list[str]], files: tuple[Path, Path]
+) -> None:
+    folder = trained[0].folder
+    before = (folder / "reader.safetensors").read_bytes()
+    again = train_reader(recipe(files), folder, say=lambda text: None)
+    assert again.training.resumed_at == 2
+    assert (folder / "reader.safetensors").read_bytes() == before
+    with pytest.raises(ModelError, match="other rows"):
+        train_reader(recipe(files, closed_book_rows=0), folder, say=lambda text: None)
+
+
+def test_scoring_alone(trained: tuple[TrainedReader, list[str]], files: tuple[Path, Path]) -> None:
+    examples = load_reading([files[0]], skip_bad=True).examples[:3]
+    lights, everything = score_reader(trained[0].folder, examples)
+    assert (lights.answerable, lights.unanswerable) == (2, 1)
+    assert everything.answers_per_second > 0
+    assert score_reader(trained[0].folder, ()) == ()
+
+
+def test_files_are_checked_before_anything_is_computed(files: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"lights.jsonl:25:.*--skip-bad"):
+        train_reader(recipe(files, skip_bad=False), tmp_path, say=lambda text: None)
+    with pytest.raises(DataError, match="does not exist"):
+        train_reader(recipe(files, reading=(tmp_path / "none.jsonl",)), tmp_path, say=lambda text: None)
+
+
+def test_questions_without_passages_alone_can_be_trained_on(files: tuple[Path, Path], tmp_path: Path) -> None:
+    only = recipe(files, reading=(files[1],), closed_book=(), development=0)
+    only = replace(only, settings=replace(only.settings, max_steps=1))
+    assert train_reader(only, tmp_path, say=lambda text: None).rows > 0

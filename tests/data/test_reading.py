@@ -1,0 +1,114 @@
+"""Reading files: plain and compressed, every bad line by file and number."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from data.errors import DataError
+from data.reading import ReadingExample, load_reading
+
+GOOD = {"question": "Who?", "answers": ["Ada", " "], "context": "Ada did.", "title": "T", "source": "own"}
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines), "utf-8")
+    return path
+
+
+def test_fields_and_defaults(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "mine.train.jsonl",
+        GOOD,
+        "",
+        {"question": "Capital?", "answers": ["Oslo"], "relation": "capital"},
+        {"question": "Why?", "answers": [], "answerable": False, "context": "x"},
+    )
+    first, second, third = load_reading([path]).examples
+    assert first == ReadingExample("Who?", ("Ada",), "Ada did.", "T", True, "own")
+    assert (second.source, second.group) == ("capital", "capital:Capital?")
+    assert (third.source, third.group, third.answerable) == ("mine", "mine:x", False)
+    assert first.group == "own:T"
+
+
+def test_compressed_files_and_a_byte_order_mark(tmp_path: Path) -> None:
+    text = json.dumps(GOOD).encode()
+    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + text)
+    (tmp_path / "a.jsonl.bz2").write_bytes(bz2.compress(text))
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(text))
+    found = load_reading([tmp_path / "a.jsonl", tmp_path / "a.jsonl.bz2", tmp_path / "a.jsonl.gz"])
+    assert len(found.examples) == 3
+    assert len(set(found.examples)) == 1
+
+
+BAD = [
+    "{",
+    "[]",
+    "null",
+    '"text"',
+    "[" * 100_000,
+    {**GOOD, "question": " "},
+    {"answers": ["x"]},
+    {**GOOD, "question": 5},
+    {**GOOD, "title": None},
+    {**GOOD, "answers": "Ada"},
+    {**GOOD, "answers": [1]},
+    {**GOOD, "answers": [" "]},
+    {**GOOD, "answers": None},
+    {**GOOD, "answerable": "yes"},
+    {**GOOD, "answerable": False},
+    {**GOOD, "relation": 7},
+]
+
+
+@pytest.mark.parametrize("bad", BAD, ids=lambda bad: str(bad)[:40])
+def test_a_bad_line_is_named_or_left_out_and_listed(bad: object, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", GOOD, bad, GOOD)
+    with pytest.raises(DataError, match=r"a\.jsonl:2: .+mend the line or skip"):
+        load_reading([path])
+    found = load_reading([path], skip_bad=True)
+    assert len(found.examples) == 2
+    assert len(found.skipped) == 1
+    assert ":2: " in found.skipped[0]
+
+
+def test_limit_is_of_good_lines_a_file(tmp_path: Path) -> None:
+    one, two = write(tmp_path / "a.jsonl", "{", GOOD, GOOD, GOOD), write(tmp_path / "b.jsonl", GOOD, GOOD, "{")
+    found = load_reading([one, two], skip_bad=True, limit=2)
+    assert len(found.examples) == 4
+    assert len(found.skipped) == 1  # what stands after the limit is not read
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    whole = gzip.compress(json.dumps(GOOD).encode() * 50)
+    damaged = bytearray(whole)
+    damaged[30] ^= 0xFF
+    files = {
+        "cut.jsonl.gz": whole[:-20],
+        "damaged.jsonl.gz": bytes(damaged),
+        "plain.jsonl.bz2": b"{}",
+        "cut.jsonl.bz2": bz2.compress(b"{}")[:-5],
+        "latin.jsonl": "{'Zürich'}".encode("latin-1"),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=rf"{name}"):
+            load_reading([tmp_path / name])
+    with pytest.raises(DataError, match=r"none\.jsonl does not exist"):
+        load_reading([tmp_path / "none.jsonl"])
+    with pytest.raises(DataError, match="cannot be read"):
+        load_reading([tmp_path])
+
+
+def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
+    empty = write(tmp_path / "a.jsonl", "", " ")
+    with pytest.raises(DataError, match=r"no example in .*a\.jsonl"):
+        load_reading([empty])
+    with pytest.raises(DataError, match="no example in no file"):
+        load_reading([])
+    with pytest.raises(DataError, match="no example"):
+        load_reading([write(tmp_path / "b.jsonl", "{")], skip_bad=True)

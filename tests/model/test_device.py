@@ -1,0 +1,28 @@
+"""Devices by name and the probes."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+
+from model.device import bf16_pays, keep_freed_memory, pick_device, return_freed_memory
+from model.errors import ModelError
+
+
+def test_devices_by_name() -> None:
+    assert pick_device("cpu") == torch.device("cpu")
+    assert pick_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@pytest.mark.parametrize("name", ["gpu", "", "cuda:99", "mps", "meta", "cpu:x"])
+def test_what_is_no_device_here_is_refused_by_name(name: str) -> None:
+    with pytest.raises(ModelError, match=f"--device {name}:"):
+        pick_device(name)
+
+
+def test_probes() -> None:
+    assert bf16_pays(torch.device("cpu")) in (True, False)
+    assert keep_freed_memory() is (sys.platform == "linux")
+    return_freed_memory()
