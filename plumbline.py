@@ -21,7 +21,7 @@ from app.settings import Settings
 from data.documents import Document
 from data.loaders import load_documents, load_question_files
 from data.questions import Question
-from evaluation.estimates import HallucinationEstimate
+from evaluation.statistics.estimates import HallucinationEstimate
 from generation.params import SamplingParams
 from retrieval.index_report import IndexReport
 

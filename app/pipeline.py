@@ -22,7 +22,7 @@ from data.documents import Document
 from data.refused import Refused
 from data.schema import collections, queries
 from data.store import Store
-from evaluation.seeds import derive_seed
+from evaluation.runs.seeds import derive_seed
 from generation.generator import Generator
 from model.device import pick_device
 from retrieval.chunking import ChunkingParams

@@ -10,12 +10,7 @@ from importlib.metadata import version
 from app.errors import AppError
 from app.pipeline import Pipeline
 from data.questions import Question
-from evaluation.arms import Arm, ClosedBook, ModeSearch, Oracle, Rag
-from evaluation.counts import OutcomeRecord, OutcomeTable
-from evaluation.experiment import Progress, RunResult, configure, run_experiment
-from evaluation.records import SampleRecord
-from evaluation.reference_verifier import ReferenceVerifier
-from evaluation.report_data import (
+from evaluation.reports.report_data import (
     ConfigSection,
     ReportData,
     RunConfig,
@@ -24,9 +19,14 @@ from evaluation.report_data import (
     ShownQuestion,
     ShownSample,
 )
-from evaluation.run_config import Decoding
-from evaluation.run_store import RunInfo, RunStore
-from evaluation.summary import summarise
+from evaluation.runs.arms import Arm, ClosedBook, ModeSearch, Oracle, Rag
+from evaluation.runs.experiment import Progress, RunResult, configure, run_experiment
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_config import Decoding
+from evaluation.runs.run_store import RunInfo, RunStore
+from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.statistics.summary import summarise
+from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from retrieval.chunks import Chunk
 from retrieval.retriever import Fusion, Mode, Retriever
 
@@ -70,7 +70,7 @@ def evaluate(
     limit: int | None = None,
     retry_failed: bool = False,
 ) -> RunResult:
-    """Run, or go on with, the experiment a plan describes; see evaluation.experiment.run_experiment.
+    """Run, or go on with, the experiment a plan describes; see evaluation.runs.experiment.run_experiment.
 
     Raises AppError for an arm that does not exist, and what retrieval, generation and evaluation raise.
     """

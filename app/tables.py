@@ -5,9 +5,9 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from evaluation.estimates import HallucinationEstimate
-from evaluation.report_view import p_value
-from evaluation.summary import RunSummary
+from evaluation.reports.report_view import p_value
+from evaluation.statistics.estimates import HallucinationEstimate
+from evaluation.statistics.summary import RunSummary
 
 
 def _cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.bootstrap import bca_limits, question_weights
-from evaluation.counts import Floats
-from evaluation.intervals import clustered_t_limits, effective_limits
-from evaluation.paired import fixed_minus_broken_limits, ratio_difference_limits
+from evaluation.statistics.bootstrap import bca_limits, question_weights
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.intervals import clustered_t_limits, effective_limits
+from evaluation.statistics.paired import fixed_minus_broken_limits, ratio_difference_limits
 
 LEVEL = 0.95
 BLOCK = 2_000_000  # question shares held at a time

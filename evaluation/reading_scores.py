@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from data.reading import ReadingExample
-from evaluation.normalise import normal_tokens
+from evaluation.language.normalise import normal_tokens
 from evaluation.refusals import is_refusal
 from generation.errors import GenerationError
 from generation.generator import Generator

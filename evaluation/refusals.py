@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from evaluation.normalise import fold
+from evaluation.language.normalise import fold
 
 _DOCS = (
     r"(?:(?:the|these|those|this|any|provided|given|supplied|retrieved|available|above|following|my|of) )*"

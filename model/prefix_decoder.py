@@ -110,7 +110,8 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
-        raise ModelError(f"{weights} does not fit the prefix decoder: {error}") from error
+        reason = " ".join(str(error).split())[:300]  # torch lists every key on lines of their own
+        raise ModelError(f"{weights} does not fit the prefix decoder: {reason}") from error
     return model.to(device).eval().requires_grad_(False)
 
 

@@ -51,8 +51,8 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
     from app.runs import EvaluationPlan, evaluate
     from data.loaders import load_question_files
     from data.samples_paths import sample_question_paths
-    from evaluation.experiment import Progress
-    from evaluation.run_config import Decoding
+    from evaluation.runs.experiment import Progress
+    from evaluation.runs.run_config import Decoding
 
     params = sampling(arguments)
     k = checked_k(arguments)

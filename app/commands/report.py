@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """List the runs, or report one."""
     from app.commands.options import pipeline
-    from evaluation.run_store import RunStore
+    from evaluation.runs.run_store import RunStore
 
     with pipeline(arguments) as line:
         if arguments.run_id is not None:
@@ -42,7 +42,7 @@ def show(line: Any, run_id: str, path: Path | None, output: Output) -> int:
     """Print a run and write its report; returns the number of unscored responses."""
     from app.runs import full_run_id, report_data
     from app.tables import arms_table, pairs_table
-    from evaluation.report import write_report
+    from evaluation.reports.report import write_report
 
     run_id = full_run_id(line, run_id)
     data = report_data(line, run_id)

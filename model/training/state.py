@@ -86,7 +86,7 @@ def load_state(
                 continue
             tensors = load_file(path / "state.safetensors")
             theirs, step = dict(facts["identity"]), int(facts["step"])
-            progress = Progress(step, float(facts["seconds"]), float(facts["loss"]), bool(facts.get("bf16", True)))
+            progress = Progress(step, float(facts["seconds"]), float(facts["loss"]), bool(facts["bf16"]))
         except (OSError, ValueError, KeyError, TypeError, SafetensorError):
             continue
         if theirs != identity:

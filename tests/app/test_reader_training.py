@@ -14,6 +14,7 @@ from data.reading import load_reading
 from generation.params import SamplingParams
 from generation.reader import EmbeddedReader
 from model.errors import ModelError
+from model.prefix_decoder import prefix_decoder_fingerprint
 from model.training.trainer import TrainProgress
 
 LIGHTS = ("Skerry", "Hallow", "Brenn", "Tarn", "Osk", "Vell", "Marra", "Dune")
@@ -89,6 +90,18 @@ def test_run_again_it_resumes_and_writes_the_same(
     assert (folder / "reader.safetensors").read_bytes() == before
     with pytest.raises(ModelError, match="other rows"):
         train_reader(recipe(files, closed_book_rows=0), folder, say=lambda text: None)
+
+
+def test_it_goes_on_from_a_trained_reader(
+    trained: tuple[TrainedReader, list[str]], files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    start = trained[0].folder
+    further = recipe(files, start=start, development=0)
+    further = replace(further, settings=replace(further.settings, max_steps=1))
+    assert train_reader(further, tmp_path, say=lambda text: None).training.steps == 1
+    facts = json.loads((tmp_path / "reader.json").read_text())
+    assert facts["recipe"]["start"] == prefix_decoder_fingerprint(start)  # not where it lay
+    assert json.loads((start / "reader.json").read_text())["recipe"]["start"] == "MiniLM"
 
 
 def test_scoring_alone(trained: tuple[TrainedReader, list[str]], files: tuple[Path, Path]) -> None:

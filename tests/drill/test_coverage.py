@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from evaluation.counts import Floats
-from evaluation.intervals import effective_limits
-from evaluation.paired import fixed_minus_broken_limits
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.intervals import effective_limits
+from evaluation.statistics.paired import fixed_minus_broken_limits
 
 pytestmark = pytest.mark.drill
 REPLICATES = 4000

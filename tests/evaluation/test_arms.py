@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from data.questions import EvidenceSpan, Question
-from evaluation.arms import ClosedBook, MissingGoldError, ModeSearch, Oracle, Rag
 from evaluation.errors import EvaluationError
+from evaluation.runs.arms import ClosedBook, MissingGoldError, ModeSearch, Oracle, Rag
 from retrieval.chunks import Chunk, RetrievedChunk
 
 TEXTS = {"a": "a0a0a0a0a0b1b1b1b1b1c2c2c2c2c2", "b": "d3d3d3d3d3e4e4e4e4e4"}

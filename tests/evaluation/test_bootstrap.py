@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluation.bootstrap import bca_limits, question_weights, ratio_jackknife, ratio_replicates
+from evaluation.statistics.bootstrap import bca_limits, question_weights, ratio_jackknife, ratio_replicates
 
 
 def test_weights_draw_every_question_once_on_average_and_repeat() -> None:

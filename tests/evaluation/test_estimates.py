@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from evaluation.counts import OutcomeRecord, OutcomeTable, shares
 from evaluation.errors import EvaluationError
-from evaluation.estimates import HallucinationEstimate, undefined
+from evaluation.statistics.counts import OutcomeRecord, OutcomeTable, shares
+from evaluation.statistics.estimates import HallucinationEstimate, undefined
 
 
 def estimate(rate: float | None, lower: float | None, upper: float | None, reason: str = "") -> HallucinationEstimate:

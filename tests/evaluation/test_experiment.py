@@ -11,16 +11,16 @@ import pytest
 
 from data.questions import EvidenceSpan, Question
 from data.store import Store
-from evaluation.arms import Arm, ClosedBook, Oracle, Rag
 from evaluation.errors import EvaluationError
-from evaluation.experiment import FAILURES_IN_A_ROW, Progress, RunResult, configure, run_experiment
 from evaluation.outcomes import Verdict
-from evaluation.records import SampleRecord
-from evaluation.reference_verifier import ReferenceVerifier
-from evaluation.run_config import Decoding, RunConfig
-from evaluation.run_store import RunStore
-from evaluation.seeds import derive_seed
-from evaluation.verifier import VerificationItem, Verifier
+from evaluation.runs.arms import Arm, ClosedBook, Oracle, Rag
+from evaluation.runs.experiment import FAILURES_IN_A_ROW, Progress, RunResult, configure, run_experiment
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_config import Decoding, RunConfig
+from evaluation.runs.run_store import RunStore
+from evaluation.runs.seeds import derive_seed
+from evaluation.verifiers.reference_verifier import ReferenceVerifier
+from evaluation.verifiers.verifier import VerificationItem, Verifier
 from generation.completion import Completion, Usage
 from generation.errors import GenerationError
 from generation.params import SamplingParams

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 
-from evaluation.counts import Floats
-from evaluation.intervals import clustered_t_limits, effective_limits, linearised, ratio
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.intervals import clustered_t_limits, effective_limits, linearised, ratio
 
 
 def exact(events: int, trials: int, level: float = 0.95) -> tuple[float, float]:

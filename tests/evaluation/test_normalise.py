@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.normalise import fold, normalise, singular, token_f1, tokenise
+from evaluation.language.normalise import fold, normalise, singular, token_f1, tokenise
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaluation.counts import Floats
-from evaluation.measure import Resampler, Settings
-from evaluation.paired import (
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.measure import Resampler, Settings
+from evaluation.statistics.paired import (
     correlation,
     fixed_minus_broken_limits,
     measure_fixed_minus_broken,

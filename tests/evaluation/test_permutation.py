@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.permutation import holm, sign_flip_test
+from evaluation.statistics.permutation import holm, sign_flip_test
 
 
 def test_p_is_that_of_all_sign_patterns() -> None:

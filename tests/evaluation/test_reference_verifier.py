@@ -13,8 +13,8 @@ from data.question_loader import load_questions
 from data.questions import EvidenceSpan, Question
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Verdict
-from evaluation.reference_verifier import F1_THRESHOLD, ReferenceVerifier
-from evaluation.verifier import VerificationItem
+from evaluation.verifiers.reference_verifier import F1_THRESHOLD, ReferenceVerifier
+from evaluation.verifiers.verifier import VerificationItem
 
 ASKED = "What is it?"
 # (answer, reference, question; "" stands for ASKED)

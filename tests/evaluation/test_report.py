@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.counts import OutcomeRecord, OutcomeTable
 from evaluation.errors import EvaluationError
-from evaluation.measure import Settings
 from evaluation.outcomes import Claim, Evidence, Outcome, Verdict
-from evaluation.plots import Bar, chart
-from evaluation.report import render_report, write_report
-from evaluation.report_data import (
+from evaluation.reports.plots import Bar, chart
+from evaluation.reports.report import render_report, write_report
+from evaluation.reports.report_data import (
     ConfigSection,
     ReportData,
     RunConfig,
@@ -24,8 +22,10 @@ from evaluation.report_data import (
     ShownQuestion,
     ShownSample,
 )
-from evaluation.report_view import build_view, interval, percent, pieces
-from evaluation.summary import summarise
+from evaluation.reports.report_view import build_view, interval, percent, pieces
+from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.statistics.measure import Settings
+from evaluation.statistics.summary import summarise
 from generation.completion import Citation
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>'\"&{{ 7*7 }}\x00\x1b[31m\ud800]]>"

@@ -13,9 +13,9 @@ from data.questions import EvidenceSpan, Question
 from data.store import Store
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import AnswerEvaluation, Claim, Evidence, Verdict
-from evaluation.records import SampleRecord, storable
-from evaluation.run_config import ArmSpec, Decoding, RunConfig, config_from_json, config_to_json, hash_questions
-from evaluation.run_store import Cell, RunStore
+from evaluation.runs.records import SampleRecord, storable
+from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig, config_from_json, config_to_json, hash_questions
+from evaluation.runs.run_store import Cell, RunStore
 from generation.completion import Citation, Completion, Usage
 from generation.errors import GenerationError
 from generation.prompt import PromptChunk

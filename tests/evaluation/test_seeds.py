@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.seeds import derive_seed
+from evaluation.runs.seeds import derive_seed
 
 Parts = tuple[int, str, str, str, int]
 parts = st.tuples(st.integers(0, 2**63 - 1), st.text(), st.text(), st.text(), st.integers(0, 1000))

@@ -8,11 +8,11 @@ from itertools import product
 
 import pytest
 
-from evaluation.counts import OutcomeRecord, OutcomeTable
 from evaluation.errors import EvaluationError
-from evaluation.measure import Settings
 from evaluation.outcomes import OUTCOMES, Outcome
-from evaluation.summary import RunSummary, default_pairs, summarise
+from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.statistics.measure import Settings
+from evaluation.statistics.summary import RunSummary, default_pairs, summarise
 
 QUICK = Settings(bootstrap=200, permutations=199)
 LETTERS: dict[str, Outcome] = {"h": "hallucinated", "s": "supported", "a": "abstained", "u": "unscored"}

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.dates import CalendarDate
-from evaluation.normalise import fold, tokenise
-from evaluation.value_finding import find_values, is_pure
-from evaluation.values import Value, comparable, same_value
+from evaluation.language.dates import CalendarDate
+from evaluation.language.normalise import fold, tokenise
+from evaluation.language.value_finding import find_values, is_pure
+from evaluation.language.values import Value, comparable, same_value
 
 ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "

@@ -13,7 +13,7 @@ from generation.params import SamplingParams
 from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
-from model.heads import HeadMemory
+from model.heads import HeadMemory, copyable_tokens
 
 LLAMA = DecoderConfig(
     vocab_size=31,
@@ -178,6 +178,17 @@ def test_copy_sources_hold_the_token_and_share_at_most_one() -> None:
             shares.extend(p.share for p in places)
     assert max(shares) > 0.1  # something was copied
     assert not any(any(s.sources) for s in decode(build(LLAMA), PROMPT, WARM, (0, 1), NONE))
+
+
+def test_of_the_markers_only_the_null_token_may_be_pointed_at() -> None:
+    model, prompt = build(PREFIX), (2, 1, 7, 9, 1)
+    ids = torch.tensor([prompt])
+    for null_id, allowed in ((None, {2, 3}), (2, {0, 2, 3})):
+        pointed: set[int] = set()
+        for sample in decode(model, prompt, WARM, tuple(range(40)), NONE, first_copyable_id=5, null_id=null_id):
+            pointed |= {place.position for places in sample.sources for place in places}
+        assert pointed == allowed
+        assert {i for i, c in enumerate(copyable_tokens(ids, 5, null_id)[0].tolist()) if c} == allowed
 
 
 @BOTH

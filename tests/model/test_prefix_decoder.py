@@ -16,6 +16,7 @@ from model.prefix_decoder import (
     CONFIG,
     FIRST_COPYABLE_ID,
     WEIGHTS,
+    continue_from,
     load_prefix_decoder,
     prefix_decoder_fingerprint,
     save_prefix_decoder,
@@ -81,6 +82,13 @@ def test_the_warm_start_depends_on_its_seed_and_disturbs_no_other(model: Decoder
     assert not model.embedding.weight.requires_grad
 
 
+def test_a_trained_reader_can_be_trained_further(folder: Path) -> None:
+    again = continue_from(folder)
+    assert again.training
+    assert [name for name, p in again.named_parameters() if not p.requires_grad] == ["embedding.weight"]
+    assert torch.equal(again.positions.weight, load_prefix_decoder(folder).positions.weight)  # type: ignore[union-attr]
+
+
 def test_damage_is_named(folder: Path, tmp_path: Path) -> None:
     first = prefix_decoder_fingerprint(folder)
     weights, config = folder / WEIGHTS, folder / CONFIG
@@ -113,8 +121,10 @@ def test_another_models_tensors_do_not_fit(folder: Path) -> None:
     save_file({"positions.weight": torch.zeros(3, 4), "extra": torch.zeros(1)}, folder / WEIGHTS)
     facts = json.loads((folder / CONFIG).read_text())
     (folder / CONFIG).write_text(json.dumps({**facts, "weights_sha256": sha256_of(folder / WEIGHTS)}))
-    with pytest.raises(ModelError, match=r"does not fit the prefix decoder: .*extra"):
+    with pytest.raises(ModelError, match=r"reader.safetensors does not fit the prefix decoder: .*Missing") as caught:
         load_prefix_decoder(folder)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 600
 
 
 def test_the_shipped_reader_is_looked_for_in_the_package() -> None:

@@ -83,8 +83,8 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 def test_answer_logprobs_equal_each_row_alone(config: DecoderConfig, training: bool) -> None:
     model = build(config).train(training)
     model.requires_grad_(False)
-    rows = [*some_rows(6), TokenRow((7,), (7, 7, 2)), TokenRow((1, 2, 3), (40,))]
-    found = answer_logprobs(model, collate(rows), first_copyable_id=5)
+    rows = [*some_rows(6), TokenRow((7,), (7, 7, 2)), TokenRow((2, 1, 3), (2,)), TokenRow((1, 3), (40,))]
+    found = answer_logprobs(model, collate(rows), first_copyable_id=5, null_id=2)
     for index, row in enumerate(rows):
         for step, token in enumerate(row.answer):
             ids = torch.tensor([row.prompt + row.answer[:step]])
@@ -95,7 +95,7 @@ def test_answer_logprobs_equal_each_row_alone(config: DecoderConfig, training: b
             hidden = model(ids, mask=mask)
             memory = None
             if config.prefix:
-                memory = HeadMemory(hidden[:, :count], ids[:, :count], ids[:, :count] >= 5)
+                memory = HeadMemory(hidden[:, :count], ids[:, :count], (ids[:, :count] >= 5) | (ids[:, :count] == 2))
             expected = model.next_token(hidden[:, -1], memory).logprobs[0, token]
             assert float(found[index, step]) == pytest.approx(float(expected), abs=2e-5)
 

@@ -1,0 +1,139 @@
+"""Text as the reference verifier compares it: folded, cut into tokens, stripped of what carries no meaning.
+
+SQuAD's normalisation (Rajpurkar et al. 2016: case, punctuation, articles, white space) with three repairs, because
+it calls different answers equal: a decimal point is kept ("3.5" is not "35"), a sign is kept, and an article that ends
+a phrase or is a capital inside one is no article ("vitamin A"). Accents and compatibility forms (NFKC) are folded too.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from evaluation.language.words import word_set
+
+TokenKind = Literal["number", "word", "mark"]
+
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | {"⁄": "/"})
+# (?<!\s): only where white space begins, or a run of blanks takes quadratic time.
+_CITATION = re.compile(r"(?<!\s)\s*\[\d+\]")
+_TOKEN = re.compile(
+    r"(?P<number>\d{1,3}(?:,\d{3})+(?![\d])(?:\.\d+)?|\d+(?:[.:]\d+)*)(?P<suffix>[^\W\d_]\w*)?"
+    r"|(?P<acronym>(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?)"
+    r"|(?P<word>[^\W\d_]\w*(?:'\w+)*(?:\+\+|\#(?!\w))?)"
+    r"|(?P<mark>\S)"
+)
+
+STOP_WORDS = word_set(
+    "a an the of in on at to for from by with and or as is are was were be been being it its this that these those "
+    "there their they he she his her him we our you your i my me do does did has have had will would can could "
+    "should may might must which who whom whose what when where why how than then so if about into over under per "
+    "up out s"
+)
+_ARTICLES = frozenset({"a", "an", "the"})
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, a number or one mark of a folded text. lower: for comparing. start, end: characters of the folded text.
+
+    number: the digits as written ("1,200"), with suffix the letters glued to them ("40km", "3rd"); empty for others.
+    """
+
+    text: str
+    lower: str
+    start: int
+    end: int
+    kind: TokenKind
+    number: str = ""
+    suffix: str = ""
+
+
+def fold(text: str) -> str:
+    """NFKC, accents dropped, quotes and dashes unified, citation markers removed; case and punctuation stay."""
+    text = _CITATION.sub("", text)
+    # A digit space before three digits separates thousands in many languages; fractions must not glue to their integer.
+    text = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", ",", text)
+    text = re.sub(r"(?<=\d)(?=[¼½¾⅐-⅞])", " ", text)
+    text = unicodedata.normalize("NFKC", text).translate(_QUOTES).translate(_DASHES)
+    decomposed = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn"))
+
+
+def tokenise(folded: str) -> tuple[Token, ...]:
+    """Words, numbers and marks of a folded text, in order."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(folded):
+        text = match.group()
+        kind: TokenKind = "number" if match["number"] else "mark" if match["mark"] else "word"
+        lower = text.casefold()
+        if match["acronym"]:
+            lower = lower.replace(".", "")
+        if kind == "word" and lower.endswith("'s"):
+            lower = lower[:-2]
+        number, suffix = match["number"] or "", (match["suffix"] or "").casefold()
+        found.append(Token(text, lower, match.start(), match.end(), kind, number, suffix))
+    return tuple(found)
+
+
+def is_article(tokens: Sequence[Token], index: int) -> bool:
+    """Whether tokens[index] is an article: followed by a word, and not a capital "A" inside a phrase (vitamin A)."""
+    token = tokens[index]
+    if token.lower not in _ARTICLES or token.kind != "word":
+        return False
+    if index + 1 >= len(tokens) or tokens[index + 1].kind == "mark":
+        return False
+    return not (token.text == "A" and index > 0 and tokens[index - 1].kind != "mark")
+
+
+def normal_tokens(text: str) -> tuple[str, ...]:
+    """Tokens of a text without marks and articles; a sign, a decimal point and currency or percent signs are kept."""
+    tokens = tokenise(fold(text))
+    kept: list[str] = []
+    for index, token in enumerate(tokens):
+        if token.kind == "mark":
+            if token.text in "£$€¥%°" or is_sign(tokens, index):
+                kept.append(token.text)
+            elif token.text == "&":
+                kept.append("and")
+        elif not is_article(tokens, index):
+            kept.append(token.lower.replace("'", "").replace(",", ""))
+    return tuple(kept)
+
+
+def is_sign(tokens: Sequence[Token], index: int) -> bool:
+    """Whether tokens[index] is the minus of a negative number: glued to the number, free on its left."""
+    if tokens[index].text != "-" or index + 1 >= len(tokens):
+        return False
+    following = tokens[index + 1]
+    glued = following.kind == "number" and following.start == tokens[index].end
+    return glued and (index == 0 or tokens[index - 1].end < tokens[index].start or tokens[index - 1].text in "(£$€¥")
+
+
+def normalise(text: str) -> str:
+    """The text as it is compared for exact match: normal tokens joined by one space."""
+    return " ".join(normal_tokens(text))
+
+
+def singular(word: str) -> str:
+    """A noun without its regular plural ending; only for comparing two nouns with each other."""
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes", "zes")):
+        return word[:-2]
+    if len(word) > 2 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+def token_f1(answer: Sequence[str], reference: Sequence[str]) -> float:
+    """Harmonic mean of precision and recall over token multisets, in [0, 1] (Rajpurkar et al. 2016, section 6.1)."""
+    common = (Counter(answer) & Counter(reference)).total()
+    if common == 0:
+        return 0.0
+    return 2.0 * common / (len(answer) + len(reference))

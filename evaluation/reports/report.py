@@ -1,0 +1,89 @@
+"""The report of a run: one HTML file that needs no network, written whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from evaluation.errors import EvaluationError
+from evaluation.reports.report_data import ReportData
+from evaluation.reports.report_view import build_view, interval, p_value, percent
+
+_TEMPLATES = Path(__file__).parent / "templates"
+# Control characters are not allowed in HTML, and a lone surrogate cannot be written as UTF-8: show that one was there.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def _visible(value: object) -> object:
+    """Replace what HTML cannot hold by U+FFFD; markup of our own macros was cleaned when it was made."""
+    if isinstance(value, str) and not isinstance(value, Markup):
+        return _FORBIDDEN.sub("�", value)
+    return value
+
+
+def _own(name: str) -> str:
+    """One of our own style sheets or scripts, for embedding."""
+    text = (_TEMPLATES / name).read_text(encoding="utf-8")
+    if "</" in text or "<!--" in text:
+        raise ValueError(f"{name} contains a closing tag or comment: it could not be embedded in HTML as it is")
+    return text
+
+
+def _source_hash(text: str) -> str:
+    """The Content-Security-Policy source that allows exactly this inline text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def render_report(run: ReportData) -> str:
+    """The whole page. Pure: the same run gives the same text. The template engine escapes all text from outside."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_visible,
+    )
+    environment.filters |= {"percent": percent, "interval": interval, "p_value": p_value}
+    style, script = _own("report.css"), _own("report.js")
+    policy = (
+        f"default-src 'none'; style-src {_source_hash(style)}; script-src {_source_hash(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return environment.get_template("report.html.j2").render(
+        view=build_view(run),
+        style=style,
+        script=script,
+        policy=policy,
+    )
+
+
+def write_report(path: Path, run: ReportData) -> None:
+    """Render and write atomically: readers see the old file or the new one, never half of it.
+
+    Raises EvaluationError, naming the path, if the file cannot be written.
+    """
+    page = render_report(run).encode("utf-8")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(page)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise EvaluationError(
+            f"cannot write the report to {path}: {error.strerror}. Name a folder that exists"
+        ) from error

@@ -1,0 +1,105 @@
+"""What a report shows: the run's settings, its numbers, and every answer with what it was judged on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evaluation.errors import EvaluationError
+from evaluation.outcomes import Outcome, Verdict
+from evaluation.statistics.summary import RunSummary
+from generation.completion import Citation
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigSection:
+    """A group of named settings, e.g. ("Generation", (("temperature", "0.7"), ...)). Order is kept."""
+
+    title: str
+    entries: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """Everything needed to repeat the run.
+
+    title: for people. created: when it finished, ISO 8601, given by the caller. command: the command line that repeats
+    it. sections: versions, fingerprints, seeds, sampling, retrieval, hashes. searched_collection and
+    reference_collection: names or generation hashes; equal when answers are judged against the collection they were
+    read from, None when there is none (e.g. reference answers of the question set).
+    """
+
+    title: str
+    created: str
+    command: str
+    searched_collection: str | None
+    reference_collection: str | None
+    sections: tuple[ConfigSection, ...] = ()
+
+    @property
+    def same_collection(self) -> bool:
+        """Whether evidence comes from the very collection that is searched."""
+        return self.searched_collection is not None and self.searched_collection == self.reference_collection
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChunk:
+    """A chunk as the model was given it: number is n of ``[n]``; offsets in characters of the document."""
+
+    number: int
+    document_id: str
+    title: str
+    start: int
+    end: int
+    text: str
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSample:
+    """One answer: sample counts from 0; reason says why it is unscored, if it is."""
+
+    sample: int
+    text: str
+    outcome: Outcome
+    seed: int
+    reason: str = ""
+    verdicts: tuple[Verdict, ...] = ()
+    citations: tuple[Citation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownArm:
+    """One arm's answers to one question, and the chunks they were given (the same for all samples)."""
+
+    arm: str
+    samples: tuple[ShownSample, ...]
+    chunks: tuple[ShownChunk, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShownQuestion:
+    """A question with its references, by arm."""
+
+    id: str
+    text: str
+    kind: str
+    answerable: bool
+    references: tuple[str, ...]
+    arms: tuple[ShownArm, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """A finished (or interrupted) run. notes: anything else that readers must know, one sentence each."""
+
+    config: RunConfig
+    summary: RunSummary
+    questions: tuple[ShownQuestion, ...]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        ids = [q.id for q in self.questions]
+        if len(set(ids)) != len(ids):
+            twice = next(i for i in ids if ids.count(i) > 1)
+            raise EvaluationError(f"question {twice!r} appears twice in the report: give each question once")

@@ -1,0 +1,262 @@
+"""Turns a run into what the template shows: formatted numbers, ordered questions, answers cut into marked pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from evaluation.outcomes import OUTCOMES, Outcome
+from evaluation.reports.plots import Bar, Chart, chart
+from evaluation.reports.report_data import ReportData, ShownArm, ShownChunk, ShownQuestion, ShownSample
+from evaluation.statistics.estimates import HallucinationEstimate, Measured
+from evaluation.statistics.summary import ArmSummary, PairSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of an answer: label of the claim it lies in ("" for none), cited chunk's anchor ("" for none)."""
+
+    text: str
+    label: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """Samples (numbered from 1) that gave the same text, outcome and verdicts, shown once."""
+
+    samples: str
+    count: int
+    seeds: str
+    sample: ShownSample
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkView:
+    """A chunk with the anchor that citations jump to, and whether any sample cited it."""
+
+    anchor: str
+    chunk: ShownChunk
+    cited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArmView:
+    """One arm's column. counts: how many samples ended in each outcome, only those that occur."""
+
+    arm: str
+    counts: tuple[tuple[Outcome, int], ...]
+    answers: tuple[AnswerView, ...]
+    chunks: tuple[ChunkView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """A question's section. worst: its place in the order worst first, from 1; fixed, broken: in the first pair."""
+
+    anchor: str
+    worst: int
+    question: ShownQuestion
+    fixed: float
+    broken: float
+    compared: bool
+    arms: tuple[ArmView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmFigure:
+    """An arm's numbers with its bars."""
+
+    arm: ArmSummary
+    bars: Chart
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A question that one arm fixed or broke; anchor is "" when the report holds no answers to it."""
+
+    question_id: str
+    text: str
+    kind: str
+    anchor: str
+    fixed: float
+    broken: float
+
+
+@dataclass(frozen=True, slots=True)
+class PairFigure:
+    """A pair's numbers with its bars, and its changed questions, worst first. unchanged: questions left out of them."""
+
+    pair: PairSummary
+    bars: Chart
+    changes: tuple[ChangeRow, ...]
+    unchanged: int
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """Everything that the template reads."""
+
+    data: ReportData
+    level: str
+    arms: tuple[ArmFigure, ...]
+    pairs: tuple[PairFigure, ...]
+    questions: tuple[QuestionView, ...]
+    kinds: tuple[str, ...]
+    outcomes: tuple[Outcome, ...]
+
+
+def percent(value: float | None, signed: bool = False) -> str:
+    """0.1234 -> "12.3 %"; None -> "undefined". Tiny but positive values show as "<0.1 %", never as 0."""
+    if value is None:
+        return "undefined"
+    if 0 < abs(value) < 0.0005:
+        return "<0.1 %" if value > 0 else "−<0.1 %"
+    text = f"{100 * value:+.1f} %" if signed and value else f"{100 * value:.1f} %"
+    return text.replace("-", "−")
+
+
+def interval(estimate: HallucinationEstimate, signed: bool = False) -> str:
+    """ "[8.1, 17.9]" in percent, or an empty string when there is none."""
+    if estimate.lower is None or estimate.upper is None:
+        return ""
+    form = "{:+.1f}" if signed else "{:.1f}"
+    return f"[{form.format(100 * estimate.lower)}, {form.format(100 * estimate.upper)}]".replace("-", "−")
+
+
+def p_value(p: float) -> str:
+    """ "0.034", "<0.001"."""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def pieces(sample: ShownSample, anchors: dict[int, str]) -> tuple[Piece, ...]:
+    """Cut the answer where claims and citations begin and end. Offsets outside the text are cut back to it."""
+    text = sample.text
+    spans = [(v.claim.start, v.claim.end, v.label) for v in sample.verdicts]
+    cuts = {0, len(text)}
+    for start, end, _ in spans:
+        cuts |= {min(max(start, 0), len(text)), min(max(end, 0), len(text))}
+    for c in sample.citations:
+        cuts |= {min(max(c.start, 0), len(text)), min(max(c.end, 0), len(text))}
+    edges = sorted(cuts)
+    result = []
+    for start, end in pairwise(edges):
+        label = next((name for s, e, name in spans if s <= start and end <= e), "")
+        anchor = next((anchors.get(c.number, "") for c in sample.citations if c.start <= start and end <= c.end), "")
+        result.append(Piece(text[start:end], label, anchor))
+    return tuple(result)
+
+
+def _arm_view(arm: ShownArm, prefix: str) -> ArmView:
+    anchors = {c.number: f"{prefix}-chunk-{c.number}" for c in arm.chunks}
+    cited = {c.number for s in arm.samples for c in s.citations}
+    groups: dict[tuple[object, ...], list[ShownSample]] = {}
+    for sample in arm.samples:
+        groups.setdefault((sample.text, sample.outcome, sample.reason, sample.verdicts), []).append(sample)
+    answers = tuple(
+        AnswerView(
+            ", ".join(str(s.sample + 1) for s in same),
+            len(same),
+            ", ".join(str(s.seed) for s in same),
+            same[0],
+            pieces(same[0], anchors),
+        )
+        for same in groups.values()
+    )
+    tally = ((o, sum(s.outcome == o for s in arm.samples)) for o in OUTCOMES)
+    return ArmView(
+        arm.arm,
+        tuple((o, n) for o, n in tally if n),
+        answers,
+        tuple(ChunkView(anchors[c.number], c, c.number in cited) for c in arm.chunks),
+    )
+
+
+def _worst_first(data: ReportData) -> list[ShownQuestion]:
+    """Most broken in the first pair, then most hallucinated in its second arm, then in all arms, then by id."""
+    first = data.summary.pairs[0] if data.summary.pairs else None
+    broken = {c.question_id: c.broken for c in first.changes} if first else {}
+
+    def share(question: ShownQuestion, arms: Sequence[str] | None) -> float:
+        outcomes = [s.outcome for a in question.arms if arms is None or a.arm in arms for s in a.samples]
+        return sum(o == "hallucinated" for o in outcomes) / max(len(outcomes), 1)
+
+    main = [first.other] if first else None
+    return sorted(data.questions, key=lambda q: (-broken.get(q.id, 0.0), -share(q, main), -share(q, None), q.id))
+
+
+def _arm_figure(arm: ArmSummary) -> ArmFigure:
+    rates: tuple[Measured, ...] = (arm.hallucinated, arm.supported, arm.abstained, arm.unscored)
+    bars = [
+        Bar(name, name, m.default, f"{percent(m.default.rate)} {interval(m.default)}")
+        for name, m in zip(OUTCOMES, rates, strict=True)
+    ]
+    return ArmFigure(arm, chart(bars, 0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0)))
+
+
+def _pair_figure(pair: PairSummary, anchors: dict[str, str], questions: dict[str, ShownQuestion]) -> PairFigure:
+    shown = (
+        ("difference", "difference", pair.difference.default, True),
+        ("fixed", "supported", pair.fixed.default, False),
+        ("broken", "hallucinated", pair.broken.default, False),
+    )
+    bars = [Bar(n, style, e, f"{percent(e.rate, signed)} {interval(e, signed)}") for n, style, e, signed in shown]
+    rows = tuple(
+        ChangeRow(
+            c.question_id,
+            questions[c.question_id].text if c.question_id in questions else "",
+            questions[c.question_id].kind if c.question_id in questions else "",
+            anchors.get(c.question_id, ""),
+            c.fixed,
+            c.broken,
+        )
+        for c in pair.changes
+        if c.fixed > 0 or c.broken > 0
+    )
+    plot = chart(bars, -1.0, 1.0, (-1.0, -0.5, 0.0, 0.5, 1.0))
+    return PairFigure(pair, plot, rows, pair.questions - len(rows), _verdict(pair))
+
+
+def _verdict(pair: PairSummary) -> str:
+    """One sentence: which arm hallucinates less, if the interval says so."""
+    e = pair.difference.default
+    if e.rate is None or e.lower is None or e.upper is None:
+        return f"The difference is undefined: {e.reason}."
+    if e.lower > 0:
+        return f"{pair.other} hallucinated less often than {pair.baseline}: the interval lies above zero."
+    if e.upper < 0:
+        return f"{pair.other} hallucinated more often than {pair.baseline}: the interval lies below zero."
+    arms = f"{pair.baseline} and {pair.other}"
+    return f"The interval contains zero: this run does not tell which of {arms} hallucinates less."
+
+
+def build_view(data: ReportData) -> ReportView:
+    """Everything the template reads, in its order. Anchors are made of positions, never of text from outside."""
+    ordered = _worst_first(data)
+    anchors = {q.id: f"q{i}" for i, q in enumerate(data.questions, start=1)}
+    by_id = {q.id: q for q in data.questions}
+    first = {c.question_id: c for c in data.summary.pairs[0].changes} if data.summary.pairs else {}
+    views = tuple(
+        QuestionView(
+            anchors[q.id],
+            place,
+            q,
+            first[q.id].fixed if q.id in first else 0.0,
+            first[q.id].broken if q.id in first else 0.0,
+            q.id in first,
+            tuple(_arm_view(a, f"{anchors[q.id]}-a{i}") for i, a in enumerate(q.arms)),
+        )
+        for place, q in enumerate(ordered, start=1)
+    )
+    return ReportView(
+        data,
+        f"{100 * data.summary.settings.level:g} %",
+        tuple(_arm_figure(a) for a in data.summary.arms),
+        tuple(_pair_figure(p, anchors, by_id) for p in data.summary.pairs),
+        views,
+        tuple(sorted({q.kind for q in data.questions if q.kind})),
+        OUTCOMES,
+    )

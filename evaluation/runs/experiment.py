@@ -1,0 +1,203 @@
+"""The experiment: every question through every arm, n samples each, judged and committed cell by cell, resumable.
+
+A cell is one question in one arm. Its samples and verdicts are committed in one transaction, so a run that was stopped
+at any moment holds whole cells only, and the next call goes on with the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from data.errors import DataError
+from data.questions import Question
+from evaluation.runs.arms import Arm
+from evaluation.runs.cells import CellDrawer
+from evaluation.errors import EvaluationError
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig, hash_questions
+from evaluation.runs.run_store import Cell, RunStore
+from evaluation.verifiers.verifier import Verifier
+from generation.generator import Generator
+
+FAILURES_IN_A_ROW = 5
+"""So many cells in a row that the generator cannot answer mean that it is down, not that questions are hard."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is, in samples. rate: samples per second of this call, None before the first.
+
+    resumed: those of ``done`` that an earlier call had committed.
+    """
+
+    done: int
+    total: int
+    resumed: int
+    rate: float | None
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Seconds to go at this rate, None when it is not known."""
+        return (self.total - self.done) / self.rate if self.rate else None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a call did, in samples. resumed: found committed. failed: of ``drawn``, those unscored by a failure."""
+
+    run_id: str
+    total: int
+    drawn: int
+    resumed: int
+    failed: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether every sample of the run is committed."""
+        return self.drawn + self.resumed == self.total
+
+
+def configure(
+    questions: Sequence[Question],
+    arms: Sequence[Arm],
+    generator: Generator,
+    verifier: Verifier,
+    *,
+    samples: int,
+    decoding: Decoding,
+    seed: int,
+    version: str,
+    generation: str = "",
+    encoder: str = "",
+) -> RunConfig:
+    """The RunConfig of what is about to run. Raises EvaluationError (see RunConfig)."""
+    return RunConfig(
+        questions_sha256=hash_questions(questions),
+        arms=tuple(ArmSpec(arm.name, arm.settings) for arm in arms),
+        samples=samples,
+        decoding=decoding,
+        seed=seed,
+        generator=generator.fingerprint,
+        verifier=verifier.name,
+        version=version,
+        generation=generation,
+        encoder=encoder,
+    )
+
+
+def run_experiment(
+    config: RunConfig,
+    questions: Sequence[Question],
+    arms: Sequence[Arm],
+    generator: Generator,
+    verifier: Verifier,
+    runs: RunStore,
+    *,
+    name: str = "",
+    labels: Sequence[tuple[str, str]] = (),
+    progress: Callable[[Progress], None] | None = None,
+    limit: int | None = None,
+    retry_failed: bool = False,
+    clock: Callable[[], float] = time.monotonic,
+) -> RunResult:
+    """Draw, judge and commit what is still missing of a run; call it again to go on after an interruption.
+
+    limit: at most so many cells in this call. retry_failed: first delete the cells in which search, generator or
+    verifier failed. progress: called once at the start and after every cell. A question that an arm, the generator or
+    the verifier cannot handle is recorded as unscored with the reason. Raises EvaluationError when config and what is
+    given differ, when questions are unusable, or when the generator fails FAILURES_IN_A_ROW cells in a row (these are
+    not kept); KeyboardInterrupt, DataError and what ``prepare`` of an arm raises pass through. What is committed stays.
+    """
+    _check(config, questions, arms, generator, verifier)
+    run_id = runs.create_or_open_run(config, questions, name, labels)
+    try:
+        if retry_failed:
+            runs.drop_failed(run_id)
+        committed = runs.committed(run_id)
+        pending = [(q, arm) for q in questions for arm in arms if Cell(q.id, arm.name) not in committed][:limit]
+        total = len(questions) * len(arms) * config.samples
+        tally = _Tally(total, len(committed) * config.samples, progress, clock)
+        tally.report()
+        for arm in arms:
+            arm.prepare([q for q, a in pending if a is arm])
+        cells = CellDrawer(config, generator, verifier)
+        _draw(run_id, cells, pending, runs, tally)
+    except BaseException as error:
+        with suppress(DataError):  # the database may be what failed
+            runs.set_status(run_id, "failed" if isinstance(error, Exception) else "interrupted")
+        raise
+    result = RunResult(run_id, total, tally.drawn, tally.resumed, tally.failed)
+    runs.set_status(run_id, "finished" if result.complete else "interrupted")
+    return result
+
+
+def _check(
+    config: RunConfig, questions: Sequence[Question], arms: Sequence[Arm], generator: Generator, verifier: Verifier
+) -> None:
+    if not questions:
+        raise EvaluationError("there are no questions to evaluate: give a question file that is not empty")
+    seen: set[str] = set()
+    for question in questions:
+        if question.id in seen:
+            raise EvaluationError(f"the question id {question.id!r} occurs twice: ids must differ")
+        if len(question.id) > 255:
+            raise EvaluationError(f"the question id {question.id[:40]!r}... is longer than 255 characters: shorten it")
+        seen.add(question.id)
+    given = (
+        ("question set", config.questions_sha256, hash_questions(questions)),
+        ("arms", config.arms, tuple(ArmSpec(arm.name, arm.settings) for arm in arms)),
+        ("generator", config.generator, generator.fingerprint),
+        ("verifier", config.verifier, verifier.name),
+    )
+    for what, configured, found in given:
+        if configured != found:
+            raise EvaluationError(f"the run is configured for {what} {configured}, but {found} was given")
+
+
+class _Tally:
+    """Counts samples and reports them."""
+
+    def __init__(
+        self, total: int, resumed: int, progress: Callable[[Progress], None] | None, clock: Callable[[], float]
+    ) -> None:
+        self.total, self.resumed, self.drawn, self.failed = total, resumed, 0, 0
+        self._progress, self._clock, self._started = progress, clock, clock()
+
+    def add(self, records: Sequence[SampleRecord]) -> None:
+        self.drawn += len(records)
+        self.failed += sum(bool(r.failure) for r in records)
+        self.report()
+
+    def report(self) -> None:
+        if self._progress is not None:
+            elapsed = self._clock() - self._started
+            rate = self.drawn / elapsed if self.drawn and elapsed > 0 else None
+            self._progress(Progress(self.resumed + self.drawn, self.total, self.resumed, rate))
+
+
+def _draw(
+    run_id: str, cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], runs: RunStore, tally: _Tally
+) -> None:
+    """Commit every pending cell. Cells whose generator failed wait for the next that did not: see FAILURES_IN_A_ROW."""
+    waiting: list[tuple[SampleRecord, ...]] = []
+    for question, arm in pending:
+        records = cells.draw(question, arm)
+        if records[0].failure == "generator":
+            waiting.append(records)
+            if len(waiting) >= FAILURES_IN_A_ROW:
+                raise EvaluationError(
+                    f"the generator failed on {len(waiting)} cells in a row, last on question {question.id!r} in arm "
+                    f"{arm.name}: {records[0].evaluation.reason}. What was committed before is kept: repair the "
+                    "generator and run again to go on"
+                )
+            continue
+        for kept in (*waiting, records):
+            runs.save_samples(run_id, kept)
+            tally.add(kept)
+        waiting.clear()
+    for kept in waiting:
+        runs.save_samples(run_id, kept)
+        tally.add(kept)

@@ -1,0 +1,143 @@
+"""Sample records to rows of the tables samples and verdicts, and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, cast, get_args
+
+from evaluation.outcomes import OUTCOMES, AnswerEvaluation, Claim, Evidence, Label, Outcome, Verdict
+from evaluation.runs.records import Failure, SampleRecord
+from generation.completion import Citation, Completion, FinishReason, Usage
+from generation.prompt import PromptChunk
+from retrieval.chunks import Chunk, RetrievedChunk
+
+Row = dict[str, Any]
+
+
+def sample_row(run_id: str, record: SampleRecord) -> Row:
+    """A row of ``samples``."""
+    return {
+        "run_id": run_id,
+        "question_id": record.question_id,
+        "arm": record.arm,
+        "decoding": record.decoding,
+        "sample": record.sample,
+        "seed": record.seed,
+        "completion": {} if record.completion is None else _completion_to_json(record.completion),
+        "prompt": {"chunks": [_chunk_to_json(c) for c in record.chunks], "omitted": list(record.omitted)},
+        "evaluation": {
+            "outcome": record.evaluation.outcome,
+            "reason": record.evaluation.reason,
+            "failure": record.failure,
+        },
+    }
+
+
+def verdict_rows(run_id: str, record: SampleRecord) -> tuple[Row, ...]:
+    """Rows of ``verdicts``, one per claim."""
+    return tuple(
+        {
+            "run_id": run_id,
+            "question_id": record.question_id,
+            "arm": record.arm,
+            "decoding": record.decoding,
+            "sample": record.sample,
+            "claim": number,
+            "verifier": verdict.verifier,
+            "label": verdict.label,
+            "support": verdict.support,
+            "reason": verdict.reason,
+            "evidence": [
+                {"document_id": e.document_id, "start": e.start, "end": e.end, "text": e.text} for e in verdict.evidence
+            ],
+            "claim_text": verdict.claim.text,
+            "claim_start": verdict.claim.start,
+            "claim_end": verdict.claim.end,
+        }
+        for number, verdict in enumerate(record.evaluation.verdicts)
+    )
+
+
+def record_from_rows(sample: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> SampleRecord:
+    """What sample_row and verdict_rows wrote. Raises ValueError or KeyError for rows that they did not write."""
+    evaluation, prompt = sample["evaluation"], sample["prompt"]
+    if evaluation["outcome"] not in OUTCOMES or evaluation["failure"] not in get_args(Failure):
+        raise ValueError(f"evaluation {evaluation} has no known outcome or failure")
+    judged = tuple(_verdict_from_row(row) for row in sorted(verdicts, key=lambda row: int(row["claim"])))
+    return SampleRecord(
+        question_id=sample["question_id"],
+        arm=sample["arm"],
+        decoding=sample["decoding"],
+        sample=sample["sample"],
+        seed=sample["seed"],
+        completion=_completion_from_json(sample["completion"]) if sample["completion"] else None,
+        chunks=tuple(_chunk_from_json(c) for c in prompt["chunks"]),
+        omitted=tuple(prompt["omitted"]),
+        evaluation=AnswerEvaluation(cast(Outcome, evaluation["outcome"]), judged, evaluation["reason"]),
+        failure=cast(Failure, evaluation["failure"]),
+    )
+
+
+def _completion_to_json(completion: Completion) -> Row:
+    return {
+        "text": completion.text,
+        "token_ids": list(completion.token_ids),
+        # JSON has no infinity: a token of probability 0 (or an unknown one) is null.
+        "token_logprobs": [p if math.isfinite(p) else None for p in completion.token_logprobs],
+        "finish_reason": completion.finish_reason,
+        "prompt_tokens": completion.usage.prompt_tokens,
+        "completion_tokens": completion.usage.completion_tokens,
+        "seed": completion.seed,
+        "citations": [[c.number, c.start, c.end] for c in completion.citations],
+    }
+
+
+def _completion_from_json(fields: Mapping[str, Any]) -> Completion:
+    if fields["finish_reason"] not in get_args(FinishReason):
+        raise ValueError(f"finish reason {fields['finish_reason']!r} is unknown")
+    return Completion(
+        text=fields["text"],
+        token_ids=tuple(fields["token_ids"]),
+        token_logprobs=tuple(-math.inf if p is None else p for p in fields["token_logprobs"]),
+        finish_reason=cast(FinishReason, fields["finish_reason"]),
+        usage=Usage(fields["prompt_tokens"], fields["completion_tokens"]),
+        seed=fields["seed"],
+        citations=tuple(Citation(*c) for c in fields["citations"]),
+    )
+
+
+def _chunk_to_json(shown: PromptChunk) -> Row:
+    retrieved, chunk = shown.retrieved, shown.retrieved.chunk
+    return {
+        "number": shown.number,
+        "shown": [shown.start, shown.end],
+        "document_id": chunk.document_id,
+        "title": chunk.title,
+        "start": chunk.start,
+        "end": chunk.end,
+        "text": chunk.text,
+        "score": retrieved.score,
+        "rank": retrieved.rank,
+        "dense": [retrieved.dense_rank, retrieved.dense_score],
+        "sparse": [retrieved.sparse_rank, retrieved.sparse_score],
+    }
+
+
+def _chunk_from_json(fields: Mapping[str, Any]) -> PromptChunk:
+    chunk = Chunk(fields["document_id"], fields["start"], fields["end"], fields["text"], fields["title"])
+    retrieved = RetrievedChunk(chunk, fields["score"], fields["rank"], *fields["dense"], *fields["sparse"])
+    return PromptChunk(fields["number"], retrieved, *fields["shown"])
+
+
+def _verdict_from_row(row: Mapping[str, Any]) -> Verdict:
+    if row["label"] not in get_args(Label):
+        raise ValueError(f"verdict label {row['label']!r} is unknown")
+    return Verdict(
+        claim=Claim(row["claim_text"], row["claim_start"], row["claim_end"]),
+        label=cast(Label, row["label"]),
+        support=row["support"],
+        reason=row["reason"],
+        evidence=tuple(Evidence(e["document_id"], e["start"], e["end"], e["text"]) for e in row["evidence"]),
+        verifier=row["verifier"],
+    )

@@ -1,0 +1,212 @@
+"""RunStore: runs, their questions and their samples in the SQL store. A cell is written whole or not at all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal, cast, get_args
+
+from sqlalchemy import delete, func, insert, select, update
+
+from data.columns import utc_now
+from data.fields import FieldError
+from data.question_json import question_from_fields, question_to_fields
+from data.questions import Question
+from data.schema import run_questions, runs, samples, verdicts
+from data.store import Store
+from evaluation.errors import EvaluationError
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_config import RunConfig, config_from_json, config_to_json
+from evaluation.runs.run_rows import record_from_rows, sample_row, verdict_rows
+
+RunStatus = Literal["running", "interrupted", "failed", "finished"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is committed at once: all samples of one question in one arm."""
+
+    question_id: str
+    arm: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """A stored run. samples: how many are committed. A run that was killed stays "running" and can be resumed."""
+
+    id: str
+    name: str
+    status: RunStatus
+    created_at: datetime
+    finished_at: datetime | None
+    samples: int
+    config: RunConfig
+    labels: tuple[tuple[str, str], ...]
+
+
+class RunStore:
+    """Maps runs to rows of the store. Keeps no state of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def create_or_open_run(
+        self,
+        config: RunConfig,
+        questions: Sequence[Question],
+        name: str = "",
+        labels: Sequence[tuple[str, str]] = (),
+    ) -> str:
+        """The run's id; the run and its questions are written if it is new, else marked as running again.
+
+        name: for people, the id by default. labels: what does not determine the run but helps to read it (names of
+        collection and generator, the command line); those of the first time stay.
+        """
+        run_id = config.run_id
+        with self._store.write() as connection:
+            if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first() is not None:
+                connection.execute(update(runs).where(runs.c.id == run_id).values(status="running", finished_at=None))
+                return run_id
+            stored = {"determines": config_to_json(config), "labels": [list(label) for label in labels]}
+            connection.execute(insert(runs).values(id=run_id, name=name or run_id, config=stored, status="running"))
+            connection.execute(
+                insert(run_questions),
+                [
+                    {"run_id": run_id, "question_id": q.id, "position": i, "question": question_to_fields(q)}
+                    for i, q in enumerate(questions)
+                ],
+            )
+        return run_id
+
+    def set_status(self, run_id: str, status: RunStatus) -> None:
+        """Record how a run ended, with the time when it is over."""
+        finished = utc_now() if status == "finished" else None
+        with self._store.write() as connection:
+            connection.execute(update(runs).where(runs.c.id == run_id).values(status=status, finished_at=finished))
+
+    def committed(self, run_id: str) -> frozenset[Cell]:
+        """The cells whose samples are stored."""
+        statement = select(samples.c.question_id, samples.c.arm).where(samples.c.run_id == run_id).distinct()
+        with self._store.read() as connection:
+            return frozenset(Cell(row.question_id, row.arm) for row in connection.execute(statement))
+
+    def save_samples(self, run_id: str, records: Sequence[SampleRecord]) -> None:
+        """Write samples and their verdicts in one transaction. A cell that is stored already is left as it is.
+
+        (Another process may have drawn it meanwhile; equal seeds drew equal samples.)
+        """
+        by_cell: dict[Cell, list[SampleRecord]] = defaultdict(list)
+        for record in records:
+            by_cell[Cell(record.question_id, record.arm)].append(record)
+        with self._store.write() as connection:
+            for cell, members in by_cell.items():
+                there = select(samples.c.sample).where(
+                    samples.c.run_id == run_id, samples.c.question_id == cell.question_id, samples.c.arm == cell.arm
+                )
+                if connection.execute(there.limit(1)).first() is not None:
+                    continue
+                connection.execute(insert(samples), [sample_row(run_id, r) for r in members])
+                judged = [row for r in members for row in verdict_rows(run_id, r)]
+                if judged:
+                    connection.execute(insert(verdicts), judged)
+
+    def drop_failed(self, run_id: str) -> int:
+        """Delete the cells in which search, generator or verifier failed, to draw them again; returns how many."""
+        statement = select(samples.c.question_id, samples.c.arm, samples.c.evaluation).where(samples.c.run_id == run_id)
+        with self._store.write() as connection:
+            failed = {
+                (row.question_id, row.arm)
+                for row in connection.execute(statement)
+                if row.evaluation["failure"] in ("retrieval", "generator", "verifier")
+            }
+            for question_id, arm in failed:
+                for table in (verdicts, samples):
+                    c = table.c
+                    connection.execute(
+                        delete(table).where(c.run_id == run_id, c.question_id == question_id, c.arm == arm)
+                    )
+        return len(failed)
+
+    def load_samples(self, run_id: str) -> tuple[SampleRecord, ...]:
+        """All samples of a run with the verdicts of its own verifier, by question, arm (as configured) and sample.
+
+        Raises EvaluationError for an unknown run or rows that cannot be read.
+        """
+        info = self.load_run(run_id)
+        judged: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
+        mine = (verdicts.c.run_id == info.id, verdicts.c.verifier == info.config.verifier)
+        with self._store.read() as connection:
+            for row in connection.execute(select(verdicts).where(*mine)).mappings():
+                judged[_key(dict(row))].append(dict(row))
+            found = connection.execute(select(samples).where(samples.c.run_id == info.id)).mappings()
+            rows = [dict(row) for row in found]
+            placed = select(run_questions.c.question_id, run_questions.c.position)
+            places = {
+                row.question_id: row.position
+                for row in connection.execute(placed.where(run_questions.c.run_id == info.id))
+            }
+        arms = {arm.name: i for i, arm in enumerate(info.config.arms)}
+        try:
+            records = [record_from_rows(row, judged[_key(row)]) for row in rows]
+            return tuple(sorted(records, key=lambda r: (places[r.question_id], arms[r.arm], r.sample)))
+        except (KeyError, TypeError, ValueError) as error:
+            raise EvaluationError(
+                f"a sample of run {info.id} in {self._store.name} cannot be read ({error}): the database was changed "
+                "by something else, or is of another version"
+            ) from error
+
+    def load_questions(self, run_id: str) -> tuple[Question, ...]:
+        """The questions of a run as they were then, in their order. Raises EvaluationError for an unknown run."""
+        info = self.load_run(run_id)
+        statement = select(run_questions.c.question).where(run_questions.c.run_id == info.id)
+        with self._store.read() as connection:
+            rows = connection.execute(statement.order_by(run_questions.c.position)).scalars().all()
+        try:
+            return tuple(question_from_fields(row) for row in rows)
+        except FieldError as error:
+            raise EvaluationError(f"a question of run {info.id} cannot be read: {error}") from error
+
+    def load_run(self, run_id: str) -> RunInfo:
+        """A run by its id, or by the beginning of it (at least four characters) if only one fits.
+
+        Raises EvaluationError that lists the known runs.
+        """
+        known = self.list_runs()
+        exact = [r for r in known if r.id == run_id]
+        fitting = exact or [r for r in known if len(run_id) >= 4 and r.id.startswith(run_id)]
+        if len(fitting) == 1:
+            return fitting[0]
+        names = ", ".join(f"{r.id} ({r.name}, {r.status})" if r.name != r.id else f"{r.id} ({r.status})" for r in known)
+        problem = f"several runs begin with {run_id!r}" if fitting else f"there is no run {run_id!r}"
+        rest = f"known: {names}" if known else "it holds no runs"
+        raise EvaluationError(f"{problem} in {self._store.name}; {rest}")
+
+    def list_runs(self) -> tuple[RunInfo, ...]:
+        """All runs, the newest first."""
+        counted = select(samples.c.run_id, func.count().label("number")).group_by(samples.c.run_id).subquery()
+        statement = select(runs, counted.c.number).outerjoin(counted, counted.c.run_id == runs.c.id)
+        with self._store.read() as connection:
+            rows = connection.execute(statement.order_by(runs.c.created_at.desc(), runs.c.id)).mappings().all()
+        return tuple(_run_info(dict(row)) for row in rows)
+
+
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["question_id"], row["arm"], row["decoding"], row["sample"]
+
+
+def _run_info(row: Mapping[str, Any]) -> RunInfo:
+    if row["status"] not in get_args(RunStatus):
+        raise EvaluationError(f"run {row['id']} has the unknown status {row['status']!r}")
+    stored = row["config"]
+    return RunInfo(
+        id=row["id"],
+        name=row["name"],
+        status=cast(RunStatus, row["status"]),
+        created_at=row["created_at"],
+        finished_at=row["finished_at"],
+        samples=row["number"] or 0,
+        config=config_from_json(stored["determines"], row["id"]),
+        labels=tuple((str(k), str(v)) for k, v in stored["labels"]),
+    )

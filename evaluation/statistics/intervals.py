@@ -1,0 +1,122 @@
+"""Intervals for a share of responses when the question is the unit of independence.
+
+Everything here is a ratio of totals over questions, sum_q h_q / sum_q a_q: with a_q = 1 it is the mean over questions
+of h_q, the share of a question's responses that have the event; with a_q the share that answered, it is the rate
+among answers. Arrays are (..., N questions); leading axes are independent data sets.
+Derivations are in docs/statistics.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from evaluation.statistics.counts import Floats
+
+ROUNDING = 1e-12
+"""Shares closer than this are the same share: they are small fractions of small whole numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Lower and upper limits, and the effective number of independent responses, each of shape (...)."""
+
+    lower: Floats
+    upper: Floats
+    effective_size: Floats
+
+
+def ratio(h: Floats, a: Floats) -> Floats:
+    """sum h / sum a over the last axis; NaN where sum a is 0 (callers turn that into an undefined estimate)."""
+    total = a.sum(axis=-1)
+    result: Floats = np.divide(h.sum(axis=-1), total, out=np.full_like(total, np.nan), where=total > 0)
+    return result
+
+
+def linearised(h: Floats, a: Floats) -> Floats:
+    """Each question's contribution to the error of the ratio, (h_q - R a_q) / sum a: shape (..., N), sum 0.
+
+    Taylor linearisation of a ratio of totals (Woodruff 1971; Cochran 1977, chapter 6).
+    """
+    r = ratio(h, a)
+    result: Floats = (h - r[..., None] * a) / a.sum(axis=-1, keepdims=True)
+    return result
+
+
+def effective_limits(h: Floats, a: Floats, responses: Floats | float, level: float) -> Limits:
+    """Clopper-Pearson limits at the clustered effective sample size, never of zero width. Shapes (..., N) -> (...).
+
+    responses: the most independent responses there can be (the denominator's count), shape (...) or a number.
+
+    Korn and Graubard 1998: replace n in Clopper-Pearson by n* = p(1 - p) / v(p), v the variance between clusters.
+    As written there, v is taken at p, and the interval misses far more often than it says when events are rare
+    and come in bursts: one question with 1 of 8 events looks like 8 N independent responses. So each limit is taken
+    with one more question, whole-heartedly on the limit's side: all events for the upper, none for the lower. That
+    is what Clopper-Pearson itself does with one more trial (its limits are quantiles of Beta(x + 1, n - x) and
+    Beta(x, n - x + 1)), and what Fay and Feuer 1997 (their w_M) do for weighted counts. With r and v of the N + 1
+    questions, c = r(1 - r)/v:
+
+        upper = Beta^-1(1 - alpha/2; c r, c (1 - r)),   lower likewise with r and v of its own.
+
+    One sample a question, or perfectly correlated samples, give c = N + 1, which is Clopper-Pearson on N trials;
+    so does a rate of 0 or 1. The added question's weight is sum a^2 / sum a, what a typical response's question
+    weighs. c - 1 is capped at `responses` (Korn-Graubard's truncation) and multiplied by (t_{c-2} / t_{N-1})^2:
+    the degrees-of-freedom factor of Korn-Graubard, with the effective size, not the nominal one, in its numerator,
+    because perfectly correlated samples must give the interval of N trials and not a wider one.
+    """
+    total, squares = a.sum(axis=-1), (a * a).sum(axis=-1)
+    weight = squares / total
+    informative = np.count_nonzero(a > 0, axis=-1)
+    # Where all a_q are equal, shares cannot vary more than a coin that falls once a question: c >= N + 1.
+    equal = np.ptp(a, axis=-1) <= ROUNDING
+    floor = np.where(equal, informative, 0.0)
+    rate = ratio(h, a)
+    tail = (1.0 - level) / 2.0
+    limits, sizes = [], []
+    for event, quantile in ((0.0, tail), (1.0, 1.0 - tail)):
+        r = (h.sum(axis=-1) + weight * event) / (total + weight)
+        # All events, or none: keep rounding from inventing a variance.
+        sure = np.all(a - h <= ROUNDING, axis=-1) if event else np.all(h <= ROUNDING, axis=-1)
+        residual = h - r[..., None] * a
+        variance = ((residual**2).sum(axis=-1) + (weight * (event - r)) ** 2) / (total + weight) ** 2
+        usable = (variance > 0) & ~sure
+        spread = r * (1.0 - r)
+        size = np.divide(spread, variance, out=np.full_like(spread, np.inf), where=usable) - 1.0
+        size = np.minimum(size, responses)
+        size = np.maximum(size * _degrees_factor(size, informative, level), floor)
+        sizes.append(np.where(sure, informative, size))
+        c = size + 1.0
+        quantiles = special.betaincinv(
+            np.where(sure, 1.0, np.maximum(c * r, 1e-12)),
+            np.where(sure, 1.0, np.maximum(c * (1.0 - r), 1e-12)),
+            quantile,
+        )
+        limits.append(np.where(sure, event, quantiles))
+    return Limits(np.minimum(limits[0], rate), np.maximum(limits[1], rate), np.minimum(sizes[0], sizes[1]))
+
+
+def _degrees_factor(size: Floats, informative: NDArray[np.int_], level: float) -> Floats:
+    """(t_{n*-1} / t_{N-1})^2, Korn and Graubard 1998, with n* in place of n; at most 1. Shape (...)."""
+    quantile = 1.0 - (1.0 - level) / 2.0
+    ours = special.stdtrit(np.maximum(size - 1.0, 1.0), quantile)
+    theirs = special.stdtrit(np.maximum(informative - 1.0, 1.0), quantile)
+    factor: Floats = np.minimum((ours / theirs) ** 2, 1.0)
+    return factor
+
+
+def clustered_t_limits(h: Floats, a: Floats, level: float) -> Limits:
+    """ratio -+ t_{N-1} sqrt(N/(N-1) sum z_q^2), z the linearised errors: clustered by question (Miller 2024).
+
+    Not clipped to [0, 1]; of zero width when no question differs from another; infinite for one question.
+    """
+    n = h.shape[-1]
+    z = linearised(h, a)
+    rate = ratio(h, a)
+    if n < 2:
+        wide = np.full_like(rate, np.inf)
+        return Limits(rate - wide, rate + wide, np.full_like(rate, np.nan))
+    half = stats.t.ppf(1.0 - (1.0 - level) / 2.0, n - 1) * np.sqrt(n / (n - 1.0) * (z * z).sum(axis=-1))
+    return Limits(rate - half, rate + half, np.full_like(rate, np.nan))

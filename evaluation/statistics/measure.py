@@ -1,0 +1,133 @@
+"""One share, measured three ways: the default interval, clustered t and BCa, with what each rests on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evaluation.statistics.bootstrap import Interval, bca_limits, question_weights, ratio_jackknife, ratio_replicates
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.estimates import HallucinationEstimate, Measured, Method, few_events, unmeasured
+from evaluation.statistics.intervals import ROUNDING, clustered_t_limits, effective_limits
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a run is summarised. level: nominal coverage. bootstrap, permutations: replicates. seed: of both."""
+
+    level: float = 0.95
+    bootstrap: int = 2000
+    permutations: int = 9999
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.level < 1.0:
+            raise ValueError(f"level is {self.level}: it must lie strictly between 0 and 1, e.g. 0.95")
+        if self.bootstrap < 100 or self.permutations < 99:
+            raise ValueError(
+                f"bootstrap is {self.bootstrap} and permutations {self.permutations}: at least 100 and 99 are needed"
+            )
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}: it must not be negative")
+
+
+@dataclass(frozen=True, slots=True)
+class Resampler:
+    """The bootstrap weights of one summary, drawn once per number of questions and used for all its shares."""
+
+    settings: Settings
+    _weights: dict[int, Floats] = field(default_factory=dict)
+
+    def weights(self, questions: int) -> Floats:
+        """(B, N) multinomial weights; the same array whenever the number of questions is the same."""
+        if questions not in self._weights:
+            self._weights[questions] = question_weights(questions, self.settings.bootstrap, self.settings.seed)
+        return self._weights[questions]
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What an estimate rests on: see the fields of HallucinationEstimate."""
+
+    questions: int
+    responses: int
+    event_questions: int
+    other_questions: int
+    event: str
+
+
+def mean_responses(samples: Floats) -> float:
+    """N^2 / sum 1/n_q: with independent samples, a mean of shares varies like one of that many. (N,) -> number."""
+    return float(samples.size**2 / (1.0 / samples).sum())
+
+
+def measure_ratio(
+    h: Floats,
+    a: Floats,
+    responses: int,
+    resampler: Resampler,
+    independent: float | None = None,
+    event: str = "an event",
+) -> Measured:
+    """The ratio sum h / sum a with its intervals. h, a: (N,), 0 <= h <= a.
+
+    responses: in the denominator, for people. independent: what they are worth at most, if that is not their number.
+    """
+    settings = resampler.settings
+    if not a.size or a.sum() <= 0:
+        return unmeasured(settings.level, "no response falls in the denominator")
+    rate = float(np.clip(h.sum() / a.sum(), 0.0, 1.0))
+    limits = effective_limits(h, a, float(responses if independent is None else independent), settings.level)
+    events = int(np.count_nonzero(h > 0))
+    others = int(np.count_nonzero(a - h > ROUNDING))
+    basis = Basis(int(np.count_nonzero(a > 0)), responses, events, others, event)
+    default = HallucinationEstimate(
+        rate,
+        min(float(limits.lower), rate),
+        max(float(limits.upper), rate),
+        settings.level,
+        basis.questions,
+        responses,
+        events,
+        others,
+        "effective_clopper_pearson",
+        effective_size=float(limits.effective_size),
+    )
+    t = clustered_t_limits(h, a, settings.level)
+    replicates = ratio_replicates(resampler.weights(a.size), h, a)
+    bca = bca_limits(rate, replicates, ratio_jackknife(h, a), settings.level)
+    return Measured(
+        default,
+        beside(rate, Interval(float(t.lower), float(t.upper)), basis, settings, "clustered_t", 0.0),
+        beside(rate, bca, basis, settings, "bca", 0.0),
+    )
+
+
+def beside(
+    rate: float, limits: Interval | None, basis: Basis, settings: Settings, method: Method, floor: float
+) -> HallucinationEstimate:
+    """An estimate by clustered t or BCa, clipped to [floor, 1], flagged where the method is not to be trusted.
+
+    limits None: the data do not vary; the limits are then the rate itself, and flagged.
+    """
+    reason = few_events(basis.event_questions, basis.other_questions, basis.event)
+    if limits is None:
+        limits, reason = (
+            Interval(rate, rate),
+            reason or "the questions do not differ: the method has no variance to use",
+        )
+    return HallucinationEstimate(
+        rate,
+        min(max(limits.lower, floor), rate),
+        max(min(limits.upper, 1.0), rate),
+        settings.level,
+        basis.questions,
+        basis.responses,
+        basis.event_questions,
+        basis.other_questions,
+        method,
+        seed=settings.seed if method == "bca" else None,
+        reliable=not reason,
+        reason=reason,
+    )

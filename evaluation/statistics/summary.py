@@ -1,0 +1,249 @@
+"""A run in numbers: what the CLI's table and the report read. Pure: same counts and settings, same summary."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluation.errors import EvaluationError
+from evaluation.outcomes import OUTCOMES
+from evaluation.statistics.counts import ArmCounts, Floats, OutcomeTable, shares
+from evaluation.statistics.estimates import HallucinationEstimate, Measured
+from evaluation.statistics.measure import Resampler, Settings, mean_responses, measure_ratio
+from evaluation.statistics.paired import measure_fixed_minus_broken, measure_ratio_difference
+from evaluation.statistics.permutation import SignFlipTest, holm, sign_flip_test
+
+HALLUCINATED, SUPPORTED, ABSTAINED, UNSCORED = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmSummary:
+    """One arm. hallucinated + supported + abstained + unscored = all responses; their rates add up to 1.
+
+    hall_answered: hallucinated among answers that were scored (hallucinated + supported), a ratio of totals.
+    hall_scored: hallucinated among scored responses, abstentions included. hall_if_unscored_supported (which is
+    hallucinated itself) and hall_if_unscored_hallucinated: the bounds for whatever the unscored responses were.
+    """
+
+    arm: str
+    questions: int
+    responses: int
+    fewest_samples: int
+    most_samples: int
+    hallucinated: Measured
+    supported: Measured
+    abstained: Measured
+    unscored: Measured
+    hall_answered: Measured
+    hall_scored: Measured
+    hall_if_unscored_supported: HallucinationEstimate
+    hall_if_unscored_hallucinated: HallucinationEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionChange:
+    """One question's share of fixed and broken, each in [0, 1]: over all cross-pairs of its samples."""
+
+    question_id: str
+    fixed: float
+    broken: float
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceBounds:
+    """The difference if unscored were supported in baseline and hallucinated in other (low), and the reverse (high)."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class BothAnswered:
+    """Cross-pairs of samples that both arms answered, a population that the arms' own abstentions selected."""
+
+    pairs_share: float
+    baseline: Measured
+    other: Measured
+    fixed: Measured
+    broken: Measured
+    difference: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class PairSummary:
+    """baseline minus other on the questions both have; positive means that other hallucinates less.
+
+    fixed: hallucinated in baseline and not in other; broken: the reverse; difference = fixed - broken. fixed_questions,
+    broken_questions: their sums, in questions. left_out: questions that only one of the two has. transitions[i][j]: the
+    mean share of cross-pairs with baseline in OUTCOMES[i] and other in OUTCOMES[j]; adds up to 1. bounds: of the
+    difference, whatever the unscored responses were. answered_difference: of the arms' hall_answered. test: sign-flip
+    on the difference; p_holm corrects over all pairs of this summary. changes: worst first (most broken, then most
+    fixed), none left out.
+    """
+
+    baseline: str
+    other: str
+    questions: int
+    left_out: int
+    difference: Measured
+    bounds: DifferenceBounds
+    fixed: Measured
+    broken: Measured
+    fixed_questions: float
+    broken_questions: float
+    transitions: tuple[tuple[float, ...], ...]
+    answered_difference: Measured
+    both_answered: BothAnswered
+    test: SignFlipTest
+    p_holm: float
+    changes: tuple[QuestionChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """Every arm, and every declared pair of arms."""
+
+    settings: Settings
+    baseline: str
+    arms: tuple[ArmSummary, ...]
+    pairs: tuple[PairSummary, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Nested dicts, lists, numbers, strings and None; undefined is None, never NaN."""
+        result: dict[str, Any] = dataclasses.asdict(self)
+        return result
+
+
+def default_pairs(arms: Sequence[str], baseline: str) -> tuple[tuple[str, str], ...]:
+    """The family that is declared beforehand: each arm against the baseline, and rag against oracle."""
+    pairs = [(baseline, arm) for arm in arms if arm != baseline] if baseline in arms else []
+    if "rag" in arms and "oracle" in arms and baseline not in ("rag", "oracle"):
+        pairs.append(("rag", "oracle"))
+    return tuple(pairs)
+
+
+def summarise(
+    table: OutcomeTable,
+    baseline: str = "closed_book",
+    pairs: Sequence[tuple[str, str]] | None = None,
+    settings: Settings | None = None,
+) -> RunSummary:
+    """Summarise a run. pairs: (baseline, other) to compare, which is the Holm family; default_pairs() if None.
+
+    A run without the baseline arm has no default pair. Raises EvaluationError when a pair names an arm that is
+    not there, names one arm twice, or has no question in common.
+    """
+    settings = settings or Settings()
+    resampler = Resampler(settings)
+    if pairs is None:
+        pairs = default_pairs([a.arm for a in table.arms], baseline)
+    compared = [_compare(table.arm(one), table.arm(two), resampler) for one, two in pairs]
+    adjusted = holm([pair.test.p_value for pair in compared])
+    return RunSummary(
+        settings,
+        baseline,
+        tuple(_arm_summary(arm, resampler) for arm in table.arms),
+        tuple(dataclasses.replace(pair, p_holm=p) for pair, p in zip(compared, adjusted, strict=True)),
+    )
+
+
+def _arm_summary(arm: ArmCounts, resampler: Resampler) -> ArmSummary:
+    counts = arm.matrix()
+    samples = counts.sum(axis=1)
+    share = shares(counts)
+    responses = int(samples.sum())
+    independent = mean_responses(samples)
+    ones = np.ones(len(counts))
+
+    def over_all(h: Floats, event: str) -> Measured:
+        return measure_ratio(h, ones, responses, resampler, independent, event)
+
+    rates = [over_all(share[:, i], f"a response that is {outcome}") for i, outcome in enumerate(OUTCOMES)]
+    halls = share[:, HALLUCINATED]
+    answered, scored = halls + share[:, SUPPORTED], 1.0 - share[:, UNSCORED]
+    scored = np.where(counts[:, UNSCORED] == samples, 0.0, scored)
+    answers = int(counts[:, [HALLUCINATED, SUPPORTED]].sum())
+    event = "a hallucination"
+    pessimistic = halls + share[:, UNSCORED]
+    pessimistic = np.where(counts[:, HALLUCINATED] + counts[:, UNSCORED] == samples, 1.0, pessimistic)
+    return ArmSummary(
+        arm.arm,
+        len(counts),
+        responses,
+        int(samples.min()),
+        int(samples.max()),
+        rates[HALLUCINATED],
+        rates[SUPPORTED],
+        rates[ABSTAINED],
+        rates[UNSCORED],
+        measure_ratio(halls, answered, answers, resampler, event=event),
+        measure_ratio(halls, scored, responses - int(counts[:, UNSCORED].sum()), resampler, event=event),
+        rates[HALLUCINATED].default,
+        over_all(pessimistic, event).default,
+    )
+
+
+def _compare(one: ArmCounts, two: ArmCounts, resampler: Resampler) -> PairSummary:
+    if one.arm == two.arm:
+        raise EvaluationError(f"arm {one.arm!r} is to be compared with itself: name two arms")
+    ids = sorted(set(one.question_ids) & set(two.question_ids))
+    if not ids:
+        raise EvaluationError(f"arms {one.arm!r} and {two.arm!r} have no question in common: run both on the same ones")
+    counts1, counts2 = one.matrix(ids), two.matrix(ids)
+    samples1, samples2 = counts1.sum(axis=1), counts2.sum(axis=1)
+    s1, s2 = shares(counts1), shares(counts2)
+    h1, h2 = s1[:, HALLUCINATED], s2[:, HALLUCINATED]
+    fixed, broken = h1 * (1.0 - h2), h2 * (1.0 - h1)
+    ones = np.ones(len(ids))
+    responses = int(samples1.sum() + samples2.sum())
+    independent = mean_responses(np.minimum(samples1, samples2))
+    settings = resampler.settings
+    a1, a2 = h1 + s1[:, SUPPORTED], h2 + s2[:, SUPPORTED]
+    answers1 = int(counts1[:, [HALLUCINATED, SUPPORTED]].sum())
+    answers2 = int(counts2[:, [HALLUCINATED, SUPPORTED]].sum())
+    changes = [QuestionChange(i, float(f), float(b)) for i, f, b in zip(ids, fixed, broken, strict=True)]
+    return PairSummary(
+        one.arm,
+        two.arm,
+        len(ids),
+        len(set(one.question_ids) ^ set(two.question_ids)),
+        measure_fixed_minus_broken(fixed, broken, ones, responses, independent, resampler),
+        DifferenceBounds(float((h1 - h2 - s2[:, UNSCORED]).mean()), float((h1 + s1[:, UNSCORED] - h2).mean())),
+        measure_ratio(fixed, ones, responses, resampler, independent, "a fixed answer"),
+        measure_ratio(broken, ones, responses, resampler, independent, "a broken answer"),
+        float(fixed.sum()),
+        float(broken.sum()),
+        tuple(tuple(float(v) for v in row) for row in s1.T @ s2 / len(ids)),
+        measure_ratio_difference(h1, a1, h2, a2, answers1, answers2, resampler),
+        _both_answered(s1, s2, counts1, counts2, resampler),
+        sign_flip_test(h1 - h2, settings.permutations, settings.seed),
+        1.0,
+        tuple(sorted(changes, key=lambda c: (-c.broken, -c.fixed, c.question_id))),
+    )
+
+
+def _both_answered(s1: Floats, s2: Floats, counts1: Floats, counts2: Floats, resampler: Resampler) -> BothAnswered:
+    """Weights each question by its share of cross-pairs in which both samples are scored answers."""
+    h1, h2, v1, v2 = s1[:, HALLUCINATED], s2[:, HALLUCINATED], s1[:, SUPPORTED], s2[:, SUPPORTED]
+    both, fixed, broken = (h1 + v1) * (h2 + v2), h1 * v2, h2 * v1
+    kinds = [HALLUCINATED, SUPPORTED]
+    answers = np.stack([counts1[:, kinds].sum(axis=1), counts2[:, kinds].sum(axis=1)])
+    used = answers.min(axis=0) > 0
+    responses, independent = int(answers[:, used].sum()), float(answers.min(axis=0).sum())
+    concordant = h1 * h2
+
+    def among(h: Floats, event: str) -> Measured:
+        return measure_ratio(np.minimum(h, both), both, responses, resampler, independent, event)
+
+    return BothAnswered(
+        float(both.mean()),
+        among(fixed + concordant, "a hallucination"),
+        among(broken + concordant, "a hallucination"),
+        among(fixed, "a fixed answer"),
+        among(broken, "a broken answer"),
+        measure_fixed_minus_broken(fixed, broken, both, responses, independent, resampler),
+    )

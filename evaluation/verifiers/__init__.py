@@ -1,0 +1,1 @@
+"""Verifiers: what V(c) is, behind one protocol."""

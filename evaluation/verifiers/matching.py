@@ -1,0 +1,58 @@
+"""An answer against one reference answer: supported, contradicted or unverifiable, with V and the reason."""
+
+from __future__ import annotations
+
+import re
+
+from evaluation.language.items import split_items
+from evaluation.language.normalise import normalise, token_f1
+from evaluation.language.polarity import has_cue, yes_or_no
+from evaluation.language.value_finding import is_pure
+from evaluation.verifiers.match import HALF, Match, content_of
+from evaluation.verifiers.reading import Reading, read_text
+from evaluation.verifiers.text_matching import compare_lists, compare_texts
+from evaluation.verifiers.value_matching import compare_polar, compare_values
+
+_ITEM_WORDS = 4
+
+
+def compare(answer: str, reference: str, question: str, threshold: float) -> Match:
+    """Judge an answer by one reference answer. threshold: token F1 from which an answer counts as supported."""
+    if _same_text(answer, reference):
+        return Match("supported", 1.0, "equals the reference")
+    a, r, q = read_text(answer), read_text(reference), read_text(question)
+    if yes_or_no(r.tokens) in ("yes", "no"):
+        return compare_polar(a, r, q)
+    negation = _negation_conflict(a, r)
+    if negation is not None:
+        return negation
+    if is_pure(r.tokens, r.values):
+        return compare_values(a, r, q)
+    items = split_items(r.marked)
+    joined = any(m in ("and", "&", ";") for m in r.marked)
+    if len(items) >= (2 if joined else 3) and all(len(i) <= _ITEM_WORDS for i in items):
+        return compare_lists(a, r, q, items)
+    return compare_texts(a, r, q, threshold)
+
+
+def _same_text(answer: str, reference: str) -> bool:
+    one, other = normalise(answer), normalise(reference)
+    if one == other or _closed(one) == _closed(other):
+        return True
+    no_digits = not any(c.isdigit() for c in answer + reference)
+    return no_digits and "-" in answer + reference and one.replace(" ", "") == other.replace(" ", "")
+
+
+def _closed(text: str) -> str:
+    """ "ab 200" and "ab200" alike: spaces between a letter and a digit dropped."""
+    return re.sub(r"(?<=[a-z]) (?=\d)|(?<=\d) (?=[a-z]\b)", "", text)
+
+
+def _negation_conflict(a: Reading, r: Reading) -> Match | None:
+    """The reference denies something and the answer does not."""
+    if not has_cue(r.tokens) or has_cue(a.tokens) or yes_or_no(a.tokens) == "no":
+        return None
+    share = token_f1(content_of(a.words), content_of(r.words))
+    if share >= HALF:
+        return Match("contradicted", 0.0, "the reference denies what the answer affirms")
+    return Match("unverifiable", min(share, HALF), "the reference denies something, the answer does not")

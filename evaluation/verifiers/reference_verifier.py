@@ -1,0 +1,88 @@
+"""V from reference answers: exact match, values, lists, containment and token F1 with the question's own references.
+
+What it cannot know: paraphrases without shared words (an entailment verifier's work) and whether a longer answer is
+right in what it says beside the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from data.questions import Question
+from evaluation.errors import EvaluationError
+from evaluation.language.normalise import normalise
+from evaluation.language.value_finding import is_pure
+from evaluation.language.values import same_value
+from evaluation.outcomes import Claim, Evidence, Verdict
+from evaluation.verifiers.match import NOT_SUPPORTED_CEILING, Match
+from evaluation.verifiers.matching import compare
+from evaluation.verifiers.reading import read_text
+from evaluation.verifiers.verifier import VerificationItem
+
+VERSION = 1
+F1_THRESHOLD = 0.8
+"""Token F1 from which an answer is supported; fixed before any run (rule 5.8). It forgives one word too many or too few
+in three (F1 0.8). One wrong word in five would reach it as well, so a substituted content word never counts."""
+
+
+class ReferenceVerifier:
+    """A claim is supported when any reference supports it; contradicted when none does and one contradicts it."""
+
+    def __init__(self, f1_threshold: float = F1_THRESHOLD) -> None:
+        """f1_threshold: in (0.75, 1]. Raises EvaluationError for others."""
+        if not NOT_SUPPORTED_CEILING < f1_threshold <= 1.0:
+            raise EvaluationError(
+                f"the F1 threshold of the reference verifier is {f1_threshold}: it must be above "
+                f"{NOT_SUPPORTED_CEILING} and at most 1"
+            )
+        self._threshold = f1_threshold
+
+    @property
+    def name(self) -> str:
+        """``reference/VERSION f1>=THRESHOLD``."""
+        return f"reference/{VERSION} f1>={self._threshold:g}"
+
+    def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
+        """One verdict per claim of every item (see ``Verifier.verify``)."""
+        return tuple(tuple(self._judge(item.question, claim) for claim in item.claims) for item in items)
+
+    def _judge(self, question: Question, claim: Claim) -> Verdict:
+        spans = tuple(Evidence(s.document_id, s.start, s.end, "") for s in question.evidence)
+        if not question.answerable:
+            reason = "the collection does not answer this question"
+            return Verdict(claim, "unverifiable", 0.0, reason, spans, self.name)
+        references = _without_bare_numbers(tuple(r for r in question.references if normalise(r)))
+        if not references:
+            reason = f"question {question.id!r} has no reference answer: add one, or use another verifier"
+            return Verdict(claim, "unscored", None, reason, spans, self.name)
+        found = [(compare(claim.text, r, question.text, self._threshold), r) for r in references]
+        match, reference = max(found, key=lambda pair: _order(pair[0]))
+        evidence = (Evidence(None, 0, len(reference), reference), *spans)
+        return Verdict(claim, match.label, match.support, match.reason, evidence, self.name)
+
+
+def _without_bare_numbers(references: tuple[str, ...]) -> tuple[str, ...]:
+    """References less each bare number that another one gives with its unit.
+
+    ("60 metres", "60") accepts 60 either way, but as an alternative of its own "60" would accept 60 feet.
+    """
+    readings = [read_text(r) for r in references]
+    kept = []
+    for reference, reading in zip(references, readings, strict=True):
+        value = reading.values[0] if len(reading.values) == 1 and is_pure(reading.tokens, reading.values) else None
+        bare = value is not None and value.number is not None and not value.units and not value.nouns
+        fuller = bare and any(
+            len(other.values) == 1
+            and is_pure(other.tokens, other.values)
+            and bool(other.values[0].units or other.values[0].nouns)
+            and same_value(other.values[0], reading.values[0])
+            for other in readings
+        )
+        if not fuller:
+            kept.append(reference)
+    return tuple(kept)
+
+
+def _order(match: Match) -> tuple[bool, bool, float]:
+    """Supported first, then contradiction (which says more than silence), then the higher V."""
+    return match.label == "supported", match.label == "contradicted", match.support

@@ -1,0 +1,139 @@
+"""An answer against a reference that is a list or free text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from evaluation.language.coordination import phrase_is_enumerated
+from evaluation.language.items import contains, cover, split_items
+from evaluation.language.normalise import STOP_WORDS, Token, singular, token_f1
+from evaluation.language.value_finding import is_pure
+from evaluation.language.values import comparable, same_value
+from evaluation.verifiers.match import HALF, MENTIONS, NOT_SUPPORTED_CEILING, Match, blocked_by, content_of
+from evaluation.verifiers.reading import Reading, Word
+
+_CARRIED_SHARE = 2 / 3
+_ROMAN = re.compile(r"^(?=[IVX])(X{0,3})(IX|IV|V?I{0,3})$")
+
+
+def compare_lists(a: Reading, r: Reading, q: Reading, items: Sequence[tuple[str, ...]]) -> Match:
+    """Judge by a reference that is a list: all of its items and no others, in any order."""
+    covered = cover(items, split_items(a.marked), frozenset(w.text for w in q.plain))
+    texts = a.word_texts
+    for item in items:
+        place = contains(texts, item)
+        if place is not None:
+            start, end = a.words[place].start, a.words[place + len(item) - 1].end
+            blocked = blocked_by(a, r, q, start, end)
+            if blocked is not None:
+                return blocked
+    if not covered.missing and not covered.extra:
+        return Match("supported", 1.0, "gives the reference's items and no others")
+    parts = []
+    if covered.missing:
+        parts.append("misses " + ", ".join(covered.missing))
+    if covered.extra:
+        parts.append("adds " + ", ".join(covered.extra))
+    return Match(
+        "unverifiable", min(covered.f1, NOT_SUPPORTED_CEILING), "of the reference's list it " + " and ".join(parts)
+    )
+
+
+def _occurrences(words: Sequence[Word], part: Sequence[Word]) -> tuple[tuple[int, int], ...]:
+    """Token ranges where ``part`` stands in ``words`` as whole words."""
+    wanted = [p.text for p in part]
+    size = len(wanted)
+    return tuple(
+        (words[i].start, words[i + size - 1].end)
+        for i in range(len(words) - size + 1)
+        if size and [w.text for w in words[i : i + size]] == wanted
+    )
+
+
+def _designated(tokens: Sequence[Token], end: int) -> bool:
+    """Whether a number or Roman numeral follows directly and makes it another thing: "Kestrel 2", "Elizabeth II"."""
+    after = (
+        end + 1
+        if end + 1 < len(tokens) and tokens[end].text == "-" and tokens[end].start == tokens[end - 1].end
+        else end
+    )
+    if after >= len(tokens):
+        return False
+    token = tokens[after]
+    closing = after + 1 >= len(tokens) or tokens[after + 1].kind == "mark" or tokens[after + 1].lower in STOP_WORDS
+    if token.kind == "number":
+        return closing and ":" not in token.number
+    return bool(_ROMAN.match(token.text)) and len(token.text) > 1
+
+
+def compare_texts(a: Reading, r: Reading, q: Reading, threshold: float) -> Match:
+    """Judge by a reference in free words: containment either way, then token F1 against the threshold."""
+    values_agree = all(any(same_value(w, v) for v in a.values) for w in r.values)
+    if not values_agree:
+        return _other_values(a, r)
+    reasons: list[Match] = []
+    places = _occurrences(a.words, r.words) or (_occurrences(a.plain, r.plain) if not r.values else ())
+    for start, end in places[:MENTIONS]:
+        reason = blocked_by(a, r, q, start, end)
+        in_date = any(v.date is not None and v.start <= start < v.end for v in a.values)
+        if reason is None and not in_date and _designated(a.tokens, end):
+            reason = Match("unverifiable", HALF, "the answer names another thing of the same name")
+        if reason is None and not r.values and phrase_is_enumerated(a.tokens, start, end):
+            reason = Match("unverifiable", HALF, "the answer names several")
+        if reason is None:
+            return Match("supported", 1.0, "contains the reference")
+        reasons.append(reason)
+    if reasons:
+        return reasons[0]
+    whole = blocked_by(a, r, q, *_shared_span(a, r))
+    f1 = token_f1([singular(w.text) for w in a.words], [singular(w.text) for w in r.words])
+    if whole is not None:
+        return Match(whole.label, min(whole.support, f1), whole.reason) if f1 >= HALF else _weak(f1)
+    if _carries(a, r, q):
+        return Match("supported", 1.0, "stands in the reference and carries its content")
+    one, other = Counter(content_of(a.words)), Counter(content_of(r.words))
+    if (one - other and other - one) or _numbers(a) != _numbers(r):
+        return _weak(min(f1, HALF))
+    if f1 >= threshold:
+        return Match("supported", f1, f"token F1 {f1:.2f} with the reference")
+    return _weak(f1)
+
+
+def _weak(f1: float) -> Match:
+    return Match("unverifiable", min(f1, NOT_SUPPORTED_CEILING), f"token F1 {f1:.2f} with the reference is too low")
+
+
+def _numbers(reading: Reading) -> tuple[str, ...]:
+    return tuple(w.text for w in reading.words if w.text.startswith("="))
+
+
+def _shared_span(a: Reading, r: Reading) -> tuple[int, int]:
+    """Tokens of the answer from the first to the last content word that the reference has too; (0, 0) without any."""
+    wanted = {w.text for w in r.words if w.text not in STOP_WORDS}
+    shared = [w for w in a.words if w.text in wanted]
+    return (shared[0].start, shared[-1].end) if shared else (0, 0)
+
+
+def _carries(a: Reading, r: Reading, q: Reading) -> bool:
+    """Whether the answer is a stretch of the reference that holds enough of what the question does not say already."""
+    if not _occurrences(r.words, a.words) or not content_of(a.words):
+        return False
+    asked = set(content_of(q.words))
+    needed = [w for w in content_of(r.words) if w not in asked] or list(content_of(r.words))
+    given = set(content_of(a.words))
+    held = sum(w in given for w in needed)
+    return held >= _CARRIED_SHARE * len(needed)
+
+
+def _other_values(a: Reading, r: Reading) -> Match:
+    """The reference holds a value that the answer does not give."""
+    f1 = token_f1([singular(w.text) for w in a.words], [singular(w.text) for w in r.words])
+    missing = [w for w in r.values if not any(same_value(w, v) for v in a.values)]
+    rivals = any(comparable(w, v) for w in missing for v in a.values)
+    rest = [w for w in content_of(r.words) if not w.startswith("=")]
+    covered = all(w in content_of(a.words) for w in rest)
+    if rivals and (covered or is_pure(a.tokens, a.values)):
+        return Match("contradicted", 0.0, "gives another value than the reference")
+    return Match("unverifiable", min(f1, HALF), "does not give the reference's value")

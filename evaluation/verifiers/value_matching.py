@@ -1,0 +1,105 @@
+"""An answer against a reference that is a value, or a yes or no."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from evaluation.language.coordination import value_is_enumerated
+from evaluation.language.normalise import singular
+from evaluation.language.polarity import asks_yes_or_no, has_cue, states, yes_or_no
+from evaluation.language.values import Value, comparable, nearly_same, only_less_specific, same_value
+from evaluation.language.words import word_set
+from evaluation.verifiers.match import HALF, MENTIONS, Match, blocked_by, content_of
+from evaluation.verifiers.reading import Reading
+
+_LABELS = word_set(
+    "section chapter table figure page step version room model article clause line level phase part appendix no number "
+    "volume floor gate platform form paragraph question bay unit"
+)
+
+
+def compare_polar(a: Reading, r: Reading, q: Reading) -> Match:
+    """Judge by a reference that says yes or no. An answer may imply its stand ("It is not allowed")."""
+    wanted, given = yes_or_no(r.tokens), yes_or_no(a.tokens)
+    if given == "both":
+        return Match("unverifiable", HALF, "the answer says yes and no")
+    if not given and asks_yes_or_no(q.tokens):
+        shared = set(content_of(a.words)) & (set(content_of(q.words)) | set(content_of(r.words)))
+        if shared and states(a.tokens):
+            given = "no" if has_cue(a.tokens) != has_cue(q.tokens) else "yes"
+    if not given:
+        return Match("unverifiable", 0.0, f"the reference says {wanted}, the answer says neither yes nor no")
+    if given != wanted:
+        return Match("contradicted", 0.0, f"the reference says {wanted}, the answer {given}")
+    for value in r.values:
+        rivals = [v for v in a.values if comparable(value, v)]
+        if rivals and not any(same_value(value, v) for v in rivals):
+            return Match("contradicted", 0.0, f"both say {wanted}, but give different values")
+    return Match("supported", 1.0, f"both say {wanted}")
+
+
+def _granularity(q: Reading) -> str:
+    words = [t.lower for t in q.tokens]
+    for first, second in pairwise(words):
+        if first in ("what", "which") and second in ("year", "month"):
+            return second
+    return ""
+
+
+def _is_label(a: Reading, q: Reading, value: Value) -> bool:
+    """Whether a number names a place ("section 4") that the question did not ask for."""
+    before = a.tokens[value.start - 1].lower if value.start else ""
+    if before == "." and value.start > 1:
+        before = a.tokens[value.start - 2].lower
+    return value.number is not None and before in _LABELS and before not in {t.lower for t in q.tokens}
+
+
+def compare_values(a: Reading, r: Reading, q: Reading) -> Match:
+    """Judge by a reference made of values: each must be given, asserted, and not as one of several."""
+    granularity = _granularity(q)
+    noted: list[Match] = []
+    found = 0
+    for wanted in r.values:
+        match = _find_value(a, r, q, wanted, granularity)
+        found += match.label == "supported"
+        noted.append(match)
+    failed = [m for m in noted if m.label != "supported"]
+    if not failed:
+        return Match("supported", 1.0, "gives the reference's value")
+    if found:
+        return Match("unverifiable", HALF * found / len(noted), "gives only some of the reference's values")
+    return max(failed, key=lambda m: (m.label == "contradicted", m.support))
+
+
+def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: str) -> Match:
+    candidates = [v for v in a.values if not _is_label(a, q, v)]
+    same = [v for v in candidates if _same_in_context(a, wanted, v, granularity)]
+    reasons: list[Match] = []
+    for value in same[:MENTIONS]:
+        blocked = blocked_by(a, r, q, value.start, value.end)
+        if blocked is None and len(r.values) == 1 and value_is_enumerated(a.tokens, a.values, value):
+            blocked = Match("unverifiable", HALF, "the answer gives several values")
+        if blocked is None:
+            return Match("supported", 1.0, "gives the reference's value")
+        reasons.append(blocked)
+    if reasons:
+        return reasons[0]
+    if any(only_less_specific(wanted, v) for v in candidates):
+        return Match("unverifiable", HALF, "the answer's date is less specific than the reference's")
+    if any(nearly_same(wanted, v) for v in candidates):
+        return Match("unverifiable", HALF, "gives the reference's value in another sense")
+    if any(comparable(wanted, v) for v in candidates):
+        return Match("contradicted", 0.0, "gives another value than the reference")
+    return Match("unverifiable", 0.0, "gives no value where the reference has one")
+
+
+def _same_in_context(a: Reading, wanted: Value, value: Value, granularity: str) -> bool:
+    if same_value(wanted, value, granularity):
+        return True
+    if wanted.nouns and not wanted.units and not value.units:
+        # "Of the engineers, 14 resigned": what is counted stands elsewhere in the answer.
+        elsewhere = {singular(t.lower) for t in a.tokens}
+        if wanted.nouns <= elsewhere:
+            return same_value(wanted, replace(value, nouns=frozenset()), granularity)
+    return False
