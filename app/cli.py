@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from pydantic import ValidationError
+
 from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, USER_ERRORS, UsageError
 
@@ -78,6 +80,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except USER_ERRORS as error:
         output.say(f"plumbline: error: {error}")
         return EXIT_ERROR
+    except ValidationError as error:
+        for problem in error.errors():
+            name = ".".join(map(str, problem["loc"])).upper()
+            output.say(f"plumbline: error: PLUMBLINE_{name} is {problem['input']!r}: {problem['msg']}")
+        return EXIT_USAGE
     except KeyboardInterrupt:
         output.say("plumbline: interrupted; what was finished is kept, run the same command again to go on")
         return EXIT_INTERRUPTED

@@ -48,12 +48,19 @@ class CollectionHealth:
 
 
 def list_collections(store: Store) -> tuple[CollectionInfo, ...]:
-    """All collections, by name."""
+    """All collections, by name. One whose stored manifest cannot be read is listed without its facts."""
     with store.read() as connection:
         rows = connection.execute(
             select(collections.c.name, collections.c.created_at).order_by(collections.c.name)
         ).all()
-        return tuple(_info(connection, name, created_at) for name, created_at in rows)
+        return tuple(_listed(connection, name, created_at) for name, created_at in rows)
+
+
+def _listed(connection: Connection, name: str, created_at: datetime) -> CollectionInfo:
+    try:
+        return _info(connection, name, created_at)
+    except RetrievalError:  # it must not hide the others; opening or checking it says what is wrong
+        return CollectionInfo(name, created_at)
 
 
 def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Retriever:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import dataclass
@@ -27,6 +28,16 @@ class Progress:
     seconds: float
     loss: float
     bf16: bool
+
+
+def weights_sha256(model: nn.Module) -> str:
+    """SHA-256 (hex) of the weights that learn, as they are now: what a run started from."""
+    digest = hashlib.sha256()
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            digest.update(name.encode())
+            digest.update(parameter.detach().float().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def save_state(

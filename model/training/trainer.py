@@ -17,7 +17,7 @@ from model.device import bf16_pays, keep_freed_memory, return_freed_memory
 from model.errors import ModelError
 from model.heads import HeadMemory, copyable_tokens
 from model.training.rows import Batch, TokenRow, collate, plan_batches, rows_sha256
-from model.training.state import Progress, load_state, save_state
+from model.training.state import Progress, load_state, save_state, weights_sha256
 
 _TRIM_EVERY = 25
 
@@ -148,7 +148,12 @@ def train(
         lr=settings.learning_rate,
         betas=(settings.beta1, settings.beta2),
     )
-    identity: dict[str, object] = {"settings": asdict(settings), "rows": rows_sha256(rows), "steps": steps}
+    identity: dict[str, object] = {
+        "settings": asdict(settings),
+        "rows": rows_sha256(rows),
+        "steps": steps,
+        "starting weights": weights_sha256(model),
+    }
     folder.mkdir(parents=True, exist_ok=True)
     device = model.device
     # Measured once a run: a resumed one must not go on in another precision because the machine is busy.

@@ -51,7 +51,7 @@ class FirstWords:
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         self.started.set()
-        if not self.released.wait(timeout=60):
+        if not self.released.wait(timeout=240):
             raise AssertionError("nobody released the generator")
         if self.fails is not None:
             raise self.fails

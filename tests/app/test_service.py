@@ -242,8 +242,8 @@ def test_a_full_queue_refuses_at_once(
         try:
             jobs = [threads.submit(ask, number) for number in range(6)]
             # Four of the six are answered while the generator still holds the first: they were refused, not queued.
-            refused = list(islice(as_completed(jobs, timeout=30), 4))
-            assert generator.started.wait(timeout=30)
+            refused = list(islice(as_completed(jobs, timeout=120), 4))
+            assert generator.started.wait(timeout=120)
             assert gate.inside == 2
         finally:
             generator.released.set()
