@@ -95,8 +95,9 @@ documents = Table(
     UniqueConstraint("collection_id", "document_id", "sha256"),
     sqlite_autoincrement=True,
 )
-"""One *version* of a document a row, never updated: a published generation keeps answering from the version it was
-built from while a later version waits to be indexed. sha256: of title and text (Document.sha256)."""
+"""One *version* of a document a row, its text never updated (metadata may be): a published generation keeps answering
+from the version it was built from while a later one waits to be indexed. sha256: of title and text
+(Document.sha256)."""
 
 
 class _GenerationColumns(TypedColumns):
