@@ -16,9 +16,10 @@ from app.pipeline import Pipeline
 from app.settings import Settings
 from data.loaders import load_documents, load_question_files
 from data.samples_paths import sample_corpus_path, sample_question_paths
+from retrieval.retriever import Fusion, Mode
 
 DEPTHS = (1, 5, 10)
-WAYS = (
+WAYS: tuple[tuple[str, Mode, Fusion], ...] = (
     ("bm25", "bm25", "minmax"),
     ("dense", "dense", "minmax"),
     ("min-max", "hybrid", "minmax"),
@@ -36,7 +37,7 @@ def main() -> None:
         retriever = pipeline.retriever("samples")
         for name, mode, fusion in WAYS:
             started = perf_counter()
-            found = retriever.retrieve_many([q.text for q in questions], max(DEPTHS), mode, fusion)  # type: ignore[arg-type]
+            found = retriever.retrieve_many([q.text for q in questions], max(DEPTHS), mode, fusion)
             seconds = (perf_counter() - started) / len(questions)
             row: dict[str, float | str] = {"retriever": name, "ms_per_question": round(1000 * seconds, 2)}
             for k in DEPTHS:

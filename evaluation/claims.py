@@ -1,4 +1,4 @@
-"""From a completion's text to the claims it makes. For now an answer is one claim, read together with its question."""
+"""From a completion's text to the claims it makes: an answer is one claim, read together with its question."""
 
 from __future__ import annotations
 
