@@ -92,6 +92,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has gone (| head): nobody is left to tell. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_ERROR
+    except OSError as error:
+        # A full disk, a read-only folder, a path that cannot be: the system's own words name what and where.
+        output.say(f"plumbline: error: {error}; what was finished before is kept")
+        return EXIT_ERROR
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class RequestFrame:
                 await error_response(refused)(scope, receive, sending)
             else:
                 await self._app(scope, receive, sending)
-        except Exception as error:
+        except Exception as error:  # the outermost frame: a client gets a 500 with its id, the log the rest
             self._log.error("%s internal error\n%s", request_id, _without_message(error))
             if not status:
                 hidden = ApiError(

@@ -233,3 +233,5 @@ def test_evaluate_prints_the_table_writes_the_report_and_resumes(
     shown = plumbline("report", one["run"], "--home", str(home), "--report", str(report))
     assert "closed_book" in shown.out and str(report) in shown.out
     assert one["run"] in plumbline("report", "--home", str(home)).out
+    nowhere = plumbline("report", one["run"], "--home", str(home), "--report", "/proc/nowhere/x.html")
+    assert nowhere.code == 1 and "/proc/nowhere" in nowhere.err and "Traceback" not in nowhere.err
