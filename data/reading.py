@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import io
 import json
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
 
+from data.compressed import numbered_lines
 from data.errors import DataError
 
 
@@ -56,7 +52,7 @@ def load_reading(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | 
     skipped: list[str] = []
     for path in paths:
         count = 0
-        for number, line in _lines(path):
+        for number, line in numbered_lines(path, "questions, passages and answers"):
             if limit is not None and count >= limit:
                 break
             try:
@@ -70,20 +66,6 @@ def load_reading(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | 
     if not examples:
         raise DataError(f"no example in {', '.join(map(str, paths)) or 'no file'}: nothing to train on or to evaluate")
     return ReadingFile(tuple(examples), tuple(skipped))
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    openers: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open}
-    try:
-        raw: IO[bytes] = openers.get(path.suffix, io.open)(path, "rb")
-        with raw, io.TextIOWrapper(raw, encoding="utf-8-sig") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield number, line
-    except FileNotFoundError as error:
-        raise DataError(f"{path} does not exist: give a JSONL file of questions, passages and answers") from error
-    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read: {error}") from error
 
 
 def _example(value: object, path: Path) -> ReadingExample:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from data.errors import DataError
 from data.reading import ReadingExample
 
 _FEW_GROUPS = 50
@@ -20,20 +21,24 @@ class Split:
     development: tuple[ReadingExample, ...]
 
 
-def split_by_group(examples: Sequence[ReadingExample], percent: int = 4) -> Split:
-    """Hold out about ``percent`` per cent of each source's articles (ReadingExample.group).
+def split_by_group(examples: Sequence[ReadingExample], percent: int = 4, hold_out: Collection[str] = ()) -> Split:
+    """Hold out about ``percent`` per cent of each source's articles (ReadingExample.group), and ``hold_out`` whole.
 
     Membership depends on the article's name alone (its SHA-256), so it is the same on every machine and for every
     subset of rows. A source of fewer than 50 articles lends every sixth in order of name instead: a share of few may be
-    none; a source of a single article lends nothing.
+    none; a source of a single article lends nothing. Raises DataError for a source in ``hold_out`` that no example has.
     """
     groups: dict[str, set[str]] = {}
     for example in examples:
         groups.setdefault(example.source, set()).add(example.group)
+    if unknown := sorted(set(hold_out) - set(groups)):
+        raise DataError(f"no source is called {unknown[0]}: there are {', '.join(sorted(groups))}")
     held = {name for names in groups.values() if 1 < len(names) < _FEW_GROUPS for name in sorted(names)[::_EVERY]}
     few = {source for source, names in groups.items() if len(names) < _FEW_GROUPS}
 
     def out(example: ReadingExample) -> bool:
+        if example.source in hold_out:
+            return True
         if example.source in few:
             return example.group in held
         return int(hashlib.sha256(example.group.encode()).hexdigest(), 16) % 100 < percent

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from data.errors import DataError
 from data.reading import ReadingExample
 from data.splits import split_by_group
 
@@ -57,3 +59,15 @@ def test_sources_do_not_mix() -> None:
     split = split_by_group(same)
     assert {(e.source, e.title) for e in split.development if e.source == "a"}
     assert len([e for e in split.development if e.source == "a"]) == 2
+
+
+def test_a_source_is_held_out_whole_by_name() -> None:
+    one, few = (example("one", "only", 0),), tuple(example("few", f"article {n:02}") for n in range(13))
+    split = split_by_group((*MANY, *one, *few), hold_out=("many", "one"))
+    assert {e.source for e in split.train} == {"few"}
+    assert {e for e in split.development if e.source == "many"} == set(MANY)
+    assert one[0] in split.development
+    # The other source is split as ever.
+    assert {e for e in split.development if e.source == "few"} == set(split_by_group(few).development)
+    with pytest.raises(DataError, match="no source is called lots: there are few, many, one"):
+        split_by_group((*MANY, *one, *few), hold_out=("many", "lots"))

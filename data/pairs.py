@@ -1,0 +1,101 @@
+"""Rows that teach or test a verifier: evidence, a claim (with its question, where it answers one), supported or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.compressed import numbered_lines
+from data.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class PairExample:
+    """Does the evidence support the claim?
+
+    question: what the claim answers, empty where it stands by itself. group: what must stay on one side of a split (by
+    default source and evidence). wrong: (start, end) in characters of the claim, the words that make it unsupported,
+    where they are known; None where they are not.
+    """
+
+    evidence: str
+    claim: str
+    supported: bool
+    question: str = ""
+    source: str = ""
+    group: str = ""
+    wrong: tuple[tuple[int, int], ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.claim.strip():
+            raise ValueError("the claim is empty")
+        if not self.evidence.strip():
+            raise ValueError("the evidence is empty")
+        for start, end in self.wrong or ():
+            if not 0 <= start < end <= len(self.claim):
+                raise ValueError(f"wrong words at {start}..{end} lie outside the claim of {len(self.claim)} characters")
+
+
+@dataclass(frozen=True, slots=True)
+class PairFile:
+    """What was read: the examples, and "file:line: reason" of each line left out by ``skip_bad``."""
+
+    examples: tuple[PairExample, ...]
+    skipped: tuple[str, ...]
+
+
+def load_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | None = None) -> PairFile:
+    """Read JSONL files (.jsonl, .jsonl.bz2, .jsonl.gz) of {evidence, claim, supported, question?, source?, group?}.
+
+    Raises DataError naming file and line at the first bad one (``skip_bad`` lists them instead), for a missing file and
+    when nothing is left. limit: at most this many examples a file.
+    """
+    examples: list[PairExample] = []
+    skipped: list[str] = []
+    for path in paths:
+        count = 0
+        for number, line in numbered_lines(path, "evidence, claims and whether they are supported"):
+            if limit is not None and count >= limit:
+                break
+            try:
+                examples.append(_example(json.loads(line), path))
+                count += 1
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                where = f"{path}:{number}: {_said(error)}"
+                if not skip_bad:
+                    raise DataError(f"{where}; mend the line or skip such lines with --skip-bad") from error
+                skipped.append(where)
+    if not examples:
+        raise DataError(f"no example in {', '.join(map(str, paths)) or 'no file'}: nothing to train on or to evaluate")
+    return PairFile(tuple(examples), tuple(skipped))
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"{error.args[0]} is missing"
+    return str(error) or "not a pair of evidence and claim"
+
+
+def _example(value: object, path: Path) -> PairExample:
+    if not isinstance(value, dict):
+        raise ValueError("a line must be a JSON object")
+    texts: dict[str, str] = {}
+    for name in ("evidence", "claim", "question", "source", "group"):
+        text = value[name] if name in ("evidence", "claim") else value.get(name, "")
+        if not isinstance(text, str):
+            raise ValueError(f"{name} must be text, not {type(text).__name__}")
+        texts[name] = text
+    supported = value["supported"]
+    if not isinstance(supported, bool):
+        raise ValueError(f"supported is {supported!r}: it must be true or false")
+    source = texts["source"] or path.name.split(".")[0]
+    return PairExample(
+        evidence=texts["evidence"],
+        claim=texts["claim"],
+        supported=supported,
+        question=texts["question"],
+        source=source,
+        group=texts["group"] or f"{source}:{texts['evidence']}",
+    )

@@ -1,0 +1,188 @@
+"""Files in RAGTruth's layout: responses with marked hallucinated spans, beside the sources they were written from.
+
+response.jsonl: {id, source_id, model, labels: [{start, end, ...}], split, response}; source_info.jsonl: {source_id,
+task_type, source_info}, where source_info is a text, {question, passages}, or a record to be put into words (Niu et al.
+2024, "RAGTruth: A Hallucination Corpus for Developing Trustworthy Retrieval-Augmented Language Models").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.compressed import numbered_lines
+from data.errors import DataError
+
+_SUFFIXES = ("", ".bz2", ".gz")
+
+
+@dataclass(frozen=True, slots=True)
+class RagResponse:
+    """One response and what it was written from.
+
+    evidence: a text, or a record as JSON. question: empty for tasks without one. text: the response; may be empty.
+    spans: hallucinated characters, as (start, end) of text. hallucinated: whether annotators marked anything.
+    """
+
+    id: str
+    source_id: str
+    task: str
+    model: str
+    evidence: str
+    question: str
+    text: str
+    hallucinated: bool
+    spans: tuple[tuple[int, int], ...]
+    split: str
+
+
+@dataclass(frozen=True, slots=True)
+class RagTruthFile:
+    """What was read. skipped: "file:line: reason" of lines left out by ``skip_bad``. split: that was taken, or "all".
+
+    trimmed: responses with a span that ran past their end and was cut there.
+    """
+
+    responses: tuple[RagResponse, ...]
+    skipped: tuple[str, ...]
+    split: str
+    trimmed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    task: str
+    evidence: str
+    question: str
+
+
+def find_ragtruth(path: Path) -> tuple[Path, Path] | None:
+    """(responses, sources) that a folder holds, or that a responses file is one of; None when one is missing.
+
+    A folder may hold them in ``dataset``, as the published repository does; both may be compressed (.bz2, .gz). Beside
+    a file of another name (``response_small.jsonl``) the sources are still ``source_info.jsonl``.
+    """
+    if path.is_dir():
+        for folder in (path, path / "dataset"):
+            responses, sources = _either(folder, "response.jsonl"), _either(folder, "source_info.jsonl")
+            if responses and sources:
+                return responses, sources
+        return None
+    found = _either(path.parent, "source_info.jsonl")
+    return (path, found) if found is not None and found != path else None
+
+
+def load_ragtruth(
+    path: Path, *, split: str | None = None, skip_bad: bool = False, limit: int | None = None
+) -> RagTruthFile:
+    """Read a folder, or a file of responses with ``source_info.jsonl`` beside it.
+
+    split: "all", or the value of the field to keep; None takes "test" where any response has it, else all. limit: at
+    most so many responses, the first of that split. Raises DataError naming file and line at the first bad one
+    (``skip_bad`` lists them instead), for missing files, for a split that no response has, and when nothing is left.
+    """
+    files = find_ragtruth(path)
+    if files is None:
+        raise DataError(f"{path}: no response.jsonl with a source_info.jsonl beside it, so not RAGTruth's layout")
+    skipped: list[str] = []
+    sources = _sources(files[1], skip_bad, skipped)
+    read: list[tuple[RagResponse, bool]] = []
+    for number, line in numbered_lines(files[0], "responses in RAGTruth's layout"):
+        try:
+            read.append(_response(json.loads(line), sources))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            _bad(files[0], number, error, skip_bad, skipped)
+    splits = sorted({response.split for response, _ in read})
+    chosen = split or ("test" if "test" in splits else "all")
+    kept = [pair for pair in read if chosen in ("all", pair[0].split)][:limit]
+    if read and not kept:
+        raise DataError(f"no response of {files[0]} is in the split {chosen!r}: there are {', '.join(splits)}, and all")
+    if not kept:
+        raise DataError(f"no response in {files[0]}: nothing to evaluate")
+    return RagTruthFile(tuple(r for r, _ in kept), tuple(skipped), chosen, sum(cut for _, cut in kept))
+
+
+def _either(folder: Path, name: str) -> Path | None:
+    return next((folder / (name + end) for end in _SUFFIXES if (folder / (name + end)).is_file()), None)
+
+
+def _bad(path: Path, number: int, error: Exception, skip_bad: bool, skipped: list[str]) -> None:
+    said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+    where = f"{path}:{number}: {said or 'not a line in the layout of RAGTruth'}"
+    if not skip_bad:
+        raise DataError(f"{where}; mend the line or skip such lines with --skip-bad") from error
+    skipped.append(where)
+
+
+def _sources(path: Path, skip_bad: bool, skipped: list[str]) -> dict[str, _Source]:
+    sources: dict[str, _Source] = {}
+    for number, line in numbered_lines(path, "sources in RAGTruth's layout"):
+        try:
+            value = json.loads(line)
+            if not isinstance(value, dict):
+                raise ValueError("a line must be a JSON object")
+            sources[_text(value, "source_id")] = _source(value)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            _bad(path, number, error, skip_bad, skipped)
+    return sources
+
+
+def _source(value: Mapping[str, object]) -> _Source:
+    task, info = _text(value, "task_type"), value["source_info"]
+    if isinstance(info, str):
+        return _Source(task, info, "")
+    if not isinstance(info, dict):
+        raise ValueError(f"source_info must be text or an object, not {type(info).__name__}")
+    passages, question = info.get("passages"), info.get("question", "")
+    if isinstance(passages, str) and isinstance(question, str):
+        return _Source(task, passages, question)
+    return _Source(task, json.dumps(info, ensure_ascii=False), "")
+
+
+def _response(value: object, sources: Mapping[str, _Source]) -> tuple[RagResponse, bool]:
+    """The response, and whether a span of it was trimmed."""
+    if not isinstance(value, dict):
+        raise ValueError("a line must be a JSON object")
+    source_id, text = _text(value, "source_id"), value["response"]
+    if not isinstance(text, str):
+        raise ValueError(f"response must be text, not {type(text).__name__}")
+    if source_id not in sources:
+        raise ValueError(f"source_id {source_id!r} is not in source_info.jsonl")
+    labels = value["labels"]
+    if not isinstance(labels, list):
+        raise ValueError(f"labels must be a list, not {type(labels).__name__}")
+    marked = [_span(label) for label in labels]
+    spans = [(start, min(end, len(text))) for start, end in marked if start < min(end, len(text))]
+    source = sources[source_id]
+    response = RagResponse(
+        id=_text(value, "id"),
+        source_id=source_id,
+        task=source.task,
+        model=_text(value, "model", ""),
+        evidence=source.evidence,
+        question=source.question,
+        text=text,
+        hallucinated=bool(marked),
+        spans=tuple(sorted(spans)),
+        split=_text(value, "split", ""),
+    )
+    return response, any(end > len(text) for _, end in marked)
+
+
+def _span(label: object) -> tuple[int, int]:
+    if not isinstance(label, dict):
+        raise ValueError("a label must be an object with start and end")
+    start, end = label["start"], label["end"]
+    if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+        raise ValueError(f"a label runs from {start!r} to {end!r}: characters of the response are needed")
+    return start, end
+
+
+def _text(value: Mapping[str, object], name: str, default: str | None = None) -> str:
+    """A text field; ids may be numbers too."""
+    found = value[name] if default is None else value.get(name, default)
+    if not isinstance(found, str | int) or isinstance(found, bool):
+        raise ValueError(f"{name} must be text, not {type(found).__name__}")
+    return str(found)

@@ -1,0 +1,107 @@
+"""Pair files: plain and compressed, every bad line by file and number."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from data.errors import DataError
+from data.pairs import PairExample, load_pairs
+
+GOOD = {"evidence": "The lamp is green.", "claim": "It is red.", "supported": False, "source": "own"}
+
+
+def write(path: Path, *lines: object) -> Path:
+    path.write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines), "utf-8")
+    return path
+
+
+def test_fields_and_defaults(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "mine.train.jsonl",
+        GOOD,
+        "",
+        {"evidence": "x", "claim": "y", "supported": True, "question": "why?", "group": "g", "more": 1},
+    )
+    first, second = load_pairs([path]).examples
+    assert first == PairExample("The lamp is green.", "It is red.", False, source="own", group="own:The lamp is green.")
+    assert second == PairExample("x", "y", True, "why?", "mine", "g")
+    assert second.wrong is None
+
+
+def test_compressed_files_and_a_byte_order_mark(tmp_path: Path) -> None:
+    text = json.dumps(GOOD).encode()
+    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + text)
+    (tmp_path / "a.jsonl.bz2").write_bytes(bz2.compress(text))
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(text))
+    found = load_pairs([tmp_path / "a.jsonl", tmp_path / "a.jsonl.bz2", tmp_path / "a.jsonl.gz"])
+    assert len(found.examples) == 3
+    assert len(set(found.examples)) == 1
+
+
+BAD = [
+    ("{", "Expecting"),
+    ("[]", "must be a JSON object"),
+    ('"text"', "must be a JSON object"),
+    ("[" * 100_000, ""),
+    ({**GOOD, "claim": " "}, "the claim is empty"),
+    ({**GOOD, "evidence": "\n"}, "the evidence is empty"),
+    ({"evidence": "x", "supported": True}, "claim is missing"),
+    ({"claim": "x", "supported": True}, "evidence is missing"),
+    ({"evidence": "x", "claim": "y"}, "supported is missing"),
+    ({**GOOD, "supported": "true"}, "supported is 'true': it must be true or false"),
+    ({**GOOD, "supported": 1}, "supported is 1: it must be true or false"),
+    ({**GOOD, "supported": None}, "supported is None"),
+    ({**GOOD, "claim": 5}, "claim must be text, not int"),
+    ({**GOOD, "question": None}, "question must be text"),
+    ({**GOOD, "group": ["g"]}, "group must be text"),
+]
+
+
+@pytest.mark.parametrize(("bad", "said"), BAD, ids=[str(bad)[:40] for bad, _ in BAD])
+def test_a_bad_line_is_named_or_left_out_and_listed(bad: object, said: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", GOOD, bad, GOOD)
+    with pytest.raises(DataError, match=rf"a\.jsonl:2: .*{said}.*mend the line or skip such lines with --skip-bad"):
+        load_pairs([path])
+    found = load_pairs([path], skip_bad=True)
+    assert len(found.examples) == 2
+    assert len(found.skipped) == 1
+    assert ":2: " in found.skipped[0]
+
+
+def test_limit_is_of_good_lines_a_file(tmp_path: Path) -> None:
+    one, two = write(tmp_path / "a.jsonl", "{", GOOD, GOOD, GOOD), write(tmp_path / "b.jsonl", GOOD, GOOD, "{")
+    found = load_pairs([one, two], skip_bad=True, limit=2)
+    assert len(found.examples) == 4
+    assert len(found.skipped) == 1  # what stands after the limit is not read
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(json.dumps(GOOD).encode() * 50)[:-20])
+    (tmp_path / "plain.jsonl.bz2").write_bytes(b"{}")
+    (tmp_path / "latin.jsonl").write_bytes("{'Zürich'}".encode("latin-1"))
+    for name in ("cut.jsonl.gz", "plain.jsonl.bz2", "latin.jsonl"):
+        with pytest.raises(DataError, match=rf"{name} cannot be read"):
+            load_pairs([tmp_path / name], skip_bad=True)
+    with pytest.raises(DataError, match=r"none\.jsonl does not exist: give a JSONL file of evidence, claims"):
+        load_pairs([tmp_path / "none.jsonl"])
+
+
+def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no example in .*a\.jsonl"):
+        load_pairs([write(tmp_path / "a.jsonl", "", " ")])
+    with pytest.raises(DataError, match="no example in no file"):
+        load_pairs([])
+    with pytest.raises(DataError, match="no example"):
+        load_pairs([write(tmp_path / "b.jsonl", "{")], skip_bad=True)
+
+
+@pytest.mark.parametrize("wrong", [((0, 0),), ((-1, 2),), ((3, 2),), ((0, 3), (2, 11))])
+def test_wrong_words_must_lie_in_the_claim(wrong: tuple[tuple[int, int], ...]) -> None:
+    assert PairExample("x", "It is red.", False, wrong=((0, 2), (6, 10))).wrong == ((0, 2), (6, 10))
+    with pytest.raises(ValueError, match="lie outside the claim of 10 characters"):
+        PairExample("x", "It is red.", False, wrong=wrong)

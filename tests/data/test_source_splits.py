@@ -1,0 +1,60 @@
+"""Splits of pairs: sources held out whole by name or beginning, groups never cut."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.errors import DataError
+from data.pairs import PairExample
+from data.source_splits import split_pairs
+
+
+def example(source: str, group: str, n: int = 0) -> PairExample:
+    return PairExample("evidence", f"claim {n}", n % 2 == 0, "", source, f"{source}:{group}")
+
+
+MANY = tuple(example(source, f"text {n}", k) for source in ("a", "b_one", "b_two") for n in range(300) for k in (0, 1))
+
+
+def test_about_the_share_asked_for_in_whole_groups() -> None:
+    split = split_pairs(MANY)
+    assert split.unseen == ()
+    assert len(split.train) + len(split.development) == len(MANY)
+    held = {e.group for e in split.development}
+    assert not held & {e.group for e in split.train}
+    # 900 groups at 3 %: binomial, outside 8 to 55 in less than one draw of 100,000 (and the names are fixed).
+    assert 8 < len(held) < 55
+    assert split_pairs(MANY, percent=0).development == ()
+    assert split_pairs(MANY, percent=100).train == ()
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.sets(st.integers(0, len(MANY) - 1), min_size=1), st.integers(1, 60), st.randoms(use_true_random=False))
+def test_a_group_is_never_split_whatever_stands_beside(chosen: set[int], percent: int, random: st.randoms) -> None:  # type: ignore[valid-type]
+    held = {e.group for e in split_pairs(MANY, percent=percent).development}
+    some = [MANY[n] for n in chosen]
+    random.shuffle(some)  # type: ignore[attr-defined]
+    split = split_pairs(some, percent=percent)
+    assert list(split.development) == [e for e in some if e.group in held]
+    assert list(split.train) == [e for e in some if e.group not in held]
+
+
+def test_sources_are_held_out_by_name_and_by_beginning() -> None:
+    by_name = split_pairs(MANY, ("b_one",))
+    assert {e.source for e in by_name.unseen} == {"b_one"}
+    assert len(by_name.unseen) == 600
+    assert {e.source for e in by_name.train} == {e.source for e in by_name.development} == {"a", "b_two"}
+    by_beginning = split_pairs(MANY, ("b_*",))
+    assert {e.source for e in by_beginning.unseen} == {"b_one", "b_two"}
+    assert {e.source for e in split_pairs(MANY, ("a", "b_*")).unseen} == {"a", "b_one", "b_two"}
+    assert split_pairs(MANY, ("*",)).train == ()
+    # What is left is split as if nothing had been held out.
+    assert set(by_name.development) == {e for e in split_pairs(MANY).development if e.source != "b_one"}
+
+
+@pytest.mark.parametrize("name", ["b", "c*", "", "A", "b_?ne"])
+def test_a_name_that_no_source_has_is_an_error(name: str) -> None:
+    with pytest.raises(DataError, match=r"no source is called .*: there are a, b_one, b_two"):
+        split_pairs(MANY, ("a", name))
