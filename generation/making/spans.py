@@ -1,0 +1,36 @@
+"""Answer spans in a sentence: what a person might ask for, with its kind. Offsets are token positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+KINDS: Final = (
+    "date",
+    "number",
+    "measure",
+    "person",
+    "place",
+    "group",
+    "name",
+    "phrase",
+    "long",
+    "listed",
+    "adjective",
+    "reason",
+    "purpose",
+    "manner",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSpan:
+    """Tokens ``start:end`` are the answer; ``left:right`` the whole noun phrase, with determiner, that it stands in."""
+
+    start: int
+    end: int
+    left: int
+    right: int
+    kind: str
+    ask: str = ""
+    """A noun to ask with ("university" for a name that ends in University), or empty."""
