@@ -1,0 +1,238 @@
+"""JSON, Python literals and what is left of broken ones, read as sentences: one pass over tokens, no recursion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from evaluation.structured_words import StructuredSentence, ended, humanised, path_in_words, shown_value
+from retrieval.sentences import sentence_spans
+
+_MAX_SENTENCES, _MAX_DEPTH = 20_000, 24
+_LONG_VALUE, _LONGEST_KEY, _FIELDS_IN_A_ROW = 160, 200, 12
+
+# Possessive, and a string without its end runs to the end of the text: so no two tokens ever scan the same characters.
+_TOKEN = re.compile(
+    r"""(?P<open>[{\[(])|(?P<close>[}\])])|(?P<colon>:)|(?P<comma>,)"""
+    r"""|u?(?P<quoted>"(?:[^"\\]++|\\.)*+"?|'(?:[^'\\]++|\\.|(?<=\w)'(?=\w))*+'?)"""
+    r"""|(?P<bare>[^\s{}\[\]():,"'](?:[^{}\[\]:,"'\n]++|(?<=\w)'(?=\w)|(?<=\d):(?=\d))*+)""",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": " ", "b": " ", "f": " "}
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A value (or key) read so far: its parts, and where it lies in the text."""
+
+    parts: list[str]
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.parts)
+
+
+@dataclass(slots=True)
+class _Level:
+    """An open bracket: its name (the key it belongs to), its current key, and the values not yet said.
+
+    row: the fields of an object in a list, said together when it closes; None for any other bracket.
+    """
+
+    name: str
+    is_list: bool
+    start: int
+    key: str = ""
+    key_start: int = -1
+    count: int = 0
+    items: list[_Pending] = field(default_factory=list)
+    row: list[StructuredSentence] | None = None
+
+
+def json_sentences(text: str) -> list[StructuredSentence] | None:
+    """The sentences of a text that is JSON for the most part (a line may introduce it), or None."""
+    begin = re.search(r"[{\[]", text[:400])
+    if begin is None or (begin.start() and not text[: begin.start()].rstrip(" \t").endswith((":", "\n"))):
+        return None
+    last = max(text.rfind("}"), text.rfind("]")) + 1
+    end = last if last > begin.start() and not text[last:].lstrip().startswith(",") else len(text)
+    if end - begin.start() < 0.5 * len(text):
+        return None
+    found = list(_prose(text, 0, begin.start()))
+    keyed = total = 0
+    for sentence, has_key in _leaves(text, begin.start(), end):
+        found.append(sentence)
+        keyed, total = keyed + has_key, total + 1
+        if len(found) >= _MAX_SENTENCES:
+            break
+    if keyed < 1 or keyed < 0.3 * total:
+        return None
+    return found + list(_prose(text, end, len(text)))
+
+
+def _leaves(
+    text: str, begin: int, end: int, around: tuple[str, ...] = (), within: bool = False
+) -> Iterator[tuple[StructuredSentence, bool]]:
+    """Every value of the brackets in text[begin:end] as a sentence, and whether it has a key.
+
+    around: names outside these brackets. within: this is the text of a string value (once, never deeper).
+    """
+    stack: list[_Level] = []
+    depth, at = 0, begin
+    pending: _Pending | None = None
+    while at < end and (token := _TOKEN.search(text, at, end)) is not None:
+        at = token.end()
+        kind = token.lastgroup
+        if kind == "quoted" or kind == "bare":
+            inner = token[kind].strip() if kind == "bare" else _between_quotes(token["quoted"])
+            if kind == "quoted" and not within and "\\" not in inner and inner[:1] in ("{", "[") and inner[-1:] in "}]":
+                names = (*around, *_outer(stack), stack[-1].key if stack else "")
+                start = token.start("quoted") + 1
+                yield from _leaves(text, start, start + len(inner), names, within=True)
+                if stack:
+                    stack[-1].key, stack[-1].key_start = "", -1
+                continue
+            value = _unescaped(inner) if kind == "quoted" else inner
+            if pending is None:
+                pending = _Pending([value], token.start(), token.start() + len(token.group().rstrip()))
+            else:
+                pending.parts.append(value)
+                pending.end = at
+        elif kind == "colon":
+            top = stack[-1] if stack else None
+            if top is not None and not top.is_list and pending is not None and top.key_start < 0:
+                top.key, top.key_start, pending = pending.text[:_LONGEST_KEY], pending.start, None
+            elif pending is not None:
+                pending.parts.append(":")
+        elif kind == "open":
+            depth += 1
+            pending = None
+            if depth <= _MAX_DEPTH:
+                yield from _opened(stack, token.group() != "{", token.start(), around)
+        else:
+            yield from _said(stack, pending, around)
+            pending = None
+            if kind == "close":
+                if depth <= _MAX_DEPTH and stack:
+                    yield from _closed(stack, at, around)
+                depth = max(0, depth - 1)
+    yield from _said(stack, pending, around)
+    while stack:
+        yield from _closed(stack, at, around)
+
+
+def _opened(
+    stack: list[_Level], is_list: bool, at: int, around: tuple[str, ...]
+) -> Iterator[tuple[StructuredSentence, bool]]:
+    parent = stack[-1] if stack else None
+    name, start = "", at
+    row: list[StructuredSentence] | None = None
+    if parent is not None:
+        if parent.row is not None:
+            yield from _row_said(stack, around)
+            parent.row = None
+        if parent.is_list:
+            parent.count += 1
+            name = f"{parent.name} {parent.count}" if parent.name else ""
+            row = [] if not is_list else row
+        else:
+            name = parent.key
+        start = parent.key_start if parent.key_start >= 0 else at
+    level = _Level(name, is_list, start)
+    level.row = row
+    stack.append(level)
+
+
+def _closed(stack: list[_Level], at: int, around: tuple[str, ...]) -> Iterator[tuple[StructuredSentence, bool]]:
+    yield from _row_said(stack, around)
+    closed = stack.pop()
+    if closed.items:
+        values = ", ".join(shown_value(item.text) for item in closed.items)
+        path = path_in_words((*around, *_outer(stack)), closed.name)
+        yield from _value(path, values, closed.start, closed.items[0].start, max(at, closed.items[-1].end))
+    if stack:
+        stack[-1].key, stack[-1].key_start = "", -1
+
+
+def _said(
+    stack: list[_Level], pending: _Pending | None, around: tuple[str, ...]
+) -> Iterator[tuple[StructuredSentence, bool]]:
+    if not stack:
+        return
+    top = stack[-1]
+    if top.is_list:
+        if pending is not None:
+            top.items.append(pending)
+        return
+    if top.key_start >= 0:
+        end = pending.end if pending is not None else top.key_start + max(1, len(top.key))
+        value = pending.text if pending is not None else ""
+        if top.row is not None and len(value) <= _LONG_VALUE:
+            top.row.append(StructuredSentence(f"{humanised(top.key)} {shown_value(value)}", top.key_start, end))
+        else:
+            path = path_in_words((*around, *_outer(stack)), top.key)
+            yield from _value(path, value, top.key_start, pending.start if pending else end, end)
+    elif pending is not None:
+        yield StructuredSentence(ended(shown_value(pending.text)), pending.start, pending.end), False
+    top.key, top.key_start = "", -1
+
+
+def _row_said(stack: list[_Level], around: tuple[str, ...]) -> Iterator[tuple[StructuredSentence, bool]]:
+    """The fields of an object in a list in one sentence, as of a table's row; one sentence each if they are many."""
+    level = stack[-1]
+    if not level.row:
+        return
+    path = path_in_words((*around, *_outer(stack)), "")
+    parts, rest = level.row, "; ".join(part.text for part in level.row[1:])
+    if len(parts) <= _FIELDS_IN_A_ROW and len(rest) <= 2 * _LONG_VALUE:
+        text = f"{path} {parts[0].text}: {rest}" if rest else f"{path} {parts[0].text}"
+        yield StructuredSentence(ended(text.strip()), parts[0].start, parts[-1].end), True
+    else:
+        for part in parts:
+            yield StructuredSentence(ended(f"{path} {part.text}".strip()), part.start, part.end), True
+    level.row = []
+
+
+def _outer(stack: list[_Level]) -> list[str]:
+    """The names around a value; of lists those that hold objects are left out, whose names carry theirs."""
+    return [level.name for level in stack[1:] if not level.is_list]
+
+
+def _value(path: str, value: str, key_start: int, start: int, end: int) -> Iterator[tuple[StructuredSentence, bool]]:
+    shown = shown_value(value)
+    if len(shown) <= _LONG_VALUE:
+        yield StructuredSentence(ended(f"{path}: {shown}" if path else shown), key_start, end), bool(path)
+        return
+    # A value with escapes is shorter than its original: a sentence of it then points at the whole of it.
+    quote = (end - start - len(value)) // 2
+    exact = end - start in (len(value), len(value) + 2)
+    for span in sentence_spans(value):
+        part = " ".join(value[span.start : span.end].split())
+        a, b = (start + quote + span.start, start + quote + span.end) if exact else (key_start, end)
+        yield StructuredSentence(ended(f"{path}: {part}" if path else part), a, b), bool(path)
+
+
+def _prose(text: str, start: int, end: int) -> Iterator[StructuredSentence]:
+    for span in sentence_spans(text[start:end]):
+        piece = " ".join(text[start + span.start : start + span.end].split())
+        if any(character.isalnum() for character in piece):
+            yield StructuredSentence(piece, start + span.start, start + span.end)
+
+
+def _between_quotes(quoted: str) -> str:
+    return quoted[1:-1] if len(quoted) > 1 and quoted[-1] == quoted[0] else quoted[1:]
+
+
+def _unescaped(value: str) -> str:
+    return _ESCAPE.sub(_unescape, value) if "\\" in value else value
+
+
+def _unescape(match: re.Match[str]) -> str:
+    if match[1]:
+        code = int(match[1], 16)
+        return " " if 0xD800 <= code <= 0xDFFF else chr(code)
+    return _ESCAPED.get(match[2], match[2])
