@@ -8,6 +8,7 @@ from typing import Any
 from generation.completion import Completion
 from generation.params import SamplingParams
 from generation.prompt import Prompt
+from generation.restyling import Style
 from retrieval.retriever import Fusion, Mode
 
 
@@ -15,7 +16,8 @@ from retrieval.retriever import Fusion, Mode
 class QueryRequest:
     """question: as asked. collection: None takes the only one there is. retrieval: False asks the model alone.
 
-    k: chunks retrieved. params: sampling; n samples from params.seed on.
+    k: chunks retrieved. style: "sentence" turns short answers into full sentences by rule. params: sampling; n samples
+    from params.seed on.
     """
 
     question: str
@@ -25,6 +27,7 @@ class QueryRequest:
     mode: Mode = "hybrid"
     fusion: Fusion = "minmax"
     params: SamplingParams = field(default_factory=SamplingParams)
+    style: Style = "short"
 
 
 @dataclass(frozen=True, slots=True)

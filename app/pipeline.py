@@ -24,6 +24,7 @@ from data.schema import collections, queries
 from data.store import Store
 from evaluation.runs.seeds import derive_seed
 from generation.generator import Generator
+from generation.restyling import restyled
 from model.device import pick_device
 from retrieval.chunking import ChunkingParams
 from retrieval.chunks import RetrievedChunk
@@ -153,7 +154,8 @@ class Pipeline:
         prompt = generator.prompt(request.question, chunks, request.params.max_tokens)
         seeds = [query_seed(request.params.seed, sample) for sample in range(request.params.n)]
         with self._generating:  # one model, one request at a time: the engine's batching is a room of its own
-            completions = generator.generate(prompt, request.params, seeds)
+            drawn = generator.generate(prompt, request.params, seeds)
+            completions = tuple(restyled(completion, request.question, request.style) for completion in drawn)
         done = perf_counter()
         result = QueryResult(
             id=uuid.uuid4().hex,

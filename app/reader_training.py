@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 
+from data.documents import Document
+from data.loaders import load_documents
 from data.reading import ReadingExample, load_reading
 from data.splits import split_by_group
+from evaluation.reader_calibration import ReaderCalibration, calibrate_reader
 from evaluation.reading_scores import ReadingScore, score_reading
+from generation.making.reading import SourceArticle, join_questions, make_reading
 from generation.reader import EmbeddedReader
 from generation.reader_rows import ChunkPool, ReaderRows, RowMix, chunk_contexts
 from generation.reader_vocabulary import ReaderVocabulary, reader_vocabulary
@@ -17,32 +23,43 @@ from model.prefix_decoder import (
     FIRST_COPYABLE_ID,
     NULL_ID,
     PREFIX_CONFIG,
+    change_reader_use,
     continue_from,
     prefix_decoder_fingerprint,
     save_prefix_decoder,
     warm_start,
 )
+from model.training.loop import TrainProgress, TrainResult, TrainSettings
 from model.training.rows import TokenRow
-from model.training.trainer import TrainProgress, TrainResult, TrainSettings, train
+from model.training.trainer import train
 from retrieval.bm25 import Bm25Params, build_bm25
 from retrieval.chunking import ChunkingParams
 from retrieval.tokenising import TokenisingParams, tokenise, tokenise_all
+
+_CALIBRATION_ARTICLES = 150
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderRecipe:
     """What a reader is trained on and how. tokens: positions of reading rows, drawn at random; None takes all.
 
+    texts: documents that questions are made from by rule (generation/making), about ``made`` of them; no article whose
+    title is held out is used. plain: the first readers' network, without marks and without following what it copies.
     closed_book_rows: questions without a passage, so that without retrieval the reader answers at its own risk.
     start: a trained reader's folder to go on from, None for MiniLM's own layers.
-    limit: examples read of each file. development: examples scored at the end, at most.
+    hold_out: sources of which nothing is trained. limit: examples read of each file. development: examples scored at
+    the end, at most.
     """
 
     reading: tuple[Path, ...]
     closed_book: tuple[Path, ...] = ()
+    texts: tuple[Path, ...] = ()
+    made: int = 40_000
+    plain: bool = False
     tokens: int | None = 4_600_000
     closed_book_rows: int = 24_000
     start: Path | None = None
+    hold_out: tuple[str, ...] = ()
     limit: int | None = None
     skip_bad: bool = False
     development: int = 600
@@ -54,12 +71,16 @@ class ReaderRecipe:
 
 @dataclass(frozen=True, slots=True)
 class TrainedReader:
-    """The outcome. skipped: bad lines left out. scores: by source, on articles held out whole."""
+    """The outcome. skipped: bad lines left out. scores: by source, on articles held out whole.
+
+    calibration: None where the examples held out are all answerable or all not.
+    """
 
     folder: Path
     rows: int
     skipped: tuple[str, ...]
     training: TrainResult
+    calibration: ReaderCalibration | None
     scores: tuple[ReadingScore, ...]
 
 
@@ -78,16 +99,24 @@ def train_reader(
     """
     vocabulary = reader_vocabulary()
     reading = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit)
-    split = split_by_group(reading.examples)
+    split = split_by_group(reading.examples, hold_out=recipe.hold_out)
     say(f"{len(split.train)} examples to train on, {len(split.development)} of other articles to score on")
     skipped = reading.skipped
+    made = _Made([], [])
+    if recipe.texts and recipe.made:
+        made = _made(recipe, {example.title for example in split.development})
+        say(f"{len(made.train)} questions made by rule: {_counts(made.train)}")
     rows = _reading_rows(split.train, vocabulary, recipe)
+    # Each made question once: there are always more where they came from.
+    once = replace(recipe, tokens=None, mix=replace(recipe.mix, repeats=1))
+    rows += _reading_rows(made.train, vocabulary, once) if made.train else []
     if recipe.closed_book and recipe.closed_book_rows:
         closed = load_reading(recipe.closed_book, skip_bad=recipe.skip_bad, limit=recipe.limit)
         skipped += closed.skipped
         rows += _closed_book_rows(closed.examples, vocabulary, recipe)
     say(f"{len(rows)} rows, {sum(row.length for row in rows) / 1e6:.2f} million tokens")
-    model = (continue_from(recipe.start) if recipe.start else warm_start(recipe.settings.seed)).to(device)
+    start = recipe.start
+    model = (continue_from(start) if start else warm_start(recipe.settings.seed, plain=recipe.plain)).to(device)
     result = train(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
     save_prefix_decoder(
         model,
@@ -96,6 +125,7 @@ def train_reader(
             "recipe": {
                 **asdict(recipe),
                 "reading": [path.name for path in recipe.reading],
+                "texts": [path.name for path in recipe.texts],
                 "closed_book": [path.name for path in recipe.closed_book],
                 "start": prefix_decoder_fingerprint(recipe.start) if recipe.start else "MiniLM",
             },
@@ -107,8 +137,32 @@ def train_reader(
     )
     sample = list(split.development)
     random.Random(recipe.settings.seed).shuffle(sample)
+    # Nothing of a source held out is used to choose anything either.
+    known = [example for example in sample if example.source not in recipe.hold_out]
+    calibration = _calibrate(folder, known[: recipe.development] + made.held, vocabulary, recipe, device, scoring)
     scores = score_reader(folder, sample[: recipe.development], device=device, progress=scoring) if sample else ()
-    return TrainedReader(folder, len(rows), skipped, result, scores)
+    return TrainedReader(folder, len(rows), skipped, result, calibration, scores)
+
+
+def _calibrate(
+    folder: Path,
+    examples: list[ReadingExample],
+    vocabulary: ReaderVocabulary,
+    recipe: ReaderRecipe,
+    device: str,
+    progress: Callable[[int, int], None] | None,
+) -> ReaderCalibration | None:
+    """Temperature and null bias on held-out examples, written beside the weights; None where they are of one kind."""
+    if len({example.answerable for example in examples}) < 2:
+        return None
+    plain = replace(recipe, tokens=None, mix=replace(recipe.mix, repeats=1, without_gold=0.0))
+    answerable = [example for example in examples if example.answerable][:200]
+    rows = _reading_rows(answerable, vocabulary, plain)
+    pool = chunk_contexts(examples, vocabulary, ChunkingParams())
+    passages = [[pool.chunks[i] for i in own] for own in pool.of_example]
+    found = calibrate_reader(EmbeddedReader(folder, device=device), examples, passages, rows, progress=progress)
+    change_reader_use(folder, found.use, {"calibration": asdict(found)})
+    return found
 
 
 def score_reader(
@@ -147,6 +201,39 @@ def _reading_rows(
             break
         kept.append(row)
     return kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Questions made by rule. held: on articles that nothing is trained on, to calibrate with."""
+
+    train: list[ReadingExample]
+    held: list[ReadingExample]
+
+
+def _made(recipe: ReaderRecipe, without: set[str]) -> _Made:
+    """About ``recipe.made`` questions on documents of ``recipe.texts``, a few on each; none on titles ``without``."""
+    titles = {title.casefold() for title in without if title}
+    articles = [
+        SourceArticle(document.title, document.text)
+        for document in load_documents(recipe.texts)
+        if isinstance(document, Document) and document.title.casefold() not in titles
+    ]
+    seed = recipe.settings.seed
+    random.Random(seed).shuffle(articles)
+    count = min(_CALIBRATION_ARTICLES, len(articles) // 10)
+    held, others = articles[:count], articles[count:]
+    each = max(2, -(-recipe.made // max(1, len(others))))
+    made = list(islice(make_reading(others, seed=seed, per_article=each), recipe.made))
+    if recipe.closed_book:
+        known = load_reading(recipe.closed_book, skip_bad=recipe.skip_bad, limit=recipe.limit).examples
+        made += islice(join_questions(others, known, seed=seed), recipe.made // 5)
+    return _Made(made, list(make_reading(held, seed=seed, per_article=2)))
+
+
+def _counts(examples: Sequence[ReadingExample]) -> str:
+    found = Counter(f"{e.source} {'answerable' if e.answerable else 'not'}" for e in examples)
+    return ", ".join(f"{source} {count}" for source, count in found.most_common())
 
 
 def _closed_book_rows(

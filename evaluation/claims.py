@@ -1,4 +1,7 @@
-"""From a completion's text to the claims it makes: an answer is one claim, read together with its question."""
+"""From a completion's text to the claim it makes: a short answer is one claim, read together with its question.
+
+(Longer completions, and verifiers that judge sentence by sentence: evaluation.sentence_claims.)
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 
 from evaluation.outcomes import Claim
 from evaluation.refusals import is_refusal
+from retrieval.sentences import Span
 
 _LONGEST_MARKER = 12  # characters, brackets included
 
@@ -24,14 +28,20 @@ def extract_claims(text: str) -> Extraction:
     White space and citation markers ``[n]`` are taken off the ends; what stands between them is left alone. An empty
     text, and one of markers or punctuation only, makes no claim and does not refuse.
     """
-    start = _after_markers(text)
-    end = _before_markers(text, start)
-    body = text[start:end]
-    if not any(c.isalnum() for c in body):
+    span = stated_span(text)
+    if span is None:
         return Extraction((), False)
+    body = text[span.start : span.end]
     if is_refusal(body):
         return Extraction((), True)
-    return Extraction((Claim(body, start, end),), False)
+    return Extraction((Claim(body, span.start, span.end),), False)
+
+
+def stated_span(text: str) -> Span | None:
+    """What a text says, without white space and citation markers at its ends; None when no letter or digit is left."""
+    start = _after_markers(text)
+    end = _before_markers(text, start)
+    return Span(start, end) if any(c.isalnum() for c in text[start:end]) else None
 
 
 # Written as loops: as regular expressions both ends took cubic time on an answer of blanks.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from data.reading import ReadingExample
@@ -13,6 +14,7 @@ from evaluation.refusals import is_refusal
 from generation.errors import GenerationError
 from generation.generator import Generator
 from generation.params import SamplingParams
+from generation.restyling import without_citations
 from retrieval.chunks import Chunk, RetrievedChunk
 
 
@@ -54,6 +56,47 @@ def exact_match(prediction: str, references: Sequence[str]) -> bool:
     return any(tokens == normal_tokens(reference) for reference in references)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """What a generator said to one example. text: without citation marks; empty where the question did not fit.
+
+    refused: whether it declined. fitted: whether the question fitted the context. seconds: prompt and answer.
+    confidence: probability of the answer's tokens, 0 where there are none.
+    """
+
+    text: str
+    refused: bool
+    fitted: bool
+    seconds: float
+    confidence: float = 0.0
+
+
+def read_answers(
+    generator: Generator,
+    examples: Sequence[ReadingExample],
+    passages: Sequence[Sequence[Chunk]],
+    *,
+    max_tokens: int = 32,
+    progress: Callable[[int, int], None] | None = None,
+) -> Iterator[ReadAnswer]:
+    """Greedy answers to each example from its own passages (in order), one question at a time."""
+    params = SamplingParams(max_tokens=max_tokens)
+    for index, (example, chunks) in enumerate(zip(examples, passages, strict=True)):
+        started = time.perf_counter()
+        retrieved = [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(chunks, start=1)]
+        try:
+            prompt = generator.prompt(example.question, retrieved, max_tokens)
+            completion = generator.generate(prompt, params, (0,))[0]
+        except GenerationError:  # a question that does not fit: no answer, and no refusal either
+            yield ReadAnswer("", False, False, time.perf_counter() - started)
+        else:
+            seconds = time.perf_counter() - started
+            sure = math.exp(sum(completion.token_logprobs)) if completion.token_logprobs else 0.0
+            yield ReadAnswer(without_citations(completion), is_refusal(completion.text), True, seconds, sure)
+        if progress is not None:
+            progress(index + 1, len(examples))
+
+
 def score_reading(
     generator: Generator,
     examples: Sequence[ReadingExample],
@@ -62,33 +105,22 @@ def score_reading(
     max_tokens: int = 32,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ReadingScore, ...]:
-    """Greedy answers to each example from its own passages (in order), scored by source; the last row is over all.
+    """read_answers, scored by source; the last row is over all.
 
     A question that does not fit the context counts as answered wrongly. No examples, no rows.
     """
     rows: dict[str, list[_Row]] = {}
-    params = SamplingParams(max_tokens=max_tokens)
-    for index, (example, chunks) in enumerate(zip(examples, passages, strict=True)):
-        started = time.perf_counter()
-        retrieved = [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(chunks, start=1)]
-        try:
-            prompt = generator.prompt(example.question, retrieved, max_tokens)
-            text = generator.generate(prompt, params, (0,))[0].text
-        except GenerationError:  # a question that does not fit: no answer, and no refusal either
-            text = ""
-        seconds = time.perf_counter() - started
-        refused = is_refusal(text)
-        found = not refused and bool(example.answers)
+    answers = read_answers(generator, examples, passages, max_tokens=max_tokens, progress=progress)
+    for example, answer in zip(examples, answers, strict=True):
+        found = not answer.refused and bool(example.answers)
         row = _Row(
             example.answerable,
-            refused,
-            found and exact_match(text, example.answers),
-            best_f1(text, example.answers) if found else 0.0,
-            seconds,
+            answer.refused,
+            found and exact_match(answer.text, example.answers),
+            best_f1(answer.text, example.answers) if found else 0.0,
+            answer.seconds,
         )
         rows.setdefault(example.source, []).append(row)
-        if progress is not None:
-            progress(index + 1, len(examples))
     everything = [row for source in rows.values() for row in source]
     if not rows:
         return ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -36,6 +36,37 @@ class DecodedTokens:
     finish_reason: FinishReason
 
 
+@dataclass(frozen=True, slots=True)
+class DecodingUse:
+    """Calibration of a model's distributions, before anything is drawn from them or returned as log-probabilities.
+
+    temperature: p ** (1 / temperature), renormalised. first_bias: (token, nats) added to that token's log-probability
+    at the first step.
+    """
+
+    temperature: float = 1.0
+    first_bias: tuple[int, float] | None = None
+
+    def first(self, step: NextToken) -> NextToken:
+        """The first step's distribution, calibrated."""
+        if self.first_bias is None or self.first_bias[1] == 0.0:
+            return self.later(step)
+        token, nats = self.first_bias
+        bias = torch.zeros_like(step.logprobs)
+        bias[:, token] = nats
+        return _reweighted(step, step.logprobs / self.temperature + bias)
+
+    def later(self, step: NextToken) -> NextToken:
+        """Any other step's distribution, calibrated."""
+        return step if self.temperature == 1.0 else _reweighted(step, step.logprobs / self.temperature)
+
+
+def _reweighted(step: NextToken, scores: Tensor) -> NextToken:
+    """Log-softmax of the scores; each token keeps the share of its probability that was copied, and from where."""
+    logprobs = torch.log_softmax(scores, dim=-1)
+    return NextToken(logprobs, step.copy, step.logprobs)
+
+
 @dataclass(slots=True)
 class _Sample:
     stream: SampleStream
@@ -58,6 +89,7 @@ def decode(
     *,
     first_copyable_id: int = 0,
     null_id: int | None = None,
+    use: DecodingUse | None = None,
     stopped: Callable[[DecodedTokens], bool] | None = None,
 ) -> tuple[DecodedTokens, ...]:
     """Draw one completion of ``prompt`` per seed. The prompt is read once; decoding then costs O(position) a step.
@@ -78,9 +110,11 @@ def decode(
             else None
         )
         samples = [_Sample(SampleStream(seed)) for seed in seeds]
-        step = _repeat(model.next_token(hidden[:, -1], memory), len(seeds))
+        use = use or DecodingUse()
+        step = _repeat(use.first(model.next_token(hidden[:, -1], memory)), len(seeds))
         if len(seeds) > 1 and room > 1:
             cache = cache.expand(len(seeds))
+        drawn = ids.new_empty((len(seeds), 0))
         for index in range(room):
             tokens = _draw_step(step, ids[0], params, samples, end_ids)
             for sample in samples:
@@ -88,13 +122,19 @@ def decode(
                     sample.finish = "stop"
             if index + 1 == room or all(sample.finish for sample in samples):
                 break
-            step = model.next_token(model(tokens[:, None], cache)[:, -1], memory)
+            if memory is not None:
+                # The last column stands for the token that is due: where a copied stretch goes on depends on those
+                # before it.
+                drawn = torch.cat((drawn, tokens[:, None]), dim=1)
+                memory = replace(memory, answer=torch.cat((drawn, torch.zeros_like(drawn[:, :1])), dim=1))
+            step = use.later(model.next_token(model(tokens[:, None], cache)[:, -1], memory))
     return tuple(sample.decoded() for sample in samples)
 
 
 def _repeat(step: NextToken, samples: int) -> NextToken:
     copy = None if step.copy is None else step.copy.expand(samples, -1)
-    return NextToken(step.logprobs.expand(samples, -1), copy)
+    own = None if step.uncalibrated is None else step.uncalibrated.expand(samples, -1)
+    return NextToken(step.logprobs.expand(samples, -1), copy, own)
 
 
 def _draw_step(
@@ -124,7 +164,9 @@ def _copy_sources(
 ) -> list[tuple[CopySource, ...]] | None:
     if step.copy is None:
         return None
-    shares = step.copy * (prompt[None] == tokens[:, None]) / logprobs.exp()[:, None]  # (B, P)
+    # Shares of the model's own probability of the token, whatever calibration made of that.
+    own = logprobs if step.uncalibrated is None else step.uncalibrated.gather(-1, tokens[:, None]).squeeze(-1)
+    shares = step.copy * (prompt[None] == tokens[:, None]) / own.exp()[:, None]  # (B, P)
     best = shares.topk(min(_SOURCES_KEPT, shares.shape[-1]), dim=-1)
     return [
         tuple(CopySource(int(p), float(s)) for p, s in zip(positions, values, strict=True) if s > 0)

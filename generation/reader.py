@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 
 from generation.citations import cite_copied
 from generation.completion import Completion, Usage
-from generation.decoding import DecodedTokens, decode
+from generation.decoding import DecodedTokens, DecodingUse, decode
 from generation.errors import GenerationError
 from generation.params import SamplingParams
 from generation.prompt import Prompt
 from generation.reader_prompt import ReaderPrompter
 from generation.reader_vocabulary import NO_ANSWER_TEXT, reader_vocabulary
 from generation.surface import restore
+from model.decoder import Decoder
 from model.prefix_decoder import (
     FIRST_COPYABLE_ID,
+    ReaderUse,
     load_prefix_decoder,
     prefix_decoder_fingerprint,
+    reader_use,
     shipped_reader,
 )
 from retrieval.chunks import RetrievedChunk
@@ -32,9 +37,30 @@ class EmbeddedReader:
     def __init__(self, folder: Path | None = None, *, device: str = "cpu") -> None:
         folder = folder or shipped_reader()
         self._model = load_prefix_decoder(folder, device=device)
+        self._use = reader_use(folder)
         self._fingerprint = prefix_decoder_fingerprint(folder)
         self._vocabulary = reader_vocabulary()
         self._prompter = ReaderPrompter(self._vocabulary)
+
+    @property
+    def model(self) -> Decoder:
+        """The network, for probing."""
+        return self._model
+
+    @property
+    def use(self) -> ReaderUse:
+        """Temperature and null bias in use."""
+        return self._use
+
+    def with_use(self, use: ReaderUse) -> EmbeddedReader:
+        """The same weights, used otherwise (the fingerprint stays the folder's: for calibration only)."""
+        other = copy(self)
+        other._use = use
+        return other
+
+    def with_null_bias(self, null_bias: float) -> EmbeddedReader:
+        """The same weights and temperature, declining more or less readily."""
+        return self.with_use(replace(self._use, null_bias=null_bias))
 
     @property
     def name(self) -> str:
@@ -43,7 +69,7 @@ class EmbeddedReader:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over weights."""
+        """SHA-256 (hex) over weights and their calibration."""
         return self._fingerprint
 
     @property
@@ -75,6 +101,7 @@ class EmbeddedReader:
             # Looked for in the text that is returned: "1,200" is "1, 200" to the tokenizer.
             return _first_stop(restore(drawn, prompt, vocabulary.tokenizer).text, params.stop) is not None
 
+        bias = self._use.null_bias if prompt.chunks else 0.0
         decoded = decode(
             self._model,
             prompt.token_ids,
@@ -83,6 +110,7 @@ class EmbeddedReader:
             ends,
             first_copyable_id=FIRST_COPYABLE_ID,
             null_id=vocabulary.no_answer,
+            use=DecodingUse(self._use.temperature, (vocabulary.no_answer, bias)),
             stopped=stopped,
         )
         return tuple(self._completion(d, prompt, params, seed) for d, seed in zip(decoded, seeds, strict=True))

@@ -27,13 +27,16 @@ class RowMix:
     """Shares of each kind of row. Where a probability is given, rows are drawn with it, independently.
 
     repeats: how often an answerable example with more than a sentence of context is used, each time among other chunks.
-    without_gold: an answerable question whose passage is withheld, to be refused. alone: the gold chunk by itself.
+    without_gold: an answerable question whose passage is withheld, to be refused. alone: the gold chunk by itself (an
+    unanswerable question's own chunks by themselves). strangers: where the gold chunk is not alone, others than its
+    neighbours are among those beside it; they have to be searched for (as for rows without their gold chunk).
     max_answer_tokens: longer answers are left out (the reader answers in a few words). max_chunks: shown at once.
     """
 
     repeats: int = 2
     alone: float = 0.35
     without_gold: float = 0.15
+    strangers: float = 0.7
     max_chunks: int = 4
     max_answer_tokens: int = 24
 
@@ -93,39 +96,46 @@ class ReaderRows:
                 yield from self._row(example, (), example.answers[:1])
                 continue
             once = len(own) == 1 and len(self._pool.chunks[own[0]].text) < 200
-            found: Sequence[int] | None = None
+            found = _Once(self._search, example.question)
             for repeat in range(1 if once or not example.answerable else self._mix.repeats):
                 rng = random.Random(f"{self._seed}:{index}:{repeat}")
-                if found is None:
-                    found = self._search(example.question, 12)
                 yield from self._with_chunks(example, own, found, rng)
 
     def _with_chunks(
-        self, example: ReadingExample, own: Sequence[int], found: Sequence[int], rng: random.Random
+        self, example: ReadingExample, own: Sequence[int], found: _Once, rng: random.Random
     ) -> Iterator[TokenRow]:
         gold = self._gold(example, own)
         mine = set(own)
-        others = [i for i in found if i not in mine and not self._mentions(i, example.answers)]
+
+        def others() -> list[int]:
+            return [i for i in found() if i not in mine and not self._mentions(i, example.answers)]
+
         siblings = [i for i in own if i != gold]
         answers: tuple[str, ...] = ()
         if not example.answerable:
-            shown = self._mixed(list(own), others, rng)
+            shown = self._mixed(list(own), others if rng.random() >= self._mix.alone else list, rng)
         elif gold is None:
             return  # the answer does not stand in its passage: learning it would be learning to make things up
         elif rng.random() < self._mix.without_gold:
-            shown = self._mixed([i for i in siblings if not self._mentions(i, example.answers)][:1], others, rng)
+            rest = [i for i in siblings if not self._mentions(i, example.answers)][:1]
+            shown = self._mixed(rest, others, rng)
             if not shown:
                 return
         elif rng.random() < self._mix.alone:
             shown, answers = [gold], example.answers
         else:
-            shown, answers = self._mixed([gold], siblings[:2] + others, rng), example.answers
+            near = siblings[:2]
+            more = others if rng.random() < self._mix.strangers else list
+            shown, answers = self._mixed([gold], lambda: near + more(), rng), example.answers
         yield from self._row(example, shown, answers)
 
-    def _mixed(self, must: list[int], others: Sequence[int], rng: random.Random) -> list[int]:
+    def _mixed(self, must: list[int], others: Callable[[], Sequence[int]], rng: random.Random) -> list[int]:
         most = max(len(must), rng.randint(1, self._mix.max_chunks))
+        if most == len(must):
+            rng.shuffle(must)
+            return must[: self._mix.max_chunks]
         # The best-ranked distractors, but not always the same ones.
-        picked = [i for i in others if rng.random() < 0.6][: most - len(must)]
+        picked = [i for i in others() if rng.random() < 0.6][: most - len(must)]
         shown = (must + picked)[: self._mix.max_chunks]
         rng.shuffle(shown)
         return shown
@@ -158,6 +168,19 @@ class ReaderRows:
             choices = [(vocabulary.no_answer,)]
         if choices and 0 < len(choices[0]) <= self._mix.max_answer_tokens:
             yield TokenRow(prompt.token_ids, (*choices[0], vocabulary.separator))
+
+
+class _Once:
+    """A search made when it is first needed."""
+
+    def __init__(self, search: Search, question: str) -> None:
+        self._search, self._question = search, question
+        self._found: Sequence[int] | None = None
+
+    def __call__(self) -> Sequence[int]:
+        if self._found is None:
+            self._found = self._search(self._question, 12)
+        return self._found
 
 
 def _stands(ids: Sequence[int], inside: Sequence[int]) -> bool:

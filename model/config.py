@@ -17,7 +17,10 @@ class DecoderConfig:
     Delta max_positions. norm_position "pre" normalises before each sublayer and once at the end (Llama); "post"
     normalises after each residual sum (BERT). prefix: attention is bidirectional inside the prompt, causal after it.
     head "pointer" mixes the vocabulary softmax with copying from the prompt (See et al. 2017). embedding_norm: a norm
-    over the summed embeddings. Raises ModelError with the offending value.
+    over the summed embeddings. mark_separator: the token that ends the question in a prompt; exact-match marks
+    (model/marks.py) are then added to the embeddings; None for none. first_ordinary_id: tokens below it are special.
+    follow: the pointer head knows where a copied stretch of up to so many tokens would go on; 0 for not. Raises
+    ModelError with the offending value.
     """
 
     vocab_size: int
@@ -41,6 +44,9 @@ class DecoderConfig:
     embedding_norm: bool = False
     prefix: bool = False
     head: Literal["linear", "pointer"] = "linear"
+    mark_separator: int | None = None
+    first_ordinary_id: int = 0
+    follow: int = 0
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "hidden_size", "num_layers", "num_heads", "num_kv_heads", "head_dim"):
@@ -61,3 +67,7 @@ class DecoderConfig:
                 raise ModelError(f"decoder config: {name} is {value}, it must be a positive number")
         if self.head == "pointer" and not (self.tied_head and self.prefix):
             raise ModelError("decoder config: the pointer head needs a tied head and a prefix decoder")
+        if self.follow < 0 or (self.follow and self.head != "pointer"):
+            raise ModelError(f"decoder config: follow is {self.follow}: it needs the pointer head, and at least 0")
+        if self.mark_separator is not None and not self.prefix:
+            raise ModelError("decoder config: exact-match marks need a prefix decoder")

@@ -11,6 +11,7 @@ from model.cache import KVCache
 from model.config import DecoderConfig
 from model.errors import ModelError
 from model.heads import HeadMemory, LinearHead, NextToken, PointerHead
+from model.marks import MARKS, PLAIN_MARK, exact_marks, prompt_parts
 from model.rotary import RotaryTable
 
 
@@ -31,6 +32,10 @@ class Decoder(nn.Module):
             self.positions = nn.Embedding(config.max_positions, config.hidden_size)
         else:
             self.rotary = RotaryTable(config.head_dim, config.max_positions, config.rope_theta)
+        self.marks: nn.Embedding | None = None
+        if config.mark_separator is not None:
+            self.marks = nn.Embedding(MARKS, config.hidden_size)
+            nn.init.zeros_(self.marks.weight)
         self.embedding_norm = make_norm(config) if config.embedding_norm else None
         self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.num_layers))
         self.final_norm = make_norm(config) if config.norm_position == "pre" else None
@@ -50,12 +55,18 @@ class Decoder(nn.Module):
         """An empty cache for ``batch`` sequences of up to ``capacity`` positions, on this model's device and dtype."""
         return KVCache(self.config, batch, capacity, dtype=self.dtype, device=self.device)
 
-    def forward(self, token_ids: Tensor, cache: KVCache | None = None, mask: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        token_ids: Tensor,
+        cache: KVCache | None = None,
+        mask: Tensor | None = None,
+        prompt_lengths: Tensor | None = None,
+    ) -> Tensor:
         """token_ids (B, T) -> final hidden states (B, T, E).
 
         With a cache, the new positions follow the cached ones and are appended. mask: boolean (B, 1, T, past + T), True
-        where reading is allowed; by default causal, or both ways for the prompt of a prefix decoder. Raises ModelError
-        past the last position.
+        where reading is allowed; by default causal, or both ways for the prompt of a prefix decoder. prompt_lengths
+        (B): of a prefix decoder's sequences that go on behind the prompt. Raises ModelError past the last position.
         """
         past = cache.length if cache is not None else 0
         steps = token_ids.shape[1]
@@ -68,6 +79,8 @@ class Decoder(nn.Module):
         x = self.embedding(token_ids)  # (B, T, E)
         if self.positions is not None:
             x = x + self.positions.weight[past : past + steps]
+        if self.marks is not None and self.config.mark_separator is not None:
+            x = x + self.marks(self._mark_codes(token_ids, past, prompt_lengths, self.config.mark_separator))
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
         for block in self.blocks:
@@ -76,6 +89,15 @@ class Decoder(nn.Module):
             cache.advance(steps)
         out: Tensor = x if self.final_norm is None else self.final_norm(x)
         return out
+
+    def _mark_codes(self, token_ids: Tensor, past: int, prompt_lengths: Tensor | None, separator: int) -> Tensor:
+        """(B, T) -> (B, T): only a prompt has marks, so that prompt and answer are read alike cached and not."""
+        if past:
+            return torch.full_like(token_ids, PLAIN_MARK)
+        if prompt_lengths is None:
+            prompt_lengths = torch.full(token_ids.shape[:1], token_ids.shape[1], device=token_ids.device)
+        parts = prompt_parts(token_ids, prompt_lengths, separator, self.config.first_ordinary_id)
+        return exact_marks(token_ids, parts)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., E) -> (..., V), for a linear head only: the pointer head's mixture has no logits of its own."""

@@ -13,18 +13,21 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.config import DecoderConfig
+from model.marks import follow_lengths
 
 
 @dataclass(frozen=True, slots=True)
 class HeadMemory:
     """What a head may copy from: the prompt's final states (B, P, E), token ids (B, P), and which are copyable (B, P).
 
-    For B = 1 it serves any number of samples of that prompt.
+    For B = 1 it serves any number of samples of that prompt. answer (B, A): the answer's tokens up to the one that is
+    due (whatever stands in its place); a head that follows copied stretches needs them.
     """
 
     states: Tensor
     token_ids: Tensor
     copyable: Tensor
+    answer: Tensor | None = None
 
 
 def copyable_tokens(token_ids: Tensor, first_id: int, null_id: int | None) -> Tensor:
@@ -41,11 +44,13 @@ def copyable_tokens(token_ids: Tensor, first_id: int, null_id: int | None) -> Te
 class NextToken:
     """logprobs (B, V) of the next token; copy (B, P): how much of the probability was copied from each prompt token.
 
-    copy is None for a head that does not copy.
+    copy is None for a head that does not copy. uncalibrated: the model's own log-probabilities where ``logprobs`` are
+    no longer those; copy is a part of these.
     """
 
     logprobs: Tensor
     copy: Tensor | None
+    uncalibrated: Tensor | None = None
 
 
 class LinearHead(nn.Module):
@@ -76,6 +81,7 @@ class PointerHead(nn.Module):
 
     a = softmax(q k^T / sqrt(E)) over copyable prompt tokens; g = sigmoid of a linear map of the state and the read-out
     context (their eq. 8). Before the tied embedding stands a residual dense-GELU-LayerNorm that starts as identity.
+    With config.follow, positions right behind a stretch that ends the answer so far get a learned bias by its length.
     """
 
     def __init__(self, config: DecoderConfig) -> None:
@@ -88,6 +94,9 @@ class PointerHead(nn.Module):
         self.key = nn.Linear(size, size, bias=False)
         self.gate = nn.Linear(2 * size, 1)
         self.scale = size**-0.5
+        self.follow: nn.Parameter | None = None
+        if config.follow:  # a beginning that already prefers to go on with what it copies
+            self.follow = nn.Parameter(torch.cat((torch.zeros(1), torch.linspace(2.0, 4.0, config.follow))))
         with torch.no_grad():  # the residual branch adds nothing at the start
             self.norm.weight.zero_()
             self.norm.bias.zero_()
@@ -96,6 +105,9 @@ class PointerHead(nn.Module):
         """hidden (B, A, E) -> log copy weights (B, A, P), log gate (B, A), log (1 - gate) (B, A), all fp32."""
         keys = self.key(memory.states)  # (B or 1, P, E)
         scores = (self.query(hidden) @ keys.transpose(1, 2)).float() * self.scale  # (B, A, P)
+        if self.follow is not None and memory.answer is not None:
+            lengths = follow_lengths(memory.token_ids, memory.answer, len(self.follow) - 1)
+            scores = scores + self.follow.float()[lengths[:, -hidden.shape[1] :]]
         scores = scores.masked_fill(~memory.copyable[:, None, :], torch.finfo(torch.float32).min)
         weights = torch.log_softmax(scores, dim=-1)
         context = weights.exp().to(memory.states.dtype) @ memory.states  # (B, A, E)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -42,6 +44,9 @@ PREFIX_CONFIG = DecoderConfig(
     prefix=True,
     head="pointer",
 )
+# What readers trained from now on have beside; a file that names no features has none of them.
+READER_CONFIG = replace(PREFIX_CONFIG, mark_separator=102, first_ordinary_id=104, follow=3)
+_FEATURES = ("mark_separator", "first_ordinary_id", "follow")
 # MiniLM's vocabulary keeps ids 0..103 for [PAD], [unused..], [UNK], [CLS], [SEP], [MASK]: no text is encoded to them
 # but [UNK], so a document cannot write a marker, and the pointer never copies one.
 FIRST_COPYABLE_ID = 104
@@ -50,18 +55,38 @@ NULL_ID = 101
 WEIGHTS, CONFIG = "reader.safetensors", "reader.json"
 
 
+@dataclass(frozen=True, slots=True)
+class ReaderUse:
+    """How a reader's probabilities are used, found on data it was not trained on.
+
+    temperature: every next-token distribution is p ** (1 / temperature), renormalised (Guo et al. 2017, eq. 9), before
+    anything else. null_bias: nats added to the log-probability of "nothing shown answers" as the first token, where
+    passages are shown; below 0 it answers more, above 0 it declines more.
+    """
+
+    temperature: float = 1.0
+    null_bias: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature > 0 and math.isfinite(self.null_bias)):
+            raise ModelError(f"{self}: a positive temperature and a finite bias are needed")
+
+
 def shipped_reader() -> Path:
     """Folder of the reader that the project ships."""
     return Path(str(resources.files("model"))) / "pretrained" / "reader"
 
 
-def warm_start(seed: int) -> Decoder:
-    """A prefix decoder with MiniLM's layers and a fresh head drawn from ``seed``; word embeddings frozen."""
+def warm_start(seed: int, *, plain: bool = False) -> Decoder:
+    """A prefix decoder with MiniLM's layers and a fresh head drawn from ``seed``; word embeddings frozen.
+
+    plain: without exact-match marks and without following copied stretches, as the first readers were.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = Decoder(PREFIX_CONFIG)
+        model = Decoder(PREFIX_CONFIG if plain else READER_CONFIG)
     missing, unexpected = model.load_state_dict(minilm_prefix_decoder_state(), strict=False)
-    wrong = unexpected + [name for name in missing if not name.startswith("head.")]
+    wrong = unexpected + [name for name in missing if not name.startswith(("head.", "marks."))]
     if wrong:
         raise ModelError(f"MiniLM's tensors do not fit the prefix decoder: {', '.join(wrong[:5])}")
     model.embedding.weight.requires_grad_(False)
@@ -80,7 +105,11 @@ def save_prefix_decoder(model: Decoder, folder: Path, facts: dict[str, object]) 
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: t.half() for name, t in model.state_dict().items() if name != "embedding.weight"}
     write_tensors(folder / WEIGHTS, tensors)
-    write_json(folder / CONFIG, {**facts, "weights_sha256": sha256_of(folder / WEIGHTS), "minilm": MINILM_SHA256})
+    features = {name: getattr(model.config, name) for name in _FEATURES}
+    write_json(
+        folder / CONFIG,
+        {**facts, "features": features, "weights_sha256": sha256_of(folder / WEIGHTS), "minilm": MINILM_SHA256},
+    )
 
 
 def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
@@ -95,7 +124,8 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
     try:
         facts = json.loads(config.read_text("utf-8"))
         expected = facts["weights_sha256"]
-    except (ValueError, KeyError, TypeError) as error:
+        made = _made_with(facts.get("features", {}))
+    except (ValueError, KeyError, TypeError, ModelError) as error:
         raise ModelError(f"{config} is damaged ({error!r}): restore it or train again") from error
     if (found := sha256_of(weights)) != expected:
         raise ModelError(f"{weights} has SHA-256 {found}, {CONFIG} says {expected}: the file is damaged, restore it")
@@ -106,7 +136,7 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
     state = {name: tensor.float() for name, tensor in state.items()}
     state["embedding.weight"] = minilm_word_embeddings()
     with torch.random.fork_rng(devices=[]):
-        model = Decoder(PREFIX_CONFIG)
+        model = Decoder(made)
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
@@ -115,6 +145,35 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
     return model.to(device).eval().requires_grad_(False)
 
 
+def _made_with(features: object) -> DecoderConfig:
+    """The config of a file's features. Raises TypeError or ModelError for what are none."""
+    if not isinstance(features, dict):
+        raise TypeError(f"features are {features!r}")
+    for name, value in features.items():
+        if name not in _FEATURES or not (type(value) is int or (value is None and name == "mark_separator")):
+            raise TypeError(f"feature {name} is {value!r}")
+    return replace(PREFIX_CONFIG, **features)
+
+
+def reader_use(folder: Path) -> ReaderUse:
+    """How the reader of a folder is meant to be used; plain probabilities where its file does not say.
+
+    Raises ModelError for a damaged file.
+    """
+    try:
+        return ReaderUse(**json.loads((folder / CONFIG).read_text("utf-8")).get("use", {}))
+    except (OSError, ValueError, TypeError, AttributeError, ModelError) as error:
+        raise ModelError(f"{folder / CONFIG} is damaged ({error!r}): restore it or train again") from error
+
+
+def change_reader_use(folder: Path, use: ReaderUse, facts: dict[str, object]) -> None:
+    """Write another use beside the same weights; ``facts`` are added to what the file says."""
+    said = json.loads((folder / CONFIG).read_text("utf-8"))
+    write_json(folder / CONFIG, {**said, **facts, "use": asdict(use)})
+
+
 def prefix_decoder_fingerprint(folder: Path) -> str:
-    """SHA-256 (hex) over the weights and the MiniLM they stand on."""
-    return hashlib.sha256(f"{sha256_of(folder / WEIGHTS)}:{MINILM_SHA256}".encode()).hexdigest()
+    """SHA-256 (hex) over the weights, the MiniLM they stand on, and their use."""
+    use = reader_use(folder)
+    said = "" if use == ReaderUse() else f":{use.temperature!r}:{use.null_bias!r}"
+    return hashlib.sha256(f"{sha256_of(folder / WEIGHTS)}:{MINILM_SHA256}{said}".encode()).hexdigest()

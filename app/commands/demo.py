@@ -26,7 +26,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.set_defaults(
         questions=["samples"], collection=_COLLECTION, arms="closed_book,rag,oracle", report=None,
-        retry_failed=False, name="Plumbline demo: the sample questions",
+        retry_failed=False, verifier="auto", verifier_model=None, trusted=None, threshold=0.5,
+        name="Plumbline demo: the sample questions",
     )  # fmt: skip
 
 

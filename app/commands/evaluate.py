@@ -1,7 +1,8 @@
 """Measure how often the model hallucinates: with retrieval and without, on the same questions.
 
 Questions are a .jsonl file of {"id", "text", "references", "relevant_document_ids", "answerable"} or a BEIR folder;
-"samples" stands for the questions shipped with Plumbline. Every sample is committed; the same command goes on where an
+"samples" stands for the questions shipped with Plumbline. A question with references is judged by them, one without by
+whether a trusted collection entails what the answer says. Every sample is committed; the same command goes on where an
 interrupted one stopped, and a finished one is only reported.
 """
 
@@ -30,9 +31,31 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="", help="what the report is called")
     parser.add_argument("--report", type=Path, default=None, help="where the HTML report goes (default home/reports)")
     parser.add_argument("--retry-failed", action="store_true", help="draw samples again that a failure left unscored")
+    add_judging(parser)
     add_retrieval(parser)
     add_sampling(parser, temperature=0.7, n=3)
     add_model(parser)
+
+
+def add_judging(parser: argparse.ArgumentParser) -> None:
+    """--verifier, --verifier-model, --trusted, --threshold."""
+    group = parser.add_argument_group("judging")
+    group.add_argument(
+        "--verifier",
+        choices=("auto", "reference", "entailment"),
+        default="auto",
+        help="what judges answers (default auto: reference answers where a question has some, else entailment)",
+    )
+    group.add_argument("--verifier-model", type=Path, default=None, help="entailment model's folder; default embedded")
+    group.add_argument(
+        "--trusted",
+        metavar="NAME",
+        default=None,
+        help="collection whose documents count as truth (default: --collection)",
+    )
+    group.add_argument(
+        "--threshold", type=float, default=0.5, help="support from which a claim counts as supported (default 0.5)"
+    )
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -48,7 +71,8 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
     """The command on a pipeline that is already open (the demo's last step)."""
     from app.commands.options import checked_k, sampling
     from app.commands.report import show
-    from app.runs import EvaluationPlan, evaluate
+    from app.judging import VerifierPlan
+    from app.runs import EvaluationPlan, evaluate, judge_of
     from data.loaders import load_question_files
     from data.samples_paths import sample_question_paths
     from evaluation.runs.experiment import Progress
@@ -58,6 +82,8 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
     k = checked_k(arguments)
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError(f"--limit is {arguments.limit}: at least one question must be asked")
+    if not 0.0 < arguments.threshold <= 1.0:
+        raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
     paths: list[Path] = []
     for name in arguments.questions:
         paths.extend(sample_question_paths() if name == "samples" else [Path(name)])
@@ -71,16 +97,24 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
         fusion=arguments.fusion,
         decoding=Decoding(params.temperature, params.top_k, params.top_p, params.max_tokens, params.stop),
         seed=params.seed,
+        judging=VerifierPlan(arguments.verifier, arguments.verifier_model, arguments.trusted, arguments.threshold),
     )
+    judge = judge_of(line, plan)
     with output.progress() as bar:
 
         def say(progress: Progress) -> None:
             bar.update("samples", progress.done, progress.total)
 
         result = evaluate(
-            line, plan, name=arguments.name, command=command, progress=say, retry_failed=arguments.retry_failed
+            line,
+            plan,
+            name=arguments.name,
+            command=command,
+            judge=judge,
+            progress=say,
+            retry_failed=arguments.retry_failed,
         )
     if result.resumed:
         output.say(f"{result.resumed} of {result.total} samples were already committed")
-    unscored = show(line, result.run_id, arguments.report, output)
+    unscored = show(line, result.run_id, arguments.report, output, judge.entailment)
     return EXIT_PARTIAL if unscored else EXIT_OK

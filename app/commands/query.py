@@ -19,6 +19,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("question", help="the question, in quotes")
     parser.add_argument("--collection", metavar="NAME", help="which documents to answer from; default the only one")
     parser.add_argument("--no-retrieval", action="store_true", help="ask the model alone")
+    parser.add_argument(
+        "--style", choices=("short", "sentence"), default="short", help="sentence: short answers as full sentences"
+    )
     add_retrieval(parser)
     add_sampling(parser, temperature=0.0, n=1)
     add_model(parser)
@@ -38,6 +41,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         k=checked_k(arguments),
         mode=arguments.mode,
         fusion=arguments.fusion,
+        style=arguments.style,
         params=sampling(arguments),
     )
     with pipeline(arguments) as line:

@@ -1,117 +1,42 @@
-"""Train the embedded reader on your own questions and passages.
+"""Train a model on your own data: a reader, a verifier, or a decoder from nothing.
 
-``plumbline train reader --data FILE`` reads JSONL (also .gz, .bz2) of {"question", "context", "answers", "answerable",
-"title", "source"}. Articles are held out to score on. The run may be killed and started again: it resumes.
+``plumbline train WHAT``; ``plumbline train WHAT --help`` says what each reads and writes.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict, replace
+import importlib
 from pathlib import Path
 
 from app.console import Output
-from app.errors import EXIT_OK, UsageError
+
+# Each is a module app.commands.train_NAME with add and run, imported for its arguments only.
+WHAT = ("reader", "verifier", "pretrain")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("what", choices=("reader",), help="what to train")
-    parser.add_argument("--data", type=Path, action="append", required=True, metavar="FILE", help="may be repeated")
-    parser.add_argument(
-        "--closed-book",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="questions and answers, no passage",
+    """Declare the arguments of each."""
+    common = argparse.ArgumentParser(add_help=False)
+    # Every command takes these, before or after WHAT: suppressed, so that the default does not undo what stood before.
+    common.add_argument("--home", type=Path, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    common.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON document on stdout"
     )
-    parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from this reader (default MiniLM's layers)")
-    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where reader and checkpoints go")
-    parser.add_argument("--limit", type=int, default=None, help="read only the first N examples of each file")
-    parser.add_argument("--tokens", type=int, default=4_600_000, help="most tokens of passage rows (default 4600000)")
-    parser.add_argument("--closed-book-rows", type=int, default=24_000, help="default 24000")
-    parser.add_argument("--epochs", type=int, default=1, help="default 1")
-    parser.add_argument("--steps", type=int, default=None, help="stop after so many steps (the schedule ends there)")
-    parser.add_argument("--learning-rate", type=float, default=3e-4, help="default 0.0003")
-    parser.add_argument("--development", type=int, default=600, help="examples to score on at the end (default 600)")
-    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
-    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and count them")
-    parser.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:N or auto")
+    subparsers = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
+    for name in WHAT:
+        module = importlib.import_module(f"app.commands.train_{name}")
+        text = (module.__doc__ or "").strip()
+        sub = subparsers.add_parser(
+            name,
+            parents=[common],
+            help=text.splitlines()[0],
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add(sub)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Train, write, score, print."""
-    from app.reader_training import ReaderRecipe, train_reader
-    from model.device import pick_device
-    from model.errors import ModelError
-    from model.training.trainer import TrainProgress
-
-    for name in ("limit", "tokens", "steps"):
-        value = getattr(arguments, name)
-        if value is not None and value < 1:
-            raise UsageError(f"--{name} is {value}: it must be at least 1")
-    for name in ("closed_book_rows", "development"):
-        if getattr(arguments, name) < 0:
-            raise UsageError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}: it must not be negative")
-    base = ReaderRecipe(tuple(arguments.data))
-    try:
-        settings = replace(
-            base.settings,
-            learning_rate=arguments.learning_rate,
-            epochs=arguments.epochs,
-            max_steps=arguments.steps,
-            seed=arguments.seed,
-        )
-    except ModelError as error:
-        raise UsageError(str(error)) from error
-    recipe = replace(
-        base,
-        closed_book=tuple(arguments.closed_book),
-        tokens=arguments.tokens,
-        closed_book_rows=arguments.closed_book_rows,
-        start=arguments.start,
-        limit=arguments.limit,
-        skip_bad=arguments.skip_bad,
-        development=arguments.development,
-        settings=settings,
-    )
-    with output.progress() as bar:
-
-        def show(progress: TrainProgress) -> None:
-            bar.update("training steps", progress.step, progress.steps)
-            bar.note("training steps", f"loss {progress.loss:.3f}, {progress.tokens_per_second:,.0f} tokens/s")
-
-        trained = train_reader(
-            recipe,
-            arguments.output,
-            device=str(pick_device(arguments.device)),
-            say=output.say,
-            progress=show,
-            scoring=lambda done, total: bar.update("scoring", done, total),
-        )
-    if trained.skipped:
-        output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
-    if output.as_json:
-        output.json(
-            {
-                "folder": str(trained.folder),
-                "rows": trained.rows,
-                "skipped": len(trained.skipped),
-                "training": asdict(trained.training),
-                "scores": [asdict(score) for score in trained.scores],
-            }
-        )
-        return EXIT_OK
-    for score in trained.scores:
-        output.data(
-            f"{score.source}: F1 {_percent(score.f1)}, exact {_percent(score.exact_match)} of {score.answerable}; "
-            f"refused {_percent(score.no_answer_accuracy)} of {score.unanswerable} unanswerable; "
-            f"{score.answers_per_second:.1f} answers/s"
-        )
-    output.data(f"reader {trained.folder}")
-    return EXIT_OK
-
-
-def _percent(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.1%}"
+    """Hand over to the one that was named."""
+    return int(importlib.import_module(f"app.commands.train_{arguments.what}").run(arguments, output))

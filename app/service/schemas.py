@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.answers import QueryRequest
 from generation.params import SamplingParams
+from generation.restyling import Style
 from retrieval.retriever import Fusion, Mode
 
 _EXAMPLE_QUERY: dict[str, Any] = {
@@ -66,6 +67,7 @@ class QueryBody(BaseModel):
     k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
     mode: Mode = Field(default="hybrid", description="which retrievers are asked")
     fusion: Fusion = Field(default="minmax", description="how a hybrid joins them")
+    style: Style = Field(default="short", description='"sentence": short answers as full sentences, made by rule')
     temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy")
     top_k: int | None = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; default all")
     top_p: float = Field(default=1.0, gt=0, le=1, description="keep the likeliest tokens up to this probability")
@@ -94,6 +96,7 @@ class QueryBody(BaseModel):
             k=self.k,
             mode=self.mode,
             fusion=self.fusion,
+            style=self.style,
             params=SamplingParams(
                 temperature=self.temperature,
                 top_k=self.top_k,

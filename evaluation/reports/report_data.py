@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome, Verdict
+from evaluation.statistics.estimates import HallucinationEstimate
 from evaluation.statistics.summary import RunSummary
+from evaluation.verifiers.entailment_where import WeakWord
 from generation.completion import Citation
 
 
@@ -57,7 +59,7 @@ class ShownChunk:
 
 @dataclass(frozen=True, slots=True)
 class ShownSample:
-    """One answer: sample counts from 0; reason says why it is unscored, if it is."""
+    """One answer: sample counts from 0; reason says why it is unscored. weak: words that lower its support."""
 
     sample: int
     text: str
@@ -66,6 +68,7 @@ class ShownSample:
     reason: str = ""
     verdicts: tuple[Verdict, ...] = ()
     citations: tuple[Citation, ...] = ()
+    weak: tuple[WeakWord, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class ShownArm:
 
 @dataclass(frozen=True, slots=True)
 class ShownQuestion:
-    """A question with its references, by arm."""
+    """A question with its references, by arm. by_entailment: whether its answers were judged by trusted documents."""
 
     id: str
     text: str
@@ -87,6 +90,39 @@ class ShownQuestion:
     answerable: bool
     references: tuple[str, ...]
     arms: tuple[ShownArm, ...]
+    by_entailment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdRow:
+    """Hallucinated shares of all responses, one per arm, had the threshold been this one. own: whether it was."""
+
+    threshold: float
+    own: bool
+    rates: tuple[HallucinationEstimate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArmClaims:
+    """Claims of answers judged by entailment. per_response: None without a response. unsupported: of scored ones."""
+
+    arm: str
+    responses: int
+    claims: int
+    per_response: float | None
+    unsupported: HallucinationEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class EntailmentFigures:
+    """Of a run in which ``judged`` of ``questions`` were judged by entailment. arms: in the order of the rates."""
+
+    judged: int
+    questions: int
+    threshold: float
+    arms: tuple[str, ...]
+    rows: tuple[ThresholdRow, ...]
+    claims: tuple[ArmClaims, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +133,7 @@ class ReportData:
     summary: RunSummary
     questions: tuple[ShownQuestion, ...]
     notes: tuple[str, ...] = ()
+    entailment: EntailmentFigures | None = None
 
     def __post_init__(self) -> None:
         ids = [q.id for q in self.questions]

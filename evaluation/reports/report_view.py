@@ -15,11 +15,20 @@ from evaluation.statistics.summary import ArmSummary, PairSummary
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of an answer: label of the claim it lies in ("" for none), cited chunk's anchor ("" for none)."""
+    """A stretch of an answer: label of the claim it lies in ("" for none), cited chunk's anchor ("" for none).
+
+    weak: whether it is a word without which the evidence would bear its claim better.
+    """
 
     text: str
     label: str
     anchor: str
+    weak: bool = False
+
+    @property
+    def style(self) -> str:
+        """Class names."""
+        return f"{self.label} weak".strip() if self.weak else self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,20 +142,22 @@ def p_value(p: float) -> str:
 
 
 def pieces(sample: ShownSample, anchors: dict[int, str]) -> tuple[Piece, ...]:
-    """Cut the answer where claims and citations begin and end. Offsets outside the text are cut back to it."""
+    """Cut the answer where claims, citations and weak words begin and end. Offsets outside the text are cut to it."""
     text = sample.text
     spans = [(v.claim.start, v.claim.end, v.label) for v in sample.verdicts]
     cuts = {0, len(text)}
     for start, end, _ in spans:
         cuts |= {min(max(start, 0), len(text)), min(max(end, 0), len(text))}
-    for c in sample.citations:
-        cuts |= {min(max(c.start, 0), len(text)), min(max(c.end, 0), len(text))}
+    inner = [(c.start, c.end) for c in sample.citations] + [(w.start, w.end) for w in sample.weak]
+    for start, end in inner:
+        cuts |= {min(max(start, 0), len(text)), min(max(end, 0), len(text))}
     edges = sorted(cuts)
     result = []
     for start, end in pairwise(edges):
         label = next((name for s, e, name in spans if s <= start and end <= e), "")
         anchor = next((anchors.get(c.number, "") for c in sample.citations if c.start <= start and end <= c.end), "")
-        result.append(Piece(text[start:end], label, anchor))
+        weak = any(w.start <= start and end <= w.end for w in sample.weak)
+        result.append(Piece(text[start:end], label, anchor, weak))
     return tuple(result)
 
 
@@ -155,7 +166,7 @@ def _arm_view(arm: ShownArm, prefix: str) -> ArmView:
     cited = {c.number for s in arm.samples for c in s.citations}
     groups: dict[tuple[object, ...], list[ShownSample]] = {}
     for sample in arm.samples:
-        groups.setdefault((sample.text, sample.outcome, sample.reason, sample.verdicts), []).append(sample)
+        groups.setdefault((sample.text, sample.outcome, sample.reason, sample.verdicts, sample.weak), []).append(sample)
     answers = tuple(
         AnswerView(
             ", ".join(str(s.sample + 1) for s in same),
@@ -175,7 +186,7 @@ def _arm_view(arm: ShownArm, prefix: str) -> ArmView:
     )
 
 
-def _worst_first(data: ReportData) -> list[ShownQuestion]:
+def worst_first(data: ReportData) -> list[ShownQuestion]:
     """Most broken in the first pair, then most hallucinated in its second arm, then in all arms, then by id."""
     first = data.summary.pairs[0] if data.summary.pairs else None
     broken = {c.question_id: c.broken for c in first.changes} if first else {}
@@ -235,7 +246,7 @@ def _verdict(pair: PairSummary) -> str:
 
 def build_view(data: ReportData) -> ReportView:
     """Everything the template reads, in its order. Anchors are made of positions, never of text from outside."""
-    ordered = _worst_first(data)
+    ordered = worst_first(data)
     anchors = {q.id: f"q{i}" for i, q in enumerate(data.questions, start=1)}
     by_id = {q.id: q for q in data.questions}
     first = {c.question_id: c for c in data.summary.pairs[0].changes} if data.summary.pairs else {}

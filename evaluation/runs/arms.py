@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from data.questions import Question
 from evaluation.errors import EvaluationError
-from retrieval.chunks import Chunk, RetrievedChunk
+from evaluation.passages import PassageSource, Searcher, gold_chunks
+from retrieval.chunks import RetrievedChunk
 
 if TYPE_CHECKING:  # loading the retriever loads torch and faiss, which arms without a search do not need
     from retrieval.retriever import Fusion, Mode, Retriever
@@ -33,20 +34,6 @@ class Arm(Protocol):
 
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
         """The chunks to show, best first. Raises MissingGoldError when the question lacks what the arm shows."""
-
-
-class Searcher(Protocol):
-    """What an arm needs of a retriever."""
-
-    def retrieve_many(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        """The k best chunks for each query, best first."""
-
-
-class PassageSource(Protocol):
-    """What the oracle arm needs of a collection."""
-
-    def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
-        """All chunks of a document, in order of place; empty when the collection does not hold it."""
 
 
 class ModeSearch:
@@ -135,8 +122,8 @@ class Oracle:
         """Up to k gold chunks. Raises MissingGoldError when the question names none, or none is in the collection."""
         if not question.evidence and not question.relevant_document_ids:
             raise MissingGoldError(f"question {question.id!r} names no evidence and no relevant document")
-        gold = self._with_evidence(question) if question.evidence else self._of_documents(question)
-        chosen = tuple(dict.fromkeys(gold))[: self._k]
+        ranked = () if question.evidence else self._ranked(question)
+        chosen = gold_chunks(question, self._source, ranked)[: self._k]
         if not chosen:
             named = question.relevant_document_ids or tuple(s.document_id for s in question.evidence)
             raise MissingGoldError(
@@ -145,27 +132,8 @@ class Oracle:
             )
         return tuple(RetrievedChunk(chunk, 1.0, rank) for rank, chunk in enumerate(chosen, start=1))
 
-    def _with_evidence(self, question: Question) -> Iterable[Chunk]:
-        """Chunks that overlap an evidence span; the first of every span before the second of any."""
-        rows = [
-            [c for c in self._source.chunks_of(span.document_id) if c.start < span.end and span.start < c.end]
-            for span in question.evidence
-        ]
-        return _in_turns(rows)
-
-    def _of_documents(self, question: Question) -> Iterable[Chunk]:
-        relevant = set(question.relevant_document_ids)
-        ranked = [r.chunk for r in self._ranked(question) if r.chunk.document_id in relevant]
-        return [*ranked, *_in_turns([self._source.chunks_of(d) for d in question.relevant_document_ids])]
-
     def _ranked(self, question: Question) -> tuple[RetrievedChunk, ...]:
         if self._searcher is None:
             return ()
         found = self._prepared.get(question.text)
         return self._searcher.retrieve_many((question.text,), self._depth)[0] if found is None else found
-
-
-def _in_turns(rows: Sequence[Sequence[Chunk]]) -> list[Chunk]:
-    """The first of every row, then the second of every row, and so on."""
-    longest = max((len(row) for row in rows), default=0)
-    return [row[place] for place in range(longest) for row in rows if place < len(row)]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from data.questions import Question
-from evaluation.runs.arms import Arm, MissingGoldError
-from evaluation.claims import Extraction, extract_claims
+from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import AnswerEvaluation, Verdict, outcome_of
+from evaluation.runs.arms import Arm, MissingGoldError
 from evaluation.runs.records import Failure, SampleRecord, storable
 from evaluation.runs.run_config import RunConfig
 from evaluation.runs.seeds import derive_seed
@@ -69,7 +69,7 @@ class CellDrawer:
         prompt: Prompt,
         completions: Sequence[Completion],
     ) -> tuple[SampleRecord, ...]:
-        said = [extract_claims(c.text) for c in completions]
+        said = [self._verifier.extract(question, c.text) for c in completions]
         failed, verdicts = self._verdicts(question, said, completions)
         omitted = tuple(r.chunk.id for r in prompt.omitted)
         return tuple(

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from data.errors import DataError
 from data.questions import Question
+from evaluation.errors import EvaluationError
 from evaluation.runs.arms import Arm
 from evaluation.runs.cells import CellDrawer
-from evaluation.errors import EvaluationError
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig, hash_questions
 from evaluation.runs.run_store import Cell, RunStore

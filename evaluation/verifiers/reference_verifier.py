@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from data.questions import Question
+from evaluation.claims import Extraction, extract_claims
 from evaluation.errors import EvaluationError
 from evaluation.language.normalise import normalise
 from evaluation.language.value_finding import is_pure
@@ -41,6 +42,10 @@ class ReferenceVerifier:
     def name(self) -> str:
         """``reference/VERSION f1>=THRESHOLD``."""
         return f"reference/{VERSION} f1>={self._threshold:g}"
+
+    def extract(self, question: Question, completion: str) -> Extraction:
+        """The whole answer is one claim (see ``extract_claims``): a reference says what to answer, no more."""
+        return extract_claims(completion)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``)."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from data.questions import Question
+from evaluation.claims import Extraction
 from evaluation.outcomes import Claim, Verdict
 
 
@@ -25,6 +26,9 @@ class Verifier(Protocol):
     @property
     def name(self) -> str:
         """Name, version and every threshold: verifiers of one name give the same verdicts. At most 255 characters."""
+
+    def extract(self, question: Question, completion: str) -> Extraction:
+        """The claims of a completion as this verifier judges them. Depends on these two only, never on the arm."""
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One tuple per item, one verdict per claim, both in the order given.

@@ -15,7 +15,7 @@ from generation.params import SamplingParams
 from generation.reader import EmbeddedReader
 from model.errors import ModelError
 from model.prefix_decoder import prefix_decoder_fingerprint
-from model.training.trainer import TrainProgress
+from model.training.loop import TrainProgress
 
 LIGHTS = ("Skerry", "Hallow", "Brenn", "Tarn", "Osk", "Vell", "Marra", "Dune")
 PEOPLE = ("Ada Thorne", "Ole Berg", "Ines Café", "Tom Hart", "Uma Rao", "Kit Lowe", "Jo Finch", "Max Orr")

@@ -11,6 +11,7 @@ import pytest
 
 from data.questions import EvidenceSpan, Question
 from data.store import Store
+from evaluation.claims import Extraction, extract_claims
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Verdict
 from evaluation.runs.arms import Arm, ClosedBook, Oracle, Rag
@@ -87,6 +88,9 @@ class Moody:
     def __init__(self, act: Callable[[VerificationItem], None] = lambda item: None) -> None:
         self.act = act
         self.calls: list[int] = []
+
+    def extract(self, question: Question, completion: str) -> Extraction:
+        return extract_claims(completion)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         self.calls.append(len(items))

@@ -125,3 +125,40 @@ def test_examples_share_the_chunks_of_one_context(vocabulary: ReaderVocabulary) 
     assert pool.of_example[0] == pool.of_example[1] == tuple(range(len(pool.of_example[0])))
     assert pool.of_example[2][0] == len(pool.of_example[0])
     assert len(pool.of_example[0]) > 1
+
+
+def test_nothing_is_searched_for_that_is_not_shown(vocabulary: ReaderVocabulary) -> None:
+    """Searching costs more than all else. It is due for strangers, withheld passages and unanswerable questions."""
+    asked: list[str] = []
+    pool = chunk_contexts(EXAMPLES, vocabulary, ChunkingParams())
+
+    def search(query: str, k: int) -> Sequence[int]:
+        asked.append(query)
+        return words_search(pool)(query, k)
+
+    def rows(**mix: float) -> list[TokenRow]:
+        asked.clear()
+        settings = RowMix(**{"repeats": 6, **mix})  # type: ignore[arg-type]
+        return list(ReaderRows(vocabulary, pool, search, settings, seed=0, max_positions=512).rows(EXAMPLES))
+
+    paid = "Who paid for it?"
+    rows(strangers=0.0, without_gold=0.0)
+    assert set(asked) <= {paid}
+    rows(strangers=0.0, without_gold=1.0, alone=1.0)
+    assert asked and paid not in asked  # other passages take the place of the gold one
+    assert rows(alone=1.0, without_gold=0.0)
+    assert asked == []
+    assert rows(strangers=1.0, alone=0.0)
+    counts = {query: asked.count(query) for query in asked}
+    assert len(counts) > 3
+    # Once an example, however often it is repeated: examples 0 and 9 to 13 share no question with others here.
+    assert counts["Who drew the light of Skerry?"] == 1
+
+
+def test_neighbours_stand_beside_the_gold_chunk_where_strangers_do_not(vocabulary: ReaderVocabulary) -> None:
+    def shown(row: TokenRow) -> int:
+        return sum(token in vocabulary.chunks for token in row.prompt)
+
+    found = [row for row in build(vocabulary, strangers=0.0, without_gold=0.0, alone=0.0) if row.answer[0] > 103]
+    assert {shown(row) for row in found} >= {1, 2}
+    assert max(map(shown, found)) <= 3  # the gold chunk and two neighbours

@@ -18,8 +18,9 @@ from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
 from model.heads import HeadMemory
+from model.training.loop import TrainProgress, TrainSettings, schedule
 from model.training.rows import TokenRow, collate
-from model.training.trainer import TrainProgress, TrainSettings, answer_logprobs, schedule, train
+from model.training.trainer import answer_logprobs, train
 
 LLAMA = DecoderConfig(
     vocab_size=41,
@@ -151,7 +152,7 @@ def test_a_run_killed_at_any_step_ends_bitwise_where_an_undisturbed_one_does(
 ) -> None:
     """Bitwise: the same machine, thread count and precision (the checkpoint says which) compute the same sums."""
     rows = some_rows(25)
-    monkeypatch.setattr("model.training.trainer.bf16_pays", lambda device: bf16)
+    monkeypatch.setattr("model.training.loop.bf16_pays", lambda device: bf16)
     whole = build(config)
     result = train(whole, rows, SETTINGS, tmp_path / "whole")
     assert result.resumed_at == 0
@@ -164,14 +165,14 @@ def test_a_run_killed_at_any_step_ends_bitwise_where_an_undisturbed_one_does(
             if progress.step == at:
                 raise KilledError
 
-        monkeypatch.setattr("model.training.trainer.bf16_pays", lambda device: bf16)
+        monkeypatch.setattr("model.training.loop.bf16_pays", lambda device: bf16)
         with pytest.raises(KilledError):
             train(build(config), rows, SETTINGS, folder, progress=die, checkpoint_seconds=0.0)
         if kill % 2:
             (folder / ".step-0000099.part").mkdir()  # what a kill in the middle of writing leaves
         # The machine is busy now and the probe would decide otherwise. (Before the first checkpoint it still may.)
         if kill > 1:
-            monkeypatch.setattr("model.training.trainer.bf16_pays", lambda device: not bf16)
+            monkeypatch.setattr("model.training.loop.bf16_pays", lambda device: not bf16)
         resumed = build(config)
         again = train(resumed, rows, SETTINGS, folder, checkpoint_seconds=0.0)
         assert again.resumed_at == kill - 1  # the step it died in was not saved
@@ -210,7 +211,7 @@ def test_anothers_checkpoint_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["flip", "cut", "json", "facts", "gone", "list"])
 def test_a_damaged_checkpoint_is_passed_over(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For an older one where there is one; else the run begins anew, and says so. It never goes on from damage."""
-    monkeypatch.setattr("model.training.trainer.bf16_pays", lambda device: False)
+    monkeypatch.setattr("model.training.loop.bf16_pays", lambda device: False)
     rows, folder = some_rows(25), tmp_path / "run"
     whole = build(LLAMA)
     train(whole, rows, SETTINGS, tmp_path / "whole")

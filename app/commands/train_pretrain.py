@@ -1,0 +1,195 @@
+"""Train a decoder from nothing on your own text.
+
+``plumbline train pretrain --data PATH --output FOLDER`` reads what ``index`` reads: folders of .txt and .md files, such
+files, .jsonl (also .gz, .bz2) of {"id", "title", "text"}. It trains a byte-level BPE tokenizer, tokenises once into
+FOLDER/corpus, trains a Llama decoder with checkpoints in FOLDER/checkpoints, and writes a Hugging Face checkpoint to
+FOLDER that ``query --model FOLDER`` answers with and transformers loads. Documents are held out whole to measure on.
+
+Killed, or stopped by --max-seconds (exit code 0, with a line that says so), the same command goes on where it was.
+Where runs are short and little crosses: --shard-bytes 15000000 cuts corpus, checkpoints and model in files of at most
+that; a machine that has FOLDER/corpus needs no --data.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.console import Output
+from app.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from app.pretraining import PretrainRecipe
+    from model.training.pretrain_shape import Size
+
+_POSITIVE = (
+    "limit",
+    "vocabulary",
+    "context",
+    "epochs",
+    "steps",
+    "tokens_per_step",
+    "tokens_at_once",
+    "learning_rate",
+    "validation_tokens",
+    "shard_bytes",
+    "max_seconds",
+    "checkpoint_seconds",
+)
+_SMALLEST_SHARD = 100_000
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--data", type=Path, action="append", default=[], metavar="PATH", help="may be repeated")
+    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where everything goes")
+    parser.add_argument(
+        "--size", choices=("tiny", "full"), help="default full (23.6M parameters) on a GPU, else tiny (0.5M)"
+    )
+    parser.add_argument("--limit", type=int, help="read only the first N documents")
+    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines and files out and count them")
+    parser.add_argument("--hold-out", type=int, default=4, metavar="PERCENT", help="of the documents (default 4)")
+    parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json made here before")
+    parser.add_argument("--vocabulary", type=int, help="most tokens (default 12288, tiny 2048)")
+    parser.add_argument("--context", type=int, help="positions, and tokens of a window (default 2048, tiny 256)")
+    parser.add_argument("--epochs", type=float, help="rounds through the text (default 4, tiny 1)")
+    parser.add_argument("--steps", type=int, help="end after so many steps (the schedule ends there)")
+    parser.add_argument("--tokens-per-step", type=int, help="default 65536, tiny 4096")
+    parser.add_argument("--tokens-at-once", type=int, help="of one forward pass: memory (default 16384, tiny 4096)")
+    parser.add_argument("--learning-rate", type=float, help="at its highest (default 0.001, tiny 0.003)")
+    parser.add_argument("--validation-tokens", type=int, help="measure at most so many (default 200000, tiny 20000)")
+    parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"), default="float16", help="as written")
+    parser.add_argument("--shard-bytes", type=int, help="longest file of corpus, checkpoint, model (default no limit)")
+    parser.add_argument("--max-seconds", type=float, help="stop after so long; the same command goes on")
+    parser.add_argument("--checkpoint-seconds", type=float, default=120.0, help="between checkpoints (default 120)")
+    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
+    parser.add_argument("--device", default="auto", help="auto (default: the GPU if there is one), cpu, cuda or cuda:N")
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Tokenise, train, write, print."""
+    from app.pretraining import pretrain_decoder, validation_json
+    from app.pretraining_corpus import facts_json
+    from model.device import pick_device
+    from model.training.pretrain import PretrainProgress
+
+    for name in _POSITIVE:
+        value = getattr(arguments, name)
+        if value is not None and not value > 0:
+            raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be positive")
+    if not 0 <= arguments.hold_out < 100:
+        raise UsageError(f"--hold-out is {arguments.hold_out}: per cent, from 0 to 99")
+    if arguments.shard_bytes is not None and arguments.shard_bytes < _SMALLEST_SHARD:
+        raise UsageError(f"--shard-bytes is {arguments.shard_bytes}: it must be at least {_SMALLEST_SHARD}")
+    device = pick_device(arguments.device)
+    size: Size = arguments.size or ("full" if device.type == "cuda" else "tiny")
+    if arguments.size is None and size == "tiny":
+        output.say("no GPU: training the tiny configuration; --size full trains the full one here, in days")
+    recipe = _recipe(arguments, size)
+    with output.progress() as bar:
+
+        def show(progress: PretrainProgress) -> None:
+            bar.update("training steps", progress.step, progress.steps)
+            bar.note(
+                "training steps",
+                f"loss {progress.loss:.3f}, {progress.tokens_per_second:,.0f} tokens/s, "
+                f"{progress.matrix_share:.0%} of the matrix rate",
+            )
+            if (found := progress.validation) is not None:
+                output.say(
+                    f"step {progress.step}: training loss {progress.loss:.3f}; held out: loss {found.loss:.3f}, "
+                    f"perplexity {found.perplexity:.2f} a token, {_number(found.byte_perplexity)} a byte; "
+                    f"{progress.tokens_per_second:,.0f} tokens/s, {progress.matrix_share:.0%} of the matrix rate"
+                )
+
+        trained = pretrain_decoder(
+            recipe,
+            arguments.output,
+            device=str(device),
+            say=output.say,
+            reading=lambda done: bar.update("documents tokenised", done, None),
+            progress=show,
+        )
+    corpus, training = trained.corpus, trained.training
+    if corpus is not None and corpus.facts.skipped:
+        output.say(f"{len(corpus.facts.skipped)} bad items left out, the first: {corpus.facts.skipped[0]}")
+    if not trained.finished:
+        done = "tokenising" if training is None else f"step {training.step} of {training.steps}"
+        output.say(f"--max-seconds: stopped at {done}; everything is kept, run the same command again to go on")
+    if output.as_json:
+        output.json(
+            {
+                "folder": str(trained.folder),
+                "finished": trained.finished,
+                "parameters": trained.parameters,
+                "corpus": facts_json(corpus.facts) if corpus else None,
+                "training": asdict(training) if training else None,
+                "validation": validation_json(trained.validation),
+                "files": list(trained.files),
+            }
+        )
+        return EXIT_OK
+    if trained.validation is not None:
+        found = trained.validation
+        output.data(
+            f"held out: loss {found.loss:.4f}, perplexity {found.perplexity:.3f} a token, "
+            f"{_number(found.byte_perplexity)} a byte ({found.tokens:,} tokens)"
+        )
+    if trained.finished:
+        output.data(f"model {trained.folder}")
+    return EXIT_OK
+
+
+def _recipe(arguments: argparse.Namespace, size: Size) -> PretrainRecipe:
+    """The checked recipe; UsageError with the offending value."""
+    import torch
+
+    from app.pretraining import PretrainRecipe
+    from app.pretraining_corpus import CorpusRecipe
+    from model.errors import ModelError
+    from model.training.pretrain import PretrainSettings
+    from model.training.pretrain_shape import CONTEXT, VOCABULARY
+
+    base = PretrainSettings(arguments.context or CONTEXT[size])
+    if size == "tiny":
+        base = replace(base, epochs=1.0, tokens_per_step=4096, tokens_at_once=4096, learning_rate=3e-3)
+    given = {
+        "epochs": arguments.epochs,
+        "max_steps": arguments.steps,
+        "tokens_per_step": arguments.tokens_per_step,
+        "tokens_at_once": arguments.tokens_at_once,
+        "learning_rate": arguments.learning_rate,
+        "seed": arguments.seed,
+    }
+    try:
+        settings = replace(base, **{name: value for name, value in given.items() if value is not None})
+    except ModelError as error:
+        raise UsageError(str(error)) from error
+    corpus = None
+    if arguments.data:
+        corpus = CorpusRecipe(
+            tuple(arguments.data),
+            arguments.vocabulary or VOCABULARY[size],
+            limit=arguments.limit,
+            hold_out=arguments.hold_out,
+            skip_bad=arguments.skip_bad,
+            tokenizer=arguments.tokenizer,
+        )
+        if arguments.shard_bytes is not None:
+            corpus = replace(corpus, shard_bytes=arguments.shard_bytes)
+    return PretrainRecipe(
+        size,
+        settings,
+        corpus,
+        dtype=getattr(torch, arguments.dtype),
+        shard_bytes=arguments.shard_bytes,
+        max_seconds=arguments.max_seconds,
+        checkpoint_seconds=arguments.checkpoint_seconds,
+        validation_tokens=arguments.validation_tokens or (20_000 if size == "tiny" else 200_000),
+    )
+
+
+def _number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.3f}"

@@ -1,0 +1,136 @@
+"""Train the embedded reader on your own questions and passages.
+
+``plumbline train reader --data FILE`` reads JSONL (also .gz, .bz2) of {"question", "context", "answers", "answerable",
+"title", "source"}. Articles are held out to score on. The run may be killed and started again: it resumes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from app.console import Output
+from app.errors import EXIT_OK, UsageError
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--data", type=Path, action="append", required=True, metavar="FILE", help="may be repeated")
+    parser.add_argument(
+        "--closed-book",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="questions and answers, no passage",
+    )
+    parser.add_argument(
+        "--texts",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="documents to make questions from by rule",
+    )
+    parser.add_argument("--made", type=int, default=40_000, metavar="N", help="questions made by rule (default 40000)")
+    parser.add_argument("--plain", action="store_true", help="the first readers' network: no marks, no following")
+    parser.add_argument("--alone", type=float, default=0.35, help="share of rows with their own passage only")
+    parser.add_argument("--repeats", type=int, default=2, help="rows of an answerable example (default 2)")
+    parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from this reader (default MiniLM's layers)")
+    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where reader and checkpoints go")
+    parser.add_argument(
+        "--hold-out", action="append", default=[], metavar="SOURCE", help="train on nothing of this source, score on it"
+    )
+    parser.add_argument("--limit", type=int, default=None, help="read only the first N examples of each file")
+    parser.add_argument("--tokens", type=int, default=4_600_000, help="most tokens of passage rows (default 4600000)")
+    parser.add_argument("--closed-book-rows", type=int, default=24_000, help="default 24000")
+    parser.add_argument("--epochs", type=int, default=1, help="default 1")
+    parser.add_argument("--steps", type=int, default=None, help="stop after so many steps (the schedule ends there)")
+    parser.add_argument("--learning-rate", type=float, default=3e-4, help="default 0.0003")
+    parser.add_argument("--development", type=int, default=600, help="examples to score on at the end (default 600)")
+    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
+    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and count them")
+    parser.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:N or auto")
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Train, write, score, print."""
+    from app.reader_training import ReaderRecipe, train_reader
+    from model.device import pick_device
+    from model.errors import ModelError
+    from model.training.loop import TrainProgress
+
+    for name in ("limit", "tokens", "steps"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name} is {value}: it must be at least 1")
+    for name in ("closed_book_rows", "development", "made"):
+        if getattr(arguments, name) < 0:
+            raise UsageError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}: it must not be negative")
+    base = ReaderRecipe(tuple(arguments.data))
+    try:
+        settings = replace(
+            base.settings,
+            learning_rate=arguments.learning_rate,
+            epochs=arguments.epochs,
+            max_steps=arguments.steps,
+            seed=arguments.seed,
+        )
+    except ModelError as error:
+        raise UsageError(str(error)) from error
+    recipe = replace(
+        base,
+        closed_book=tuple(arguments.closed_book),
+        tokens=arguments.tokens,
+        closed_book_rows=arguments.closed_book_rows,
+        start=arguments.start,
+        texts=tuple(arguments.texts),
+        made=arguments.made,
+        plain=arguments.plain,
+        mix=replace(base.mix, alone=arguments.alone, repeats=arguments.repeats),
+        hold_out=tuple(arguments.hold_out),
+        limit=arguments.limit,
+        skip_bad=arguments.skip_bad,
+        development=arguments.development,
+        settings=settings,
+    )
+    with output.progress() as bar:
+
+        def show(progress: TrainProgress) -> None:
+            bar.update("training steps", progress.step, progress.steps)
+            bar.note("training steps", f"loss {progress.loss:.3f}, {progress.tokens_per_second:,.0f} tokens/s")
+
+        trained = train_reader(
+            recipe,
+            arguments.output,
+            device=str(pick_device(arguments.device)),
+            say=output.say,
+            progress=show,
+            scoring=lambda done, total: bar.update("scoring", done, total),
+        )
+    if trained.skipped:
+        output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
+    if output.as_json:
+        output.json(
+            {
+                "folder": str(trained.folder),
+                "rows": trained.rows,
+                "skipped": len(trained.skipped),
+                "training": asdict(trained.training),
+                "scores": [asdict(score) for score in trained.scores],
+            }
+        )
+        return EXIT_OK
+    for score in trained.scores:
+        output.data(
+            f"{score.source}: F1 {_percent(score.f1)}, exact {_percent(score.exact_match)} of {score.answerable}; "
+            f"refused {_percent(score.no_answer_accuracy)} of {score.unanswerable} unanswerable; "
+            f"{score.answers_per_second:.1f} answers/s"
+        )
+    output.data(f"reader {trained.folder}")
+    return EXIT_OK
+
+
+def _percent(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.1%}"

@@ -1,0 +1,144 @@
+"""Train the embedded verifier on your own pairs of evidence and claim, and on claims made from your documents by rule.
+
+``plumbline train verifier --data FILE`` reads JSONL (also .gz, .bz2) of {"evidence", "claim", "supported", "question",
+"source", "group"}. Groups of other evidence are held out to calibrate and score on. The run may be killed and started
+again: it resumes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from app.console import Output
+from app.errors import EXIT_OK, UsageError
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--data", type=Path, action="append", required=True, metavar="FILE", help="may be repeated")
+    parser.add_argument(
+        "--texts", type=Path, action="append", default=[], metavar="PATH", help="documents to make claims from by rule"
+    )
+    parser.add_argument("--made", type=int, default=30_000, metavar="N", help="claims made by rule (default 30000)")
+    parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from this verifier (default MiniLM)")
+    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where it and checkpoints go")
+    parser.add_argument(
+        "--hold-out",
+        action="append",
+        default=[],
+        metavar="SOURCE",
+        help="train on nothing of this source, score on it; NAME* for all that begin so",
+    )
+    parser.add_argument("--limit", type=int, default=None, help="read only the first N pairs of each file")
+    parser.add_argument("--rows", type=int, default=None, help="labelled pairs at most, drawn at random (default all)")
+    parser.add_argument("--source-cap", type=int, default=None, metavar="N", help="labelled pairs of a source at most")
+    parser.add_argument("--window", type=int, default=300, help="tokens of evidence read at once (default 300)")
+    parser.add_argument("--strangers", type=float, default=0.12, help="share of rows with a stranger's window beside")
+    parser.add_argument("--plain", action="store_true", help="a plain cross-encoder: no match marks, no worst word")
+    parser.add_argument("--epochs", type=int, default=1, help="default 1")
+    parser.add_argument("--steps", type=int, default=None, help="stop after so many steps (the schedule ends there)")
+    parser.add_argument("--tokens-at-once", type=int, default=8000, help="of one batch: memory (default 8000)")
+    parser.add_argument("--learning-rate", type=float, default=2e-4, help="default 0.0002")
+    parser.add_argument("--development", type=int, default=4000, help="pairs to score on at the end (default 4000)")
+    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
+    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and count them")
+    parser.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:N or auto")
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Train, write, calibrate, score, print."""
+    from app.verifier_training import VerifierRecipe, train_verifier
+    from evaluation.detection_support import SupportProgress
+    from evaluation.errors import EvaluationError
+    from evaluation.verifier_rows import WindowMix
+    from model.device import pick_device
+    from model.errors import ModelError
+    from model.support_encoder import SupportFeatures
+    from model.support_files import SupportUse
+    from model.training.loop import TrainProgress
+
+    for name in ("limit", "rows", "source_cap", "steps"):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
+    for name in ("made", "development"):
+        if getattr(arguments, name) < 0:
+            raise UsageError(f"--{name} is {getattr(arguments, name)}: it must not be negative")
+    base = VerifierRecipe(tuple(arguments.data))
+    try:
+        recipe = replace(
+            base,
+            texts=tuple(arguments.texts),
+            made=arguments.made,
+            rows=arguments.rows,
+            source_cap=arguments.source_cap,
+            hold_out=tuple(arguments.hold_out),
+            start=arguments.start,
+            limit=arguments.limit,
+            skip_bad=arguments.skip_bad,
+            development=arguments.development,
+            features=SupportFeatures(marks=not arguments.plain, worst_word=not arguments.plain),
+            use=SupportUse(arguments.window),
+            windows=WindowMix(strangers=arguments.strangers),
+            settings=replace(
+                base.settings,
+                learning_rate=arguments.learning_rate,
+                epochs=arguments.epochs,
+                tokens_per_batch=arguments.tokens_at_once,
+                max_steps=arguments.steps,
+                seed=arguments.seed,
+            ),
+        )
+    except (ModelError, EvaluationError) as error:
+        raise UsageError(str(error)) from error
+    with output.progress() as bar:
+
+        def show(progress: TrainProgress) -> None:
+            bar.update("training steps", progress.step, progress.steps)
+            bar.note("training steps", f"loss {progress.loss:.3f}, {progress.tokens_per_second:,.0f} tokens/s")
+
+        def scoring(progress: SupportProgress) -> None:
+            bar.update("scoring", progress.statements, progress.total)
+
+        trained = train_verifier(
+            recipe,
+            arguments.output,
+            device=str(pick_device(arguments.device)),
+            say=output.say,
+            progress=show,
+            scoring=scoring,
+        )
+    if trained.skipped:
+        output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
+    if output.as_json:
+        output.json(
+            {
+                "folder": str(trained.folder),
+                "rows": trained.rows,
+                "skipped": len(trained.skipped),
+                "training": asdict(trained.training),
+                "calibration": asdict(trained.calibration) if trained.calibration else None,
+                "development": asdict(trained.development) if trained.development else None,
+                "unseen": asdict(trained.unseen) if trained.unseen else None,
+            }
+        )
+        return EXIT_OK
+    for name, report in (("development", trained.development), ("unseen", trained.unseen)):
+        for found in report.table.sources if report else ():
+            scores = found.scores
+            output.data(
+                f"{name} {found.source}: AUROC {_percent(scores.auroc.estimate)}, balanced accuracy "
+                f"{_percent(scores.balanced_accuracy.estimate)}, F1 of hallucinated "
+                f"{_percent(scores.f1_hallucinated.estimate)}, calibration error "
+                f"{_percent(scores.calibration_error.estimate)}; {scores.n} pairs"
+            )
+        if report:
+            output.data(f"{name}: macro AUROC {_percent(report.table.macro_auroc.estimate)}")
+    output.data(f"verifier {trained.folder}")
+    return EXIT_OK
+
+
+def _percent(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.1%}"

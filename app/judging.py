@@ -1,0 +1,126 @@
+"""Which verifier judges a run, wired: references, entailment against a trusted collection, or each where it applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from app.errors import AppError
+from app.passages import Passages
+from app.pipeline import Pipeline
+from data.questions import Question
+from evaluation.runs.arms import ModeSearch
+from evaluation.runs.run_store import RunInfo
+from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
+from evaluation.verifiers.evidence import DEFAULT_K, GoldElseSearched, GoldEvidence, SearchedEvidence
+from evaluation.verifiers.reference_verifier import ReferenceVerifier
+from evaluation.verifiers.routing import RoutedVerifier, has_references, judged_by_entailment
+from evaluation.verifiers.verifier import Verifier
+from model.pair_scoring import PairScorer
+
+VerifierChoice = Literal["auto", "reference", "entailment"]
+ScorerLoader = Callable[[Path | None, str], PairScorer]
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierPlan:
+    """How answers are judged. choice: "auto" takes references where a question has them, entailment elsewhere.
+
+    model: folder of the entailment scorer, None for the shipped one. trusted: collection whose documents count as
+    truth, None for the one that is searched. threshold: support from which a claim is supported. k: chunks looked at.
+    """
+
+    choice: VerifierChoice = "auto"
+    model: Path | None = None
+    trusted: str | None = None
+    threshold: float = THRESHOLD
+    k: int = DEFAULT_K
+
+    def __post_init__(self) -> None:
+        if self.choice not in get_args(VerifierChoice):
+            raise AppError(f"there is no verifier {self.choice!r}: choose from {', '.join(get_args(VerifierChoice))}")
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A run's verifier. entailment: the part of it that judges by entailment, None where no question needs it.
+
+    labels: what a report needs to know of the trusted collection, for RunStore.
+    """
+
+    verifier: Verifier
+    entailment: EntailmentVerifier | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+def load_scorer(folder: Path | None, device: str) -> PairScorer:
+    """The entailment scorer of a folder, or the shipped one. Raises ModelError when it cannot be loaded."""
+    from model.support_scorer import load_support_scorer
+
+    return load_support_scorer(folder, device=device)
+
+
+def open_judge(
+    pipeline: Pipeline,
+    plan: VerifierPlan,
+    questions: Sequence[Question],
+    collection: str | None,
+    load: ScorerLoader | None = None,
+) -> Judge:
+    """The verifier for these questions. collection: the one that is searched, None when nothing is. load: of a scorer.
+
+    Nothing is loaded when references are all that is needed. Raises AppError when there is no trusted collection, and
+    what opening it and loading the scorer raise.
+    """
+    bare = sum(not has_references(q) for q in questions)
+    if plan.choice == "reference" or (plan.choice == "auto" and not bare):
+        return Judge(ReferenceVerifier())
+    try:
+        name = pipeline.collection_name(plan.trusted or collection)
+    except AppError as error:
+        raise AppError(
+            f"{bare} of {len(questions)} questions have no reference answer, and entailment judges by the documents of "
+            f"a trusted collection (--trusted NAME; --verifier reference leaves such questions unscored): {error}"
+        ) from error
+    retriever = pipeline.retriever(name)
+    search = ModeSearch(retriever)
+    evidence = GoldElseSearched(
+        GoldEvidence(Passages(retriever), search, plan.k), SearchedEvidence(search, retriever.generation_hash, plan.k)
+    )
+    entailment = EntailmentVerifier((load or load_scorer)(plan.model, pipeline.device), evidence, plan.threshold)
+    verifier: Verifier = entailment
+    if plan.choice == "auto":
+        verifier = RoutedVerifier(ReferenceVerifier(), entailment)
+    labels = (
+        ("trusted", name),
+        ("trusted generation", retriever.generation_hash),
+        ("threshold", repr(plan.threshold)),
+        ("verifier model", str(plan.model or "")),
+        ("evidence k", str(plan.k)),
+    )
+    return Judge(verifier, entailment, labels)
+
+
+def reopen_judge(
+    pipeline: Pipeline, info: RunInfo, questions: Sequence[Question], load: ScorerLoader | None = None
+) -> Judge | None:
+    """The judge of a stored run, to look closer at its verdicts; None when the run needs none.
+
+    Raises AppError when collection or scorer are no longer the same, and what opening and loading them raise.
+    """
+    if not any(judged_by_entailment(info.config.verifier, q) for q in questions):
+        return None
+    labels = dict(info.labels)
+    plan = VerifierPlan(
+        "entailment" if info.config.verifier.startswith("entailment/") else "auto",
+        Path(labels["verifier model"]) if labels.get("verifier model") else None,
+        labels.get("trusted") or None,
+        float(labels.get("threshold", THRESHOLD)),
+        int(labels.get("evidence k", DEFAULT_K)),
+    )
+    judge = open_judge(pipeline, plan, questions, None, load)
+    if judge.verifier.name != info.config.verifier:
+        raise AppError(f"run {info.id} was judged by {info.config.verifier}, which is now {judge.verifier.name}")
+    return judge

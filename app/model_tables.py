@@ -1,0 +1,92 @@
+"""A model's evaluation as tables that fit a terminal of 80 columns: each cell a figure, its interval below."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+
+from evaluation.detection_intervals import ScoreEstimate
+from evaluation.detection_scores import DetectionScores
+from evaluation.detection_spans import SpanScores
+from evaluation.reader_scores import ReaderReport, ReaderScores
+from evaluation.verifier_scores import VerifierReport
+
+
+def reader_table(report: ReaderReport) -> Table:
+    """Rows: sources, then all. Columns: F1 and exact match of answerable ones, refusal of the others."""
+    table = _table(
+        "Per cent, 95 % intervals by article; ? rests on few articles",
+        ("F1", "exact match", "refused right", "refused wrong", "n"),
+    )
+    rows = report.sources if len(report.sources) > 1 else ()
+    for scores in (*rows, report.overall):
+        table.add_row(scores.source[:24], *_reader_cells(scores))
+    return table
+
+
+def verifier_table(report: VerifierReport) -> Table:
+    """Rows: sources, their mean, then all. Columns: what tells supported from hallucinated."""
+    table = _table(
+        "Per cent, 95 % intervals by group, threshold 0.5; ? rests on few groups",
+        ("AUROC", "bal. acc.", "F1 halluc.", "calib. error", "n"),
+    )
+    sources = report.table.sources
+    if len(sources) > 1:
+        for row in sources:
+            table.add_row(row.source[:24], *_detection_cells(row.scores))
+        table.add_row("mean of sources", _cell(report.table.macro_auroc), "", "", "", str(len(sources)))
+    table.add_row("all", *_detection_cells(report.table.overall))
+    return table
+
+
+def spans_table(report: VerifierReport) -> Table:
+    """Rows: sentences, weak words. Columns: over characters that people marked."""
+    table = _table(
+        "Characters marked, per cent, 95 % intervals by source text", ("precision", "recall", "F1", "marked")
+    )
+    named: tuple[tuple[str, SpanScores | None], ...] = (
+        ("low sentences", report.spans),
+        ("weak words", report.word_spans),
+    )
+    for name, spans in named:
+        if spans is not None:
+            figures = (_cell(spans.precision), _cell(spans.recall), _cell(spans.f1))
+            table.add_row(name, *figures, f"{spans.characters:,}")
+    return table
+
+
+def speed(estimate: ScoreEstimate, what: str) -> str:
+    """``12.3 pairs/s [11.9, 12.8]``."""
+    if estimate.estimate is None:
+        return f"{what}/s undefined"
+    limits = "" if estimate.lower is None else f" [{estimate.lower:,.1f}, {estimate.upper:,.1f}]"
+    return f"{estimate.estimate:,.1f} {what}/s{limits}"
+
+
+def _reader_cells(scores: ReaderScores) -> tuple[str, ...]:
+    figures = (scores.f1, scores.em, scores.no_answer_accuracy, scores.refused_answerable)
+    return (*map(_cell, figures), f"{scores.answerable} + {scores.unanswerable}")
+
+
+def _detection_cells(scores: DetectionScores) -> tuple[str, ...]:
+    figures = (scores.auroc, scores.balanced_accuracy, scores.f1_hallucinated, scores.calibration_error)
+    return (*map(_cell, figures), f"{scores.n}\n{scores.hallucinated} hall.")
+
+
+def _cell(estimate: ScoreEstimate) -> str:
+    if estimate.estimate is None:
+        return "undefined"
+    if estimate.lower is None or estimate.upper is None:
+        return f"{100 * estimate.estimate:.1f}\n[?]"
+    doubt = " ?" if estimate.reason else ""
+    return f"{100 * estimate.estimate:.1f}{doubt}\n[{100 * estimate.lower:.1f},{100 * estimate.upper:.1f}]"
+
+
+def _table(title: str, columns: tuple[str, ...]) -> Table:
+    table = Table(
+        title=title, title_justify="left", box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False
+    )
+    table.add_column("", no_wrap=True)
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table

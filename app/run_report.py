@@ -1,0 +1,206 @@
+"""The contents of a stored run's report: its summary, its settings, and every answer with what it was judged on."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+
+from app.errors import USER_ERRORS, AppError
+from app.pipeline import Pipeline
+from data.questions import Question
+from evaluation.reports.entailment_figures import entailment_figures
+from evaluation.reports.report_data import (
+    ConfigSection,
+    ReportData,
+    RunConfig,
+    ShownArm,
+    ShownChunk,
+    ShownQuestion,
+    ShownSample,
+)
+from evaluation.reports.report_view import worst_first
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_store import RunInfo, RunStore
+from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.statistics.summary import summarise
+from evaluation.verifiers.entailment import EntailmentVerifier
+from evaluation.verifiers.routing import judged_by_entailment
+
+MARKED_CLAIMS = 40
+"""So many unsupported claims, those of the worst questions, get their weak words marked: seconds, not minutes."""
+
+
+def report_data(pipeline: Pipeline, run_id: str) -> ReportData:
+    """Everything a report of a stored run shows.
+
+    Raises EvaluationError for an unknown run, AppError for one without a finished sample.
+    """
+    runs = RunStore(pipeline.store)
+    info = runs.load_run(run_id)
+    samples = runs.load_samples(info.id)
+    questions = runs.load_questions(info.id)
+    order = [arm.name for arm in info.config.arms]
+    in_order = sorted(samples, key=lambda s: order.index(s.arm))  # tables show the arms in the run's own order
+    records = [OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in in_order]
+    if not records:
+        raise AppError(f"run {run_id} has no finished sample yet: run the same plumbline evaluate again")
+    summary = summarise(OutcomeTable.from_records(records))
+    notes = []
+    if info.status != "finished":
+        notes.append(f"This run is not complete ({info.status}): the estimates rest on what was committed so far.")
+    grouped: dict[tuple[str, str], list[SampleRecord]] = {}
+    for sample in samples:
+        grouped.setdefault((sample.question_id, sample.arm), []).append(sample)
+    shown = tuple(
+        ShownQuestion(
+            question.id,
+            question.text,
+            question.kind,
+            question.answerable,
+            question.references,
+            tuple(_shown_arm(arm, grouped[question.id, arm]) for arm in order if (question.id, arm) in grouped),
+            judged_by_entailment(info.config.verifier, question),
+        )
+        for question in questions
+        if any((question.id, arm) in grouped for arm in order)
+    )
+    threshold = float(dict(info.labels).get("threshold", 0.5))
+    figures = entailment_figures(shown, order, threshold, summary.settings.level)
+    if figures is not None and figures.judged < figures.questions:
+        notes.append(
+            f"{figures.questions - figures.judged} questions were judged by their reference answers, the other "
+            f"{figures.judged} by the documents of the trusted collection: each question the same way in every arm."
+        )
+    return ReportData(_report_config(info, figures is not None), summary, shown, tuple(notes), figures)
+
+
+def with_marks(
+    data: ReportData, marker: EntailmentVerifier, questions: Sequence[Question], most: int = MARKED_CLAIMS
+) -> ReportData:
+    """The report with weak words marked in the hallucinated answers of the worst questions.
+
+    most: after so many claims no further question is looked at. Where search or scorer fail, the report stays as it is
+    and says so.
+    """
+    by_id = {q.id: q for q in questions}
+    marked: dict[str, ShownQuestion] = {}
+    left = most
+    for shown in worst_first(data):
+        samples = [s for a in shown.arms for s in a.samples if s.outcome == "hallucinated"]
+        claims = tuple(dict.fromkeys(v.claim for s in samples for v in s.verdicts if v.label == "unverifiable"))
+        if left <= 0:
+            break
+        if not shown.by_entailment or not claims:
+            continue
+        try:
+            found = {m.claim: m.weak for m in marker.mark(by_id[shown.id], claims)}
+        except USER_ERRORS as error:
+            return replace(data, notes=(*data.notes, f"No words are marked in the answers: {error}."))
+        left -= len({c.text for c in claims})
+        arms = tuple(
+            replace(
+                a,
+                samples=tuple(
+                    replace(s, weak=tuple(w for v in s.verdicts for w in found.get(v.claim, ()))) for s in a.samples
+                ),
+            )
+            for a in shown.arms
+        )
+        marked[shown.id] = replace(shown, arms=arms)
+    return replace(data, questions=tuple(marked.get(q.id, q) for q in data.questions))
+
+
+def _shown_arm(arm: str, samples: Sequence[SampleRecord]) -> ShownArm:
+    ordered = sorted(samples, key=lambda s: s.sample)
+    chunks = tuple(
+        ShownChunk(
+            part.number,
+            part.retrieved.chunk.document_id,
+            part.retrieved.chunk.title,
+            part.retrieved.chunk.start + part.start,
+            part.retrieved.chunk.start + part.end,
+            part.text,
+            part.retrieved.rank,
+            part.retrieved.score,
+        )
+        for part in ordered[0].chunks
+    )
+    return ShownArm(
+        arm,
+        tuple(
+            ShownSample(
+                s.sample,
+                s.completion.text if s.completion else "",
+                s.evaluation.outcome,
+                s.seed,
+                s.evaluation.reason,
+                s.evaluation.verdicts,
+                s.completion.citations if s.completion else (),
+            )
+            for s in ordered
+        ),
+        chunks,
+    )
+
+
+def _report_config(info: RunInfo, entailed: bool) -> RunConfig:
+    config, labels = info.config, dict(info.labels)
+    decoding = config.decoding
+    sections = (
+        ConfigSection(
+            "Run",
+            (
+                ("run", info.id),
+                ("plumbline", config.version),
+                ("questions (SHA-256)", config.questions_sha256),
+                ("arms", "; ".join(f"{arm.name} {arm.settings}".strip() for arm in config.arms)),
+                ("samples per question and arm", str(config.samples)),
+                ("seed", str(config.seed)),
+                ("verifier", config.verifier),
+                *(
+                    (name, labels[name])
+                    for name in ("threshold", "trusted", "trusted generation", "verifier model")
+                    if labels.get(name)
+                ),
+            ),
+        ),
+        ConfigSection(
+            "Generation",
+            (
+                ("model", labels.get("model", "")),
+                ("model fingerprint", config.generator),
+                ("temperature", str(decoding.temperature)),
+                ("top_k", str(decoding.top_k or "all")),
+                ("top_p", str(decoding.top_p)),
+                ("max_tokens", str(decoding.max_tokens)),
+                ("stop", ", ".join(map(repr, decoding.stop)) or "none"),
+            ),
+        ),
+        ConfigSection(
+            "Retrieval",
+            (
+                ("collection", labels.get("collection", "") or "none"),
+                ("index generation", config.generation or "none"),
+                ("encoder fingerprint", config.encoder or "none"),
+            ),
+        ),
+        ConfigSection(
+            "Machine",
+            (
+                ("python", platform.python_version()),
+                *((name, version(name)) for name in ("torch", "sentence-transformers", "faiss-cpu", "bm25s")),
+            ),
+        ),
+    )
+    finished = info.finished_at or info.created_at
+    return RunConfig(
+        title=info.name or f"Run {info.id}",
+        created=finished.isoformat(timespec="seconds"),
+        command=labels.get("command", ""),
+        searched_collection=config.generation or None,
+        # References belong to the questions, not to a collection.
+        reference_collection=labels.get("trusted generation") if entailed else None,
+        sections=sections,
+    )

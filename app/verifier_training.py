@@ -1,0 +1,238 @@
+"""Training the embedded verifier, wired: files to pairs, made claims, rows, weights, calibration, figures."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+
+from data.documents import Document
+from data.loaders import load_documents
+from data.pairs import PairExample, load_pairs
+from data.source_splits import PairSplit, split_pairs
+from evaluation.calibration import Calibration, fit_platt
+from evaluation.detection_support import SupportProgress
+from evaluation.errors import EvaluationError
+from evaluation.making.claims import make_claims
+from evaluation.making.source_text import SourceText
+from evaluation.verifier_rows import WindowMix, verifier_rows
+from evaluation.verifier_scores import VerifierReport, score_pairs
+from model.support_encoder import SupportEncoder, SupportFeatures, warm_start_support
+from model.support_files import SupportUse, change_use, load_support, save_support
+from model.support_scorer import SupportScorer
+from model.support_tokens import SupportTokens
+from model.training.loop import TrainProgress, TrainResult, TrainSettings
+from model.training.pair_rows import PairRow
+from model.training.pair_trainer import train_pairs
+
+_SHORTEST_PASSAGE = 60  # words: below, a passage gives no claims worth making
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierRecipe:
+    """What a verifier is trained on and how.
+
+    pairs: labelled files. texts: documents that claims are made from by rule, ``made`` of them in all (the labelled
+    rows' own evidence lends some too). rows: labelled rows at most, drawn at random. source_cap: of one source at most.
+    hold_out: sources of which nothing is trained (a name may end in *). start: a trained verifier's folder to go on
+    from. development: pairs scored at the end, at most, of each kind.
+    """
+
+    pairs: tuple[Path, ...]
+    texts: tuple[Path, ...] = ()
+    made: int = 30_000
+    rows: int | None = None
+    source_cap: int | None = None
+    hold_out: tuple[str, ...] = ()
+    start: Path | None = None
+    limit: int | None = None
+    skip_bad: bool = False
+    development: int = 4000
+    features: SupportFeatures = field(default_factory=SupportFeatures)
+    use: SupportUse = field(default_factory=SupportUse)
+    windows: WindowMix = field(default_factory=WindowMix)
+    settings: TrainSettings = field(default_factory=lambda: TrainSettings(learning_rate=2e-4))
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedVerifier:
+    """The outcome. skipped: bad lines left out. calibration: None where none could be found (``say`` was told why).
+
+    development: other groups of the sources trained on. unseen: sources held out whole. None where there are none.
+    """
+
+    folder: Path
+    rows: int
+    skipped: tuple[str, ...]
+    training: TrainResult
+    calibration: Calibration | None
+    development: VerifierReport | None
+    unseen: VerifierReport | None
+
+
+def train_verifier(
+    recipe: VerifierRecipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    say: Callable[[str], None],
+    progress: Callable[[TrainProgress], None] | None = None,
+    scoring: Callable[[SupportProgress], None] | None = None,
+) -> TrainedVerifier:
+    """Build the rows, train (resuming from folder/checkpoints), write the verifier, calibrate it, score it.
+
+    Raises DataError for unreadable files, ModelError as model.training.loop.run_steps does.
+    """
+    loaded = load_pairs(recipe.pairs, skip_bad=recipe.skip_bad, limit=recipe.limit)
+    split = split_pairs(loaded.examples, recipe.hold_out)
+    say(
+        f"{len(split.train)} pairs to train on, {len(split.development)} of other evidence and "
+        f"{len(split.unseen)} of sources held out to score on"
+    )
+    examples = _drawn(split.train, recipe)
+    if recipe.made:
+        made = _made(split, recipe, say)
+        say(f"{len(made)} claims made by rule: {_counts(made)}")
+        examples += made
+    tokens = SupportTokens(recipe.use.window_tokens)
+    rows = list(verifier_rows(examples, tokens, mix=recipe.windows, seed=recipe.settings.seed))
+    say(f"{len(rows)} rows, {_tokens(rows) / 1e6:.2f} million tokens")
+    if recipe.start:
+        model = load_support(recipe.start, device=device).model.requires_grad_(True)
+        model.embedding.weight.requires_grad_(False)
+    else:
+        model = warm_start_support(recipe.settings.seed, recipe.features).to(device)
+    result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
+    return _finish(recipe, folder, model, len(rows), loaded.skipped, result, split, device, say, scoring)
+
+
+def _finish(
+    recipe: VerifierRecipe,
+    folder: Path,
+    model: SupportEncoder,
+    rows: int,
+    skipped: tuple[str, ...],
+    result: TrainResult,
+    split: PairSplit,
+    device: str,
+    say: Callable[[str], None],
+    scoring: Callable[[SupportProgress], None] | None,
+) -> TrainedVerifier:
+    facts: dict[str, object] = {
+        "recipe": {
+            **asdict(recipe),
+            "pairs": [path.name for path in recipe.pairs],
+            "texts": [path.name for path in recipe.texts],
+            "start": load_support(recipe.start).fingerprint if recipe.start else "MiniLM",
+        },
+        "rows": rows,
+        "steps": result.steps,
+        "loss": result.loss,
+        "seconds": round(result.seconds),
+    }
+    uncalibrated = SupportUse(recipe.use.window_tokens)
+    save_support(model, folder, uncalibrated, facts)
+    development = _sample(split.development, recipe)
+    calibration = _calibrate(folder, development, device, say)
+    if calibration is not None:
+        use = SupportUse(recipe.use.window_tokens, calibration.slope, calibration.intercept)
+        change_use(folder, use, {"calibrated_on": len(development)})
+    scorer = SupportScorer(load_support(folder, device=device))
+    reports = [
+        score_pairs(scorer, some, progress=scoring) if some else None
+        for some in (development, _sample(split.unseen, recipe))
+    ]
+    return TrainedVerifier(folder, rows, skipped, result, calibration, reports[0], reports[1])
+
+
+def _calibrate(
+    folder: Path, examples: Sequence[PairExample], device: str, say: Callable[[str], None]
+) -> Calibration | None:
+    """Platt's curve on other evidence of the sources trained on, each source counting the same."""
+    if not examples:
+        say("not calibrated: no pair of other evidence is held out")
+        return None
+    scorer = SupportScorer(load_support(folder, device=device))
+    # A claim of characters that are no tokens gives no row and has no logit.
+    counts = scorer.count([example.claim for example in examples])
+    read = [example for example, count in zip(examples, counts, strict=True) if count]
+    sizes = Counter(example.source for example in read)
+    try:
+        return fit_platt(
+            score_pairs_raw(scorer, read),
+            [example.supported for example in read],
+            [1 / sizes[example.source] for example in read],
+        )
+    except EvaluationError as error:
+        say(f"not calibrated: {error}")
+        return None
+
+
+def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> tuple[float, ...]:
+    """The uncalibrated logit of each pair: of its best window. Each claim must have a token, or it has no logit."""
+    rows = list(verifier_rows(examples, scorer.tokens, mix=WindowMix(most=1000, strangers=0.0)))
+    owners = [i for i, row in enumerate(rows) for _ in row.windows]
+    logits = scorer.window_logits([window for row in rows for window in row.windows])
+    best = torch.full((len(rows),), -torch.inf, dtype=torch.float64)
+    best.scatter_reduce_(0, torch.tensor(owners, dtype=torch.long), logits, "amax")
+    return tuple(best.tolist())
+
+
+def _drawn(examples: Sequence[PairExample], recipe: VerifierRecipe) -> list[PairExample]:
+    drawn = list(examples)
+    random.Random(recipe.settings.seed).shuffle(drawn)
+    if recipe.source_cap is not None:
+        seen: Counter[str] = Counter()
+        kept = []
+        for example in drawn:
+            seen[example.source] += 1
+            if seen[example.source] <= recipe.source_cap:
+                kept.append(example)
+        drawn = kept
+    return drawn[: recipe.rows]
+
+
+def _sample(examples: Sequence[PairExample], recipe: VerifierRecipe) -> list[PairExample]:
+    """At most ``development`` pairs, as many of each source as there are or as a fair share allows."""
+    by_source: dict[str, list[PairExample]] = defaultdict(list)
+    for example in examples:
+        by_source[example.source].append(example)
+    share = recipe.development // max(1, len(by_source))
+    out: list[PairExample] = []
+    for source in sorted(by_source):
+        some = by_source[source]
+        random.Random(recipe.settings.seed).shuffle(some)
+        out.extend(some[:share])
+    return out
+
+
+def _made(split: PairSplit, recipe: VerifierRecipe, say: Callable[[str], None]) -> list[PairExample]:
+    """Claims from documents and from the evidence of the rows trained on, ``recipe.made`` of them."""
+    sources: list[SourceText] = []
+    for path in recipe.texts:
+        for document in load_documents([path]):
+            if isinstance(document, Document):
+                sources.append(SourceText(document.title, document.text, document.id))
+    passages = {e.evidence for e in split.train if len(e.evidence.split()) >= _SHORTEST_PASSAGE}
+    sources += [SourceText("", text, hashlib.sha256(text.encode()).hexdigest()) for text in sorted(passages)]
+    random.Random(recipe.settings.seed).shuffle(sources)
+    each = 3
+    sources = sources[: recipe.made // 2]
+    say(f"making claims from {len(sources)} texts")
+    made = list(make_claims(sources, seed=recipe.settings.seed, per_passage=each))
+    random.Random(recipe.settings.seed).shuffle(made)
+    return made[: recipe.made]
+
+
+def _counts(examples: Sequence[PairExample]) -> str:
+    found = Counter(example.source for example in examples)
+    return ", ".join(f"{source} {count}" for source, count in found.most_common())
+
+
+def _tokens(rows: Sequence[PairRow]) -> int:
+    return sum(len(window) for row in rows for window in row.windows)

@@ -1,0 +1,98 @@
+"""Two scorers that anybody would write first, as PairScorers: what a trained verifier has to beat.
+
+Neither is calibrated: their support is a share of words, or a cosine, read as if it were a probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.errors import ModelError
+from model.pair_scoring import Pair
+from retrieval.encoder import Encoder
+from retrieval.tokenising import TokenisingParams, tokenise_all
+
+_WINDOW_WORDS = 250
+_CONTENT = TokenisingParams(stemming="none", stop_words="english")
+_ALL_WORDS = TokenisingParams(stemming="none", stop_words="none")
+
+
+class TokenOverlapScorer:
+    """Support is the share of the claim's content words (lower case, no stop words) that stand in the evidence."""
+
+    @property
+    def name(self) -> str:
+        """token-overlap and the version of the rule."""
+        return "token-overlap/1"
+
+    def room(self, claim: str, question: str = "") -> int:
+        """250 words, whatever the claim."""
+        return _WINDOW_WORDS
+
+    def count(self, texts: Sequence[str]) -> Sequence[int]:
+        """Words between white space."""
+        return [len(text.split()) for text in texts]
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        """A word of the claim counts as often as it stands there. A claim of stop words only is judged by those."""
+        scores = []
+        claims = zip(
+            tokenise_all((pair.claim for pair in pairs), _CONTENT),
+            tokenise_all((pair.claim for pair in pairs), _ALL_WORDS),
+            strict=True,
+        )
+        for pair, (content, everything) in zip(pairs, claims, strict=True):
+            words = content or everything
+            if not words:
+                raise ModelError(f"the claim {pair.claim[:80]!r} has no words to look for")
+            held = set(next(iter(tokenise_all((pair.evidence,), _ALL_WORDS))))
+            scores.append(sum(word in held for word in words) / len(words))
+        if progress is not None:
+            progress(len(pairs), len(pairs))
+        return tuple(scores)
+
+
+class CosineScorer:
+    """Support is the cosine of claim (with its question) and evidence by a sentence encoder, negative ones as 0."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+
+    @property
+    def name(self) -> str:
+        """cosine and the encoder's fingerprint."""
+        return f"cosine/{self._encoder.fingerprint[:12]}"
+
+    def room(self, claim: str, question: str = "") -> int:
+        """What the encoder reads, less its two special tokens: claim and evidence are read apart."""
+        return max(1, self._encoder.max_tokens - 2)
+
+    def count(self, texts: Sequence[str]) -> Sequence[int]:
+        """The encoder's tokens."""
+        return self._encoder.count_tokens(texts)
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        """Each distinct text is encoded once."""
+        if not pairs:
+            return ()
+        for pair in pairs:
+            if not pair.claim.strip():
+                raise ModelError("the claim is empty: there is nothing to judge")
+        claims, claim_rows = _distinct([f"{pair.question} {pair.claim}".strip() for pair in pairs])
+        evidence, evidence_rows = _distinct([pair.evidence for pair in pairs])
+        left = self._encoder.encode_passages(claims)[claim_rows]  # (N, E)
+        right = self._encoder.encode_passages(evidence)[evidence_rows]
+        cosines = np.clip(np.einsum("ne,ne->n", left, right), 0.0, 1.0)
+        if progress is not None:
+            progress(len(pairs), len(pairs))
+        return tuple(float(value) for value in cosines)
+
+
+def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
+    """The distinct texts in order, and for each text the place of its own."""
+    places: dict[str, int] = {}
+    rows = [places.setdefault(text, len(places)) for text in texts]
+    return list(places), np.array(rows, dtype=np.intp)

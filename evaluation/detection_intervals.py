@@ -1,0 +1,188 @@
+"""Intervals for a verifier's figures: statements are resampled by group, because those of one source stand together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.intervals import effective_limits, linearised
+
+LEVEL = 0.95
+REPLICATES = 2000
+FEW_GROUPS = 10
+ONE_GROUP = "all statements are of one group: an interval needs at least two"
+_BLOCK_CELLS = 4_000_000  # float64 held at once while resampling: 32 MB
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreEstimate:
+    """A figure with 95 % limits. All three None where it is undefined, limits None where nothing bounds it.
+
+    reason: why something is None, or why the limits are not to be trusted; empty when all is well.
+    """
+
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.lower is None) != (self.upper is None) or (self.estimate is None and self.lower is not None):
+            raise ValueError(f"estimate {self.estimate} with limits [{self.lower}, {self.upper}]")
+        if self.lower is None or self.upper is None or self.estimate is None:
+            if not self.reason:
+                raise ValueError("a figure without estimate or limits must say why")
+        elif not (np.isfinite([self.lower, self.upper]).all() and self.lower <= self.estimate <= self.upper):
+            raise ValueError(f"estimate {self.estimate} with limits [{self.lower}, {self.upper}]")
+
+
+def undefined(reason: str) -> ScoreEstimate:
+    """No figure, and why."""
+    return ScoreEstimate(None, None, None, reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """B resamples of G groups. Rows are the same for the same (G, seed): figures of one table move together."""
+
+    groups: int
+    seed: int
+    replicates: int = REPLICATES
+
+    def over(self, statistic: Callable[[Floats], Floats], cells: int) -> Floats:
+        """statistic((b, G) counts of each group) -> (b, ...), joined to (B, ...). cells: numbers a row costs inside."""
+        rng = np.random.default_rng([self.seed, self.groups, self.replicates])
+        block = int(max(1, min(self.replicates, _BLOCK_CELLS // max(cells, self.groups, 1))))
+        parts = []
+        for start in range(0, self.replicates, block):
+            rows = min(block, self.replicates - start)
+            drawn = rng.integers(0, self.groups, size=(rows, self.groups))
+            flat = (drawn + np.arange(rows)[:, None] * self.groups).ravel()
+            counts = np.bincount(flat, minlength=rows * self.groups).reshape(rows, self.groups)
+            parts.append(statistic(counts.astype(np.float64)))
+        return np.concatenate(parts)
+
+
+def share_estimate(estimate: float, replicates: Floats, carrying: int, groups: int) -> ScoreEstimate:
+    """Percentile limits (Efron 1979) of a figure in [0, 1]; at exactly 0 or 1 the Clopper-Pearson limit instead.
+
+    carrying: groups that carry the rarer class. There the resamples do not differ, and no width would be a lie: with m
+    groups all of which went one way, the limit is (1 - level) / 2 to the power 1 / m.
+    """
+    if groups < 2:
+        return ScoreEstimate(estimate, None, None, ONE_GROUP)
+    few = _few(carrying, "groups carry the rarer class")
+    exact = float(((1.0 - LEVEL) / 2.0) ** (1.0 / max(carrying, 1)))
+    if estimate >= 1.0:
+        return ScoreEstimate(1.0, exact, 1.0, few)
+    if estimate <= 0.0:
+        return ScoreEstimate(0.0, 0.0, 1.0 - exact, few)
+    lower, upper = _limits(replicates)
+    return ScoreEstimate(estimate, min(lower, estimate), max(upper, estimate), few)
+
+
+def ratio_estimate(h: Floats, a: Floats, counted: float) -> ScoreEstimate:
+    """sum h / sum a over groups, 0 <= h <= a, sum a > 0: (G,), (G,), with limits that never have zero width.
+
+    Clopper-Pearson at the clustered effective sample size (evaluation.statistics.intervals): one group alone says next
+    to nothing, and that is what its limits say. counted: statements in it.
+    """
+    estimate = min(1.0, float(h.sum() / a.sum()))
+    limits = effective_limits(h, a, counted, LEVEL)
+    return ScoreEstimate(
+        estimate,
+        min(float(limits.lower), estimate),
+        max(float(limits.upper), estimate),
+        _few(int(np.count_nonzero(a)), "groups are counted in it"),
+    )
+
+
+def mean_of_ratios(one: tuple[Floats, Floats], two: tuple[Floats, Floats]) -> ScoreEstimate:
+    """The mean of two shares over the same groups, each (h, a) as in ``ratio_estimate`` with counts in a.
+
+    MOVER for a sum (Zou and Donner 2008, eq. 3) from each share's own limits, with the correlation r of the two over
+    groups: lower = m - sqrt(d1^2 + 2 r d1 d2 + d2^2) / 2, d the distance from a share to its limit.
+    """
+    shares = [float(h.sum() / a.sum()) for h, a in (one, two)]
+    mean = sum(shares) / 2.0
+    limits = [effective_limits(h, a, float(a.sum()), LEVEL) for h, a in (one, two)]
+    first, second = (linearised(h, a) for h, a in (one, two))
+    scale = float(np.sqrt((first**2).sum() * (second**2).sum()))
+    r = float((first * second).sum()) / scale if scale > 0 else 0.0
+    below = [max(0.0, share - float(limit.lower)) for share, limit in zip(shares, limits, strict=True)]
+    above = [max(0.0, float(limit.upper) - share) for share, limit in zip(shares, limits, strict=True)]
+    lower, upper = (math.sqrt(max(0.0, x * x + 2.0 * r * x * y + y * y)) / 2.0 for x, y in (below, above))
+    rarer = min(int(np.count_nonzero(a)) for _, a in (one, two))
+    return ScoreEstimate(
+        mean, max(0.0, mean - lower), min(1.0, mean + upper), _few(rarer, "groups carry the rarer class")
+    )
+
+
+def error_estimate(estimate: float, replicates: Floats, groups: int, reason: str = "") -> ScoreEstimate:
+    """Basic bootstrap limits, 2 e - quantiles (Davison and Hinkley 1997, eq. 5.6), not below 0.
+
+    For the calibration error: resampling raises it by about as much as sampling did, so percentiles would err upwards
+    twice. The estimate itself stays inside.
+    """
+    if groups < 2:
+        return ScoreEstimate(estimate, None, None, ONE_GROUP)
+    low, high = _limits(replicates)
+    return ScoreEstimate(
+        estimate, max(0.0, min(2 * estimate - high, estimate)), min(1.0, max(2 * estimate - low, estimate)), reason
+    )
+
+
+def rate_estimate(counts: Sequence[int], seconds: Sequence[float], what: str, seed: int = 0) -> ScoreEstimate:
+    """``what`` per second over timed blocks of work: a ratio of totals, percentile limits over the blocks.
+
+    The limits speak of this run: how much blocks of these data differ, not other machines or another load.
+    """
+    total = float(sum(seconds))
+    if not counts or total <= 0.0:
+        return undefined(f"no {what} were timed")
+    estimate = sum(counts) / total
+    if len(counts) < 5:
+        return ScoreEstimate(estimate, None, None, f"timed in {len(counts)} blocks: limits need at least 5")
+    number, time = np.array(counts, dtype=np.float64), np.array(seconds)
+    replicates = Draws(number.size, seed).over(lambda drawn: (drawn @ number) / (drawn @ time), number.size)
+    lower, upper = _limits(replicates)
+    return ScoreEstimate(estimate, min(lower, estimate), max(upper, estimate))
+
+
+def mean_estimate(estimates: Sequence[ScoreEstimate], reason: str = "") -> ScoreEstimate:
+    """The plain mean of independent figures; limits by MOVER (Zou and Donner 2008, eq. 5), from each one's own limits.
+
+    lower = mean - sqrt(sum of (e - l)^2) / k, upper likewise. reason: to be shown with it.
+    """
+    values = [e.estimate for e in estimates if e.estimate is not None]
+    if not values:
+        return undefined(reason or "there is nothing to average")
+    mean = sum(values) / len(values)
+    below, above = [], []
+    for e in estimates:
+        if e.estimate is not None and e.lower is not None and e.upper is not None:
+            below.append(e.estimate - e.lower)
+            above.append(e.upper - e.estimate)
+    if len(below) < len(values):
+        return ScoreEstimate(mean, None, None, "a figure in the mean has no limits of its own")
+    return ScoreEstimate(
+        mean,
+        max(0.0, mean - math.hypot(*below) / len(values)),
+        min(1.0, mean + math.hypot(*above) / len(values)),
+        reason,
+    )
+
+
+def _few(groups: int, what: str) -> str:
+    return f"only {groups} {what} ({FEW_GROUPS} are needed)" if groups < FEW_GROUPS else ""
+
+
+def _limits(replicates: Floats) -> tuple[float, float]:
+    """The level's two quantiles; resamples in which a class is missing (NaN) are left out."""
+    finite = replicates[np.isfinite(replicates)]
+    lower, upper = np.quantile(finite, [(1.0 - LEVEL) / 2.0, 1.0 - (1.0 - LEVEL) / 2.0])
+    return float(lower), float(upper)

@@ -1,0 +1,67 @@
+"""How well marked characters meet the characters that people marked: precision, recall and F1 over all responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.detection_intervals import ScoreEstimate, ratio_estimate, undefined
+from evaluation.detection_metrics import Bools
+from evaluation.statistics.counts import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedText:
+    """A response of ``length`` characters. found, true: (start, end) that the verifier and that people marked."""
+
+    length: int
+    found: tuple[tuple[int, int], ...]
+    true: tuple[tuple[int, int], ...]
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpanScores:
+    """Over characters, micro-averaged: precision = both / found, recall = both / true, F1 their harmonic mean.
+
+    As RAGTruth scores spans (Niu et al. 2024, section 4.2). characters: marked by people.
+    """
+
+    precision: ScoreEstimate
+    recall: ScoreEstimate
+    f1: ScoreEstimate
+    characters: int
+
+
+def span_scores(texts: Sequence[MarkedText]) -> SpanScores:
+    """The figures of all responses together, limits by group."""
+    names = {name: index for index, name in enumerate(dict.fromkeys(text.group for text in texts))}
+    sums = np.zeros((len(names), 3))  # found, true, both
+    for text in texts:
+        marked, wrong = _mask(text.length, text.found), _mask(text.length, text.true)
+        sums[names[text.group]] += (marked.sum(), wrong.sum(), (marked & wrong).sum())
+    if not len(names):
+        nothing = undefined("no response was scored")
+        return SpanScores(nothing, nothing, nothing, 0)
+    found, true, both = sums.T
+    return SpanScores(
+        precision=_share(both, found, texts, "the verifier marked nothing"),
+        recall=_share(both, true, texts, "no character is marked as hallucinated"),
+        # 2 PR / (P + R) = 2 both / (found + true)
+        f1=_share(2.0 * both, found + true, texts, "no character is marked by anyone"),
+        characters=int(true.sum()),
+    )
+
+
+def _share(h: Floats, a: Floats, texts: Sequence[MarkedText], nothing: str) -> ScoreEstimate:
+    """A ratio of characters; no more independent than there are responses."""
+    return ratio_estimate(h, a, float(len(texts))) if a.any() else undefined(nothing)
+
+
+def _mask(length: int, spans: Iterable[tuple[int, int]]) -> Bools:
+    mask = np.zeros(length, dtype=np.bool_)
+    for start, end in spans:
+        mask[start:end] = True
+    return mask

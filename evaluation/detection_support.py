@@ -1,0 +1,149 @@
+"""Support of many claims by long evidence: cut into windows, scored in blocks, the best window of each claim kept.
+
+Works for any PairScorer. Windows are made when their turn comes, and a block is scored when it is full, so evidence of
+any length costs the memory of a block.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from evaluation.evidence_reading import read_evidence
+from evaluation.windows import Window, evidence_windows
+from model.pair_scoring import Pair, PairScorer
+
+_ROOM_STEP = 16
+_KEPT_EVIDENCE = 256
+_SMALLEST_BLOCK, _LARGEST_BLOCK, _BLOCKS = 4, 1024, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Claims that are judged by the same evidence. question: what they answer, may be empty."""
+
+    evidence: str
+    claims: tuple[str, ...]
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSupport:
+    """support: of the best window, in [0, 1]; None where it is unscored, and then reason says why.
+
+    window: the evidence that supports best, as text; empty where there is none.
+    """
+
+    support: float | None
+    window: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredBlock:
+    """pairs: of window and claim scored at once. seconds: wall time, tokenising included."""
+
+    pairs: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Supports:
+    """claims: for each statement, in order, the support of each of its claims. blocks: of the scoring, timed."""
+
+    claims: tuple[tuple[ClaimSupport, ...], ...]
+    blocks: tuple[ScoredBlock, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SupportProgress:
+    """statements: whose windows have all been scored or lie in the block at work; pairs: scored so far."""
+
+    statements: int
+    total: int
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    statement: int
+    claim: int
+    pair: Pair
+
+
+def claim_supports(
+    scorer: PairScorer, statements: Sequence[Statement], progress: Callable[[SupportProgress], None] | None = None
+) -> Supports:
+    """Score every claim with every window of its evidence; a claim's support is its best window's.
+
+    A claim without a letter or digit, evidence without any text, and a score that is no number in [0, 1] leave the
+    claim unscored with the reason. The first pair is scored once more beforehand, untimed: libraries set up on first
+    use. Raises ModelError as the scorer does.
+    """
+    best: list[list[ClaimSupport | None]] = [[_refused(s, claim) for claim in s.claims] for s in statements]
+    size = max(_SMALLEST_BLOCK, min(_LARGEST_BLOCK, sum(map(len, best)) // _BLOCKS))
+    jobs = _jobs(scorer, statements, best)
+    blocks: list[ScoredBlock] = []
+    pairs = 0
+    while block := list(islice(jobs, size)):
+        if not blocks:
+            scorer.score([block[0].pair])
+        reached, before = block[-1].statement, pairs
+
+        def scored(done: int, _: int, reached: int = reached, before: int = before) -> None:
+            if progress is not None:
+                progress(SupportProgress(reached, len(statements), before + done))
+
+        started = time.perf_counter()
+        scores = scorer.score([job.pair for job in block], scored)
+        blocks.append(ScoredBlock(len(block), time.perf_counter() - started))
+        pairs += len(block)
+        for job, score in zip(block, scores, strict=True):
+            row = best[job.statement]
+            row[job.claim] = _better(row[job.claim], score, job.pair.evidence, scorer.name)
+    if progress is not None:
+        progress(SupportProgress(len(statements), len(statements), pairs))
+    nothing = ClaimSupport(None, reason="the evidence is empty")
+    return Supports(tuple(tuple(c or nothing for c in row) for row in best), tuple(blocks))
+
+
+def _refused(statement: Statement, claim: str) -> ClaimSupport | None:
+    if not any(character.isalnum() for character in claim):
+        return ClaimSupport(None, reason="the claim has no letter and no digit")
+    if not statement.evidence.strip():
+        return ClaimSupport(None, reason="the evidence is empty")
+    return None
+
+
+def _jobs(
+    scorer: PairScorer, statements: Sequence[Statement], best: Sequence[Sequence[ClaimSupport | None]]
+) -> Iterator[_Job]:
+    kept: OrderedDict[tuple[str, int], tuple[Window, ...]] = OrderedDict()
+    for index, statement in enumerate(statements):
+        open_claims = [i for i, found in enumerate(best[index]) if found is None]
+        if not open_claims:
+            continue
+        # One cut serves all claims of the statement, at the room the longest of them leaves. Steps, so that claims of
+        # nearly the same length share the cut of evidence that recurs.
+        room = min(scorer.room(statement.claims[i], statement.question) for i in open_claims)
+        key = (statement.evidence, room - room % _ROOM_STEP if room > 2 * _ROOM_STEP else room)
+        if key not in kept:
+            kept[key] = evidence_windows(read_evidence(statement.evidence).text, key[1], scorer.count)
+            if len(kept) > _KEPT_EVIDENCE:
+                kept.popitem(last=False)
+        windows = kept[key]
+        for i in open_claims:
+            for window in windows:
+                yield _Job(index, i, Pair(window.text, statement.claims[i], statement.question))
+
+
+def _better(held: ClaimSupport | None, score: float, window: str, scorer: str) -> ClaimSupport:
+    if held is not None and held.support is None:
+        return held
+    if not math.isfinite(score) or not 0.0 <= score <= 1.0:
+        return ClaimSupport(None, reason=f"{scorer} gave a window the support {score}, which is no number in [0, 1]")
+    return ClaimSupport(score, window) if held is None or held.support is None or score > held.support else held

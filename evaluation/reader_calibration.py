@@ -1,0 +1,155 @@
+"""Calibrating a reader on examples it was not trained on: the temperature of its tokens, and when it declines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from data.reading import ReadingExample
+from evaluation.errors import EvaluationError
+from evaluation.squad_metric import squad_f1
+from generation.errors import GenerationError
+from generation.reader import EmbeddedReader
+from generation.reader_probing import answer_anyway, distributions
+from generation.restyling import without_citations
+from model.prefix_decoder import ReaderUse
+from model.training.rows import TokenRow
+from retrieval.chunks import Chunk, RetrievedChunk
+
+_TEMPERATURES = tuple(round(0.5 + 0.05 * i, 2) for i in range(51))  # 0.5 to 3
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """One example: its answer's token F1 when the reader may not decline, and the margin (see Unrefused)."""
+
+    answerable: bool
+    f1: float
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
+class NullChoice:
+    """A null bias and what it gives on the examples it was chosen on: F1 of answerable, accuracy on the others."""
+
+    null_bias: float
+    f1: float
+    no_answer_accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderCalibration:
+    """use: temperature and null bias. examples: they were chosen on; loss: nats a token at temperature 1 and at
+    the one chosen."""
+
+    use: ReaderUse
+    examples: int
+    loss_before: float
+    loss_after: float
+    choice: NullChoice
+
+
+def calibrate_reader(
+    reader: EmbeddedReader,
+    examples: Sequence[ReadingExample],
+    passages: Sequence[Sequence[Chunk]],
+    rows: Sequence[TokenRow],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReaderCalibration:
+    """Choose the temperature on ``rows`` (least loss), then the null bias on ``examples`` with their passages.
+
+    Raises EvaluationError when there are no rows, or not both answerable and unanswerable examples.
+    """
+    fit = fit_temperature(reader, rows)
+    at = reader.with_use(ReaderUse(fit.temperature))
+    probed = probe(at, examples, passages, progress=progress)
+    choice = choose_null_bias(probed)
+    use = ReaderUse(fit.temperature, choice.null_bias)
+    return ReaderCalibration(use, len(probed), fit.loss_before, fit.loss_after, choice)
+
+
+@dataclass(frozen=True, slots=True)
+class TemperatureFit:
+    """The temperature with the least loss, and the loss (nats a token) at 1 and at it."""
+
+    temperature: float
+    loss_before: float
+    loss_after: float
+
+
+def fit_temperature(reader: EmbeddedReader, rows: Sequence[TokenRow]) -> TemperatureFit:
+    """Of the temperatures 0.5, 0.55, ... 3 the one with the least loss on ``rows`` (Guo et al. 2017, section 4.2).
+
+    Raises EvaluationError when there are no rows.
+    """
+    if not rows:
+        raise EvaluationError("a temperature needs held-out rows: there are none")
+    sums = np.zeros(len(_TEMPERATURES))
+    tokens = 0
+    with torch.inference_mode():
+        for row in rows:
+            found = distributions(reader.model, row.prompt, row.answer[:-1])  # (A, V)
+            sums += [_loss(found, row.answer, temperature) for temperature in _TEMPERATURES]
+            tokens += len(row.answer)
+    means = sums / tokens
+    best = int(means.argmin())
+    return TemperatureFit(_TEMPERATURES[best], float(means[_TEMPERATURES.index(1.0)]), float(means[best]))
+
+
+def _loss(logprobs: Tensor, answer: Sequence[int], temperature: float) -> float:
+    index = torch.tensor(answer, device=logprobs.device)[:, None]
+    return -float(torch.log_softmax(logprobs / temperature, dim=-1).gather(1, index).sum())
+
+
+def probe(
+    reader: EmbeddedReader,
+    examples: Sequence[ReadingExample],
+    passages: Sequence[Sequence[Chunk]],
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Probed, ...]:
+    """Answer every example whose question fits, declining ruled out."""
+    out: list[Probed] = []
+    for index, (example, chunks) in enumerate(zip(examples, passages, strict=True)):
+        retrieved = [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(chunks, start=1)]
+        try:
+            prompt = reader.prompt(example.question, retrieved, 32)
+        except GenerationError:  # does not fit: it has no margin
+            continue
+        found = answer_anyway(reader, prompt)
+        text = without_citations(found.completion)
+        out.append(
+            Probed(example.answerable, squad_f1(text, example.answers) if example.answerable else 0.0, found.margin)
+        )
+        if progress is not None:
+            progress(index + 1, len(examples))
+    return tuple(out)
+
+
+def choose_null_bias(probed: Sequence[Probed]) -> NullChoice:
+    """The null bias with the largest sum of F1 on answerable examples and accuracy on the others.
+
+    The classes count the same, whatever their sizes. Of equal ones the lowest: it answers more. Raises EvaluationError
+    when one class is missing.
+    """
+    yes = [p for p in probed if p.answerable]
+    no = [p for p in probed if not p.answerable]
+    if not yes or not no:
+        raise EvaluationError("a null bias needs answerable and unanswerable examples held out")
+    f1, margin = np.array([p.f1 for p in yes]), np.array([p.margin for p in yes])
+    others = np.array([p.margin for p in no])
+    best: NullChoice | None = None
+    cuts = np.unique(np.concatenate((margin, others)))
+    between = np.concatenate(([cuts[0] - 1.0], (cuts[1:] + cuts[:-1]) / 2, [cuts[-1] + 1.0]))
+    for bias in between:
+        found = NullChoice(float(bias), float((f1 * (margin >= bias)).mean()), float((others < bias).mean()))
+        if best is None or found.f1 + found.no_answer_accuracy > best.f1 + best.no_answer_accuracy + 1e-12:
+            best = found
+    if best is None:  # not reached: there is always a cut
+        raise EvaluationError("no null bias could be chosen")
+    return best

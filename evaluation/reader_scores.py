@@ -1,0 +1,141 @@
+"""A reader's figures with intervals: F1 and exact match where the passage answers, refusal where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.reading import ReadingExample
+from evaluation.detection_intervals import ScoreEstimate, rate_estimate, ratio_estimate, undefined
+from evaluation.detection_metrics import Bools, calibration_error, calibration_gaps, equal_mass_bins
+from evaluation.reading_scores import ReadAnswer, read_answers
+from evaluation.risk_coverage import RiskCoverage, risk_coverage
+from evaluation.squad_metric import squad_exact, squad_f1
+from evaluation.statistics.counts import Floats
+from generation.generator import Generator
+from retrieval.chunks import Chunk
+
+_SPEED_BLOCKS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderScores:
+    """Figures of one source, or of all. f1, em: of answerable examples, a refusal scores 0. articles: they come from.
+
+    no_answer_accuracy: unanswerable examples that were refused. refused_answerable: answerable ones that were.
+    """
+
+    source: str
+    answerable: int
+    unanswerable: int
+    articles: int
+    f1: ScoreEstimate
+    em: ScoreEstimate
+    no_answer_accuracy: ScoreEstimate
+    refused_answerable: ScoreEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderReport:
+    """overall: all examples together. misfits: questions too long for the reader, counted as answered wrongly.
+
+    risk: of what it answered, surest first; the loss is 1 - F1, and 1 where nothing could be answered.
+    confidence_error: expected calibration error of the answers' probability against exact match. Both None where it
+    answered nothing.
+    """
+
+    overall: ReaderScores
+    sources: tuple[ReaderScores, ...]
+    answers_per_second: ScoreEstimate
+    misfits: int
+    risk: RiskCoverage | None
+    confidence_error: float | None
+
+
+def score_reader_answers(
+    generator: Generator,
+    examples: Sequence[ReadingExample],
+    passages: Sequence[Sequence[Chunk]],
+    *,
+    max_tokens: int = 32,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReaderReport:
+    """Greedy answers from each example's own passages, compared as the SQuAD script does.
+
+    Limits by article (ReadingExample.group): Clopper-Pearson at the clustered effective sample size, which never has
+    zero width (evaluation.statistics.intervals). F1 lies in [0, 1], where ones and zeros vary most, so they are on
+    the safe side for it. seed: of the interval of the speed.
+    """
+    answers = tuple(read_answers(generator, examples, passages, max_tokens=max_tokens, progress=progress))
+    rows = [_row(example, answer) for example, answer in zip(examples, answers, strict=True)]
+    sources = sorted({row.source for row in rows})
+    blocks = np.array_split(np.array([answer.seconds for answer in answers]), min(_SPEED_BLOCKS, max(1, len(answers))))
+    said = [i for i, row in enumerate(rows) if not row.refused and answers[i].fitted]
+    sure = np.array([answers[i].confidence for i in said])
+    return ReaderReport(
+        overall=_scores("all", rows),
+        sources=tuple(_scores(source, [row for row in rows if row.source == source]) for source in sources),
+        answers_per_second=rate_estimate(
+            [block.size for block in blocks], [float(block.sum()) for block in blocks], "answers", seed
+        ),
+        misfits=sum(not answer.fitted for answer in answers),
+        risk=risk_coverage(sure.tolist(), [1.0 - rows[i].f1 for i in said]) if said else None,
+        confidence_error=_confidence_error(sure, np.array([rows[i].em > 0 for i in said])) if said else None,
+    )
+
+
+def _confidence_error(sure: Floats, right: Bools) -> float:
+    gaps = calibration_gaps(sure, right, equal_mass_bins(sure))
+    return float(calibration_error(gaps.sum(axis=0), np.array(float(len(sure)))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    source: str
+    group: str
+    answerable: bool
+    f1: float
+    em: float
+    refused: float
+
+
+def _row(example: ReadingExample, answer: ReadAnswer) -> _Row:
+    said = "" if answer.refused or not answer.fitted else answer.text
+    return _Row(
+        example.source,
+        example.group,
+        example.answerable,
+        squad_f1(said, example.answers) if said and example.answerable else 0.0,
+        float(bool(said) and example.answerable and squad_exact(said, example.answers)),
+        float(answer.refused),
+    )
+
+
+def _scores(source: str, rows: Sequence[_Row]) -> ReaderScores:
+    yes = [row for row in rows if row.answerable]
+    no = [row for row in rows if not row.answerable]
+    return ReaderScores(
+        source,
+        len(yes),
+        len(no),
+        len({row.group for row in rows}),
+        _mean(yes, lambda row: row.f1, "no example is answerable"),
+        _mean(yes, lambda row: row.em, "no example is answerable"),
+        _mean(no, lambda row: row.refused, "no example is unanswerable"),
+        _mean(yes, lambda row: row.refused, "no example is answerable"),
+    )
+
+
+def _mean(rows: Sequence[_Row], value: Callable[[_Row], float], nothing: str) -> ScoreEstimate:
+    """The mean over examples, a ratio of totals by article."""
+    if not rows:
+        return undefined(nothing)
+    names = {name: index for index, name in enumerate(dict.fromkeys(row.group for row in rows))}
+    totals, counts = np.zeros(len(names)), np.zeros(len(names))
+    for row in rows:
+        totals[names[row.group]] += value(row)
+        counts[names[row.group]] += 1
+    return ratio_estimate(totals, counts, float(len(rows)))

@@ -1,0 +1,86 @@
+"""What entailment verdicts add to a report: rates by threshold, and claims by arm. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from evaluation.outcomes import Outcome, Verdict, outcome_of
+from evaluation.reports.report_data import ArmClaims, EntailmentFigures, ShownQuestion, ShownSample, ThresholdRow
+from evaluation.statistics.estimates import HallucinationEstimate, undefined
+from evaluation.statistics.measure import Resampler, Settings, mean_responses, measure_ratio
+
+GRID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+def entailment_figures(
+    questions: Sequence[ShownQuestion], arms: Sequence[str], threshold: float, level: float = 0.95
+) -> EntailmentFigures | None:
+    """Figures of a run that was judged with this threshold; None when no question was judged by entailment.
+
+    A rate at another threshold is what the verdicts' stored support would have given (DESIGN.md 5.8); questions judged
+    by references keep their outcomes. Intervals are pointwise, by question.
+    """
+    judged = [q for q in questions if q.by_entailment]
+    if not judged:
+        return None
+    # The bootstrap is not shown here: the smallest number of replicates keeps the table cheap.
+    resampler = Resampler(Settings(level=level, bootstrap=100))
+    grid = sorted({*GRID, threshold})
+    rows = tuple(
+        ThresholdRow(t, t == threshold, tuple(_rate(_samples(questions, arm), t, resampler) for arm in arms))
+        for t in grid
+    )
+    claims = tuple(_claims(arm, [s for _, s in _samples(judged, arm)], resampler) for arm in arms)
+    return EntailmentFigures(len(judged), len(questions), threshold, tuple(arms), rows, claims)
+
+
+def outcome_at(sample: ShownSample, threshold: float) -> Outcome:
+    """The outcome of an answer judged by entailment if the threshold had been this one."""
+    if not sample.verdicts:
+        return sample.outcome
+    return outcome_of(tuple(_relabelled(v, threshold) for v in sample.verdicts), False).outcome
+
+
+def _relabelled(verdict: Verdict, threshold: float) -> Verdict:
+    if verdict.support is None:
+        return verdict
+    return replace(verdict, label="supported" if verdict.support >= threshold else "unverifiable")
+
+
+def _samples(questions: Iterable[ShownQuestion], arm: str) -> list[tuple[ShownQuestion, tuple[ShownSample, ...]]]:
+    return [(q, a.samples) for q in questions for a in q.arms if a.arm == arm and a.samples]
+
+
+def _rate(
+    answered: Sequence[tuple[ShownQuestion, tuple[ShownSample, ...]]], threshold: float, resampler: Resampler
+) -> HallucinationEstimate:
+    """The hallucinated share of all responses, as the headline measures it."""
+    if not answered:
+        return undefined(resampler.settings.level, "no response falls in the denominator")
+    sizes = np.array([len(samples) for _, samples in answered], dtype=np.float64)
+    shares = np.array(
+        [
+            sum((outcome_at(s, threshold) if q.by_entailment else s.outcome) == "hallucinated" for s in samples)
+            for q, samples in answered
+        ]
+    )
+    independent = mean_responses(sizes)
+    return measure_ratio(shares / sizes, np.ones(len(sizes)), int(sizes.sum()), resampler, independent).default
+
+
+def _claims(arm: str, answered: Sequence[tuple[ShownSample, ...]], resampler: Resampler) -> ArmClaims:
+    """Claims of one arm: a ratio of totals, questions as clusters."""
+    supports = [[v.support for s in samples for v in s.verdicts if v.support is not None] for samples in answered]
+    labels = [[v.label for s in samples for v in s.verdicts] for samples in answered]
+    scored = np.array([len(found) for found in supports], dtype=np.float64)
+    wrong = np.array([sum(n in ("contradicted", "unverifiable") for n in found) for found in labels], dtype=np.float64)
+    claims, responses = sum(map(len, labels)), sum(map(len, answered))
+    estimate = (
+        measure_ratio(wrong, scored, int(scored.sum()), resampler).default
+        if claims
+        else undefined(resampler.settings.level, "no claim was made")
+    )
+    return ArmClaims(arm, responses, claims, claims / responses if responses else None, estimate)

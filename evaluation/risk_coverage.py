@@ -1,0 +1,54 @@
+"""Answering only where sure: the risk of a reader's answers as a function of how many questions it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.errors import EvaluationError
+
+
+@dataclass(frozen=True, slots=True)
+class CoveragePoint:
+    """When the surest ``coverage`` of the questions are answered, a share ``risk`` of those answers is wrong.
+
+    confidence: of the least sure of them.
+    """
+
+    coverage: float
+    risk: float
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class RiskCoverage:
+    """points: at coverage 0.1, 0.2 ... 1. area: under the whole curve (AURC), the mean risk over all coverages.
+
+    best_area: of a perfect order of the same answers; random_area: of no order, the risk when all are answered.
+    """
+
+    points: tuple[CoveragePoint, ...]
+    area: float
+    best_area: float
+    random_area: float
+
+
+def risk_coverage(confidence: Sequence[float], wrong: Sequence[float]) -> RiskCoverage:
+    """The curve (El-Yaniv and Wiener 2010, section 2; its area: Geifman et al. 2019, eq. 2).
+
+    confidence, wrong (N): any increasing score, and the loss of each answer in [0, 1]. Answers of equal confidence are
+    accepted together: each gets the mean loss of its ties. Raises EvaluationError for no answers or unequal lengths.
+    """
+    if len(confidence) != len(wrong) or not confidence:
+        raise EvaluationError(f"{len(confidence)} confidences for {len(wrong)} losses: at least one of each is needed")
+    sure, loss = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
+    order = np.argsort(-sure, kind="stable")
+    _, tie = np.unique(-sure[order], return_inverse=True)
+    tied = (np.bincount(tie, weights=loss[order]) / np.bincount(tie))[tie]
+    risk = np.cumsum(tied) / np.arange(1, len(tied) + 1)
+    best = np.cumsum(np.sort(loss)) / np.arange(1, len(loss) + 1)
+    counts = [max(1, round(len(loss) * tenth / 10)) for tenth in range(1, 11)]
+    points = tuple(CoveragePoint(n / len(loss), float(risk[n - 1]), float(sure[order][n - 1])) for n in counts)
+    return RiskCoverage(points, float(risk.mean()), float(best.mean()), float(loss.mean()))

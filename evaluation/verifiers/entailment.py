@@ -1,0 +1,107 @@
+"""V from a pair scorer: a claim is supported when the trusted evidence entails it. Needs no reference answer.
+
+A scorer of support cannot tell a contradiction from silence, so a claim below the threshold is "unverifiable". The
+threshold is fixed before the run (DESIGN.md 5.8). Evidence is fetched by question and claim, never by arm (5.1), and a
+verdict never sees other claims (5.6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from data.questions import Question
+from evaluation.claims import Extraction
+from evaluation.errors import EvaluationError
+from evaluation.outcomes import Claim, Label, Verdict
+from evaluation.sentence_claims import extract_sentences, spoken
+from evaluation.verifiers.entailment_scoring import ClaimCase, Support, SupportScoring
+from evaluation.verifiers.entailment_where import MarkedClaim, Weakness, weak_words
+from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
+from evaluation.verifiers.verifier import VerificationItem
+from model.pair_scoring import PairScorer
+
+VERSION = 1
+THRESHOLD = 0.5
+"""A calibrated scorer's support is a probability: from one half on, support is likelier than not."""
+
+
+class EntailmentVerifier:
+    """A claim is supported when some window of its evidence supports it with at least the threshold."""
+
+    def __init__(
+        self, scorer: PairScorer, evidence: EvidenceSource, threshold: float = THRESHOLD, *, join: bool = True
+    ) -> None:
+        """threshold: in (0, 1]. join: whether the two best windows are also read together (one more pair a claim).
+
+        Raises EvaluationError for another threshold, or names too long to store.
+        """
+        if not 0.0 < threshold <= 1.0:
+            raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
+        self._scorer, self._evidence, self._threshold = scorer, evidence, threshold
+        self._scoring = SupportScoring(scorer, join)
+        self._name = f"entailment/{VERSION} {scorer.name} >={threshold:g} {evidence.name}{'' if join else ' single'}"
+        if len(self._name) > 255:
+            raise EvaluationError(f"the verifier's name {self._name[:80]!r}... is longer than 255 characters")
+
+    @property
+    def name(self) -> str:
+        """``entailment/VERSION SCORER >=THRESHOLD EVIDENCE``."""
+        return self._name
+
+    @property
+    def threshold(self) -> float:
+        """Support from which a claim is supported."""
+        return self._threshold
+
+    def extract(self, question: Question, completion: str) -> Extraction:
+        """One claim per sentence (see ``extract_sentences``)."""
+        return extract_sentences(completion)
+
+    def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
+        """One verdict per claim of every item (see ``Verifier.verify``). Raises what search and scorer raise."""
+        asked = [ClaimRequest(item.question, spoken(c.text)) for item in items for c in item.claims]
+        judged = self._judge(asked)
+        requests = iter(asked)
+        return tuple(tuple(self._verdict(c, judged.get(next(requests))) for c in item.claims) for item in items)
+
+    def mark(self, question: Question, claims: Sequence[Claim]) -> tuple[MarkedClaim, ...]:
+        """Where each claim fails: the words without which its best evidence would support it more.
+
+        Costs up to 24 more pairs a claim that is not supported, so it is asked for the answers that a person will read,
+        not for every sample of a run. Claims that are supported, empty, without evidence, or too
+        long to be read whole have no weak words. Raises
+        what search and scorer raise.
+        """
+        asked = [ClaimRequest(question, spoken(c.text)) for c in claims]
+        judged = self._judge(asked)
+        supports = [judged.get(request) for request in asked]
+        failed = [
+            Weakness(claim, s.premise, s.asked, s.support)
+            for claim, s in zip(claims, supports, strict=True)
+            if s is not None and s.windows and s.support < self._threshold and s.part == spoken(claim.text)
+        ]
+        found = iter(weak_words(self._scorer, failed))
+        weak = {w.claim: next(found) for w in failed}
+        return tuple(MarkedClaim(claim, weak.get(claim, ())) for claim in claims)
+
+    def _judge(self, asked: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support]:
+        """Support of every request that says something, each scored once."""
+        requests = [r for r in dict.fromkeys(asked) if any(c.isalnum() for c in r.claim)]
+        if not requests:
+            return {}
+        evidence = self._evidence.evidence_for(requests)
+        cases = [
+            ClaimCase(r.claim, " ".join(r.question.text.split()), texts)
+            for r, texts in zip(requests, evidence, strict=True)
+        ]
+        return dict(zip(requests, self._scoring.score(cases), strict=True))
+
+    def _verdict(self, claim: Claim, judged: Support | None) -> Verdict:
+        if judged is None:
+            return Verdict(claim, "unscored", None, "the claim is empty: no letter or digit is left", (), self._name)
+        if not judged.windows:
+            reason = "the trusted collection holds no evidence on this claim"
+            return Verdict(claim, "unverifiable", 0.0, reason, (), self._name)
+        label: Label = "supported" if judged.support >= self._threshold else "unverifiable"
+        read = "two passages read together" if judged.joined else f"best of {judged.windows} evidence windows"
+        return Verdict(claim, label, judged.support, read, judged.evidence, self._name)

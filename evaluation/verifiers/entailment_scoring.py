@@ -1,0 +1,211 @@
+"""How well evidence supports claims: windows are scored, the best two are joined, the best sentence is found.
+
+Support is the maximum over windows (a claim is supported if one passage supports it), and over the two best windows
+read together (some claims need both). A claim too long for the scorer is read in parts and is as good as its worst.
+Every step is one call of the scorer for all claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.evidence_reading import EvidenceReading, read_evidence
+from evaluation.outcomes import Evidence
+from evaluation.verifiers.evidence import EvidenceText
+from evaluation.windows import Window, evidence_windows
+from model.pair_scoring import Pair, PairScorer
+from retrieval.sentences import Span, sentence_spans
+
+CLAIM_TOKENS = 160
+"""A claim is cut into parts of so many tokens. Sentences that people write are shorter."""
+_QUESTION_LEAVES = 64
+"""A question that leaves less room for evidence than this, and less than half of it, is not read: the claim has to
+stand alone."""
+_ROOM_STEP = 16
+"""Rooms are rounded down to this, so that claims of about equal length share their windows."""
+_TITLE_CHARACTERS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCase:
+    """A claim to score: its words as the scorer reads them (not empty), its question, and its evidence, best first."""
+
+    claim: str
+    question: str
+    evidence: tuple[EvidenceText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """support in [0, 1]; 0 without evidence. evidence: the sentence that bears it best, two when joined.
+
+    windows: how many were looked at. joined: whether two were read together. premise, part, asked: what the scorer read
+    as evidence, as claim (a part of it if it is long) and as question when it gave this support.
+    """
+
+    support: float
+    evidence: tuple[Evidence, ...] = ()
+    windows: int = 0
+    joined: bool = False
+    premise: str = ""
+    part: str = ""
+    asked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A window of one evidence text as it is read. title: said before it, empty where it has none or no room."""
+
+    source: EvidenceText
+    reading: EvidenceReading
+    window: Window
+    title: str
+
+    def titled(self, text: str) -> str:
+        """A part of the window as the scorer reads it."""
+        return f"{self.title}. {text}" if self.title else text
+
+    def evidence(self, sentence: Span) -> Evidence:
+        """A sentence of the window, in its document."""
+        span = self.reading.place(self.window.start + sentence.start, self.window.start + sentence.end)
+        text = self.source.text[span.start : span.end]
+        return Evidence(self.source.document_id, self.source.start + span.start, self.source.start + span.end, text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A case made ready. parts: of the claim. asked: the question, or nothing where it leaves no room."""
+
+    parts: tuple[str, ...]
+    asked: str
+    room: int
+    places: tuple[_Place, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Best:
+    """What a case rests on. part: of the claim, the one that is borne worst. places: what bears it (two when joined).
+
+    second: the next best window, None without one.
+    """
+
+    support: float
+    part: str
+    places: tuple[_Place, ...]
+    second: _Place | None = None
+
+
+class SupportScoring:
+    """Scores cases with one scorer. Keeps nothing between calls."""
+
+    def __init__(self, scorer: PairScorer, join: bool = True) -> None:
+        """join: whether the two best windows are read together as well."""
+        self._scorer, self._join = scorer, join
+
+    def score(self, cases: Sequence[ClaimCase]) -> tuple[Support, ...]:
+        """One Support per case, in order. Raises ModelError as the scorer does."""
+        cut: dict[tuple[EvidenceText, int], tuple[_Place, ...]] = {}
+        read = [self._read(case, cut) for case in cases]
+        best = self._best(read)
+        if self._join:
+            best = self._joined(read, best)
+        evidence = self._sentences(read, best)
+        return tuple(
+            Support(b.support, e, len(r.places), len(b.places) > 1, _premise(b.places), b.part, r.asked)
+            for r, b, e in zip(read, best, evidence, strict=True)
+        )
+
+    def _read(self, case: ClaimCase, cut: dict[tuple[EvidenceText, int], tuple[_Place, ...]]) -> _Read:
+        count = self._scorer.count
+        parts = tuple(w.text for w in evidence_windows(case.claim, CLAIM_TOKENS, count, overlap_sentences=0))
+        alone = min(self._scorer.room(part) for part in parts)
+        asked = case.question
+        room = min(self._scorer.room(part, asked) for part in parts)
+        if room < min(_QUESTION_LEAVES, alone // 2):
+            asked, room = "", alone
+        if room > _ROOM_STEP:
+            room -= room % _ROOM_STEP
+        places: list[_Place] = []
+        for source in case.evidence:
+            if (source, room) not in cut:
+                cut[source, room] = self._places(source, room)
+            places.extend(cut[source, room])
+        return _Read(parts, asked, room, tuple(places))
+
+    def _places(self, source: EvidenceText, room: int) -> tuple[_Place, ...]:
+        title = " ".join(source.title.split())[:_TITLE_CHARACTERS].rstrip(" .?!")
+        taken = self._scorer.count([f"{title}."])[0] if title else 0
+        if taken * 4 > room:  # a title that takes more than a quarter of the room is in the way
+            title, taken = "", 0
+        reading = read_evidence(source.text)
+        windows = evidence_windows(reading.text, room - taken, self._scorer.count)
+        return tuple(_Place(source, reading, w, title) for w in windows)
+
+    def _best(self, read: Sequence[_Read]) -> list[_Best]:
+        scores = iter(
+            self._ask([Pair(_premise((p,)), part, r.asked) for r in read for part in r.parts for p in r.places])
+        )
+        best = []
+        for r in read:
+            found = []
+            for part in r.parts:
+                scored = [(next(scores), p) for p in r.places]
+                ranked = sorted(scored, key=lambda s: -s[0])  # stable: of equal windows the first
+                if ranked:
+                    second = ranked[1][1] if len(ranked) > 1 else None
+                    found.append(_Best(ranked[0][0], part, (ranked[0][1],), second))
+            best.append(min(found, key=lambda b: b.support, default=_Best(0.0, r.parts[0], ())))
+        return best
+
+    def _joined(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[_Best]:
+        """The two best windows where they fit together and say more than the better one alone; else that one."""
+        both = [
+            (*b.places, b.second) if b.second and len(r.parts) == 1 else () for r, b in zip(read, best, strict=True)
+        ]
+        sizes = self._scorer.count([_premise(places) for places in both])
+        ready = [bool(p) and size <= r.room for p, size, r in zip(both, sizes, read, strict=True)]
+        pairs = [
+            Pair(_premise(places), b.part, r.asked)
+            for places, b, r, fits in zip(both, best, read, ready, strict=True)
+            if fits
+        ]
+        scores = iter(self._ask(pairs))
+        out = []
+        for places, b, fits in zip(both, best, ready, strict=True):
+            together = next(scores) if fits else -1.0
+            out.append(_Best(together, b.part, places) if together > b.support else b)
+        return out
+
+    def _sentences(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[tuple[Evidence, ...]]:
+        """The best sentence of every place that a case rests on, as offsets of its document."""
+        inside = [[(place, sentence_spans(place.window.text)) for place in b.places] for b in best]
+        pairs = [
+            Pair(place.titled(place.window.text[s.start : s.end]), b.part, r.asked)
+            for r, b, places in zip(read, best, inside, strict=True)
+            for place, sentences in places
+            for s in sentences
+            if len(sentences) > 1
+        ]
+        scores = iter(self._ask(pairs))
+        out = []
+        for places in inside:
+            found = []
+            for place, sentences in places:
+                scored = [(next(scores) if len(sentences) > 1 else 1.0, s) for s in sentences]
+                found.append(place.evidence(max(scored, key=lambda pair: pair[0])[1]))
+            out.append(tuple(found))
+        return out
+
+    def _ask(self, pairs: Sequence[Pair]) -> Sequence[float]:
+        return self._scorer.score(pairs) if pairs else ()
+
+
+def _premise(places: Sequence[_Place]) -> str:
+    """What the scorer reads of one or two windows: behind the title, which is not said twice."""
+    titles = [place.title for place in places]
+    said = [
+        place.titled(place.window.text) if place.title not in titles[:index] else place.window.text
+        for index, place in enumerate(places)
+    ]
+    return " ".join(said)

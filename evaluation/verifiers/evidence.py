@@ -1,0 +1,131 @@
+"""Where the evidence for a claim comes from: gold passages or a search of a trusted collection. Never from the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from data.questions import Question
+from evaluation.errors import EvaluationError
+from evaluation.passages import PassageSource, Searcher, gold_chunks
+from retrieval.chunks import Chunk
+
+DEFAULT_K = 5
+_DEPTH = 100
+_QUERY_CHARACTERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    """A claim that needs evidence: its words, as a scorer reads them, and the question it answers."""
+
+    question: Question
+    claim: str
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceText:
+    """A stretch of a document: ``document.text[start : start + len(text)] == text``. title: of the document."""
+
+    document_id: str
+    text: str
+    start: int
+    title: str = ""
+
+
+class EvidenceSource(Protocol):
+    """Fetches evidence for claims. What it finds depends on question and claim only, so that all arms get the same."""
+
+    @property
+    def name(self) -> str:
+        """Collection and settings: sources of one name find the same. At most 64 characters."""
+
+    def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
+        """Evidence for each request, best first; empty where the trusted collection holds none.
+
+        Raises what its search raises.
+        """
+
+
+class SearchedEvidence:
+    """The k best chunks of a trusted collection for question and claim together."""
+
+    def __init__(self, searcher: Searcher, collection_hash: str, k: int = DEFAULT_K) -> None:
+        """collection_hash: of the index generation searched. Raises EvaluationError for k < 1."""
+        if k < 1:
+            raise EvaluationError(f"k is {k} for the evidence of a claim: at least one chunk must be looked at")
+        self._searcher, self._k = searcher, k
+        self._hash = collection_hash[:12]
+
+    @property
+    def name(self) -> str:
+        """``k=K in HASH``."""
+        return f"k={self._k} in {self._hash}"
+
+    @property
+    def k(self) -> int:
+        """How many chunks are looked at."""
+        return self._k
+
+    def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
+        """One search for all requests."""
+        if not requests:
+            return ()
+        found = self._searcher.retrieve_many([query_of(r) for r in requests], self._k)
+        return tuple(_texts(tuple(r.chunk for r in chunks)) for chunks in found)
+
+
+class GoldEvidence:
+    """The gold passages of a question that names them; nothing for one that does not, or whose documents are missing.
+
+    Evidence spans give the chunks that they touch. Relevant documents give their k best chunks for question and claim.
+    """
+
+    def __init__(self, source: PassageSource, searcher: Searcher, k: int = DEFAULT_K) -> None:
+        """searcher: ranks the chunks of relevant documents."""
+        self._source, self._searcher, self._k = source, searcher, k
+
+    @property
+    def name(self) -> str:
+        """``gold k=K``."""
+        return f"gold k={self._k}"
+
+    def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
+        """One search for all requests that need their documents' chunks ranked."""
+        ranked = {r: () for r in requests if r.question.evidence or not r.question.relevant_document_ids}
+        unranked = [r for r in dict.fromkeys(requests) if r not in ranked]
+        found = self._searcher.retrieve_many([query_of(r) for r in unranked], _DEPTH) if unranked else ()
+        by_request = ranked | dict(zip(unranked, found, strict=True))
+        return tuple(
+            # Spans were chosen by a person and are few: all of them count.
+            _texts(gold_chunks(r.question, self._source, by_request[r])[: None if r.question.evidence else self._k])
+            for r in requests
+        )
+
+
+class GoldElseSearched:
+    """Gold passages where the question names some that the trusted collection holds, else the search."""
+
+    def __init__(self, gold: GoldEvidence, searched: SearchedEvidence) -> None:
+        self._gold, self._searched = gold, searched
+
+    @property
+    def name(self) -> str:
+        """``gold else k=K in HASH``."""
+        return f"gold else {self._searched.name}"
+
+    def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
+        """Both sources, each asked once."""
+        gold = self._gold.evidence_for(requests)
+        rest = iter(self._searched.evidence_for([r for r, found in zip(requests, gold, strict=True) if not found]))
+        return tuple(found or next(rest) for found in gold)
+
+
+def query_of(request: ClaimRequest) -> str:
+    """Question and claim as one query, each cut to 1,000 characters."""
+    return f"{request.question.text[:_QUERY_CHARACTERS]} {request.claim[:_QUERY_CHARACTERS]}"
+
+
+def _texts(chunks: Sequence[Chunk]) -> tuple[EvidenceText, ...]:
+    return tuple(EvidenceText(c.document_id, c.text, c.start, c.title) for c in chunks)

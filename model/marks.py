@@ -1,0 +1,60 @@
+"""Exact-match marks: for every token, if it stands on the other side of a pair of texts too, alone or with a neighbour.
+
+A small uncased encoder has to learn that slowly, and names and numbers hang on it (as a feature: DrQA, Chen et al.
+2017, section 3.2).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+# Parts of a sequence. QUESTION and CLAIM are one side, EVIDENCE the other; NOTHING is special tokens and padding.
+QUESTION, CLAIM, EVIDENCE, NOTHING = 0, 1, 2, 3
+MARKS = 10
+PLAIN_MARK = MARKS - 1
+
+
+def exact_marks(token_ids: Tensor, parts: Tensor) -> Tensor:
+    """(B, T), (B, T) -> (B, T): 3 * part + 0, 1 or 2 (absent, present, present beside the same neighbour).
+
+    PLAIN_MARK where the part is NOTHING. The other side of a question or claim token is the evidence, and the reverse.
+    """
+    first = parts <= CLAIM
+    second = parts == EVIDENCE
+    across = (first[:, :, None] & second[:, None, :]) | (second[:, :, None] & first[:, None, :])  # (B, T, T)
+    same = (token_ids[:, :, None] == token_ids[:, None, :]) & across
+    begins = (same[:, :-1, :-1] & same[:, 1:, 1:]).any(dim=2)  # this token and the next one, side by side over there
+    beside = torch.zeros_like(first)
+    beside[:, :-1] |= begins
+    beside[:, 1:] |= begins
+    code = same.any(dim=2).long() + beside.long()
+    return torch.where(parts == NOTHING, PLAIN_MARK, 3 * parts + code)
+
+
+def prompt_parts(token_ids: Tensor, prompt_lengths: Tensor, separator: int, first_ordinary: int) -> Tensor:
+    """(B, T), (B) -> (B, T): QUESTION up to the first separator, EVIDENCE after it, NOTHING beyond the prompt."""
+    inside = torch.arange(token_ids.shape[1], device=token_ids.device)[None] < prompt_lengths[:, None]
+    passed = (token_ids == separator).cumsum(dim=1) > 0
+    parts = torch.where(passed, EVIDENCE, QUESTION)
+    return torch.where(inside & (token_ids >= first_ordinary), parts, NOTHING)
+
+
+def follow_lengths(prompt: Tensor, answer: Tensor, most: int) -> Tensor:
+    """prompt (B or 1, P), answer (B, A) -> (B, A, P): how long a stretch of the answer ends right before each position.
+
+    Entry [b, a, p] is the largest n <= most with answer[a - n : a] == prompt[p - n : p]: how surely a copied stretch
+    goes on there when answer token a is due. Tokens from a on have no say. most: at least 1.
+    """
+    batch, length = answer.shape
+    previous = torch.full((batch, length, prompt.shape[1]), False, device=prompt.device)
+    same = prompt[:, None, :] == answer[:, :, None]  # (B, A, P): answer token a is prompt token p
+    previous[:, 1:, 1:] = same[:, :-1, :-1]
+    out = previous.long()
+    run = previous
+    for _ in range(most - 1):
+        shifted = torch.zeros_like(run)
+        shifted[:, 1:, 1:] = run[:, :-1, :-1]
+        run = previous & shifted
+        out = out + run.long()
+    return out

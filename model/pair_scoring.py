@@ -1,0 +1,37 @@
+"""What scores a pair of evidence and claim: the protocol, whatever model stands behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Evidence that fits one window (``PairScorer.room``), a claim, and the question it answers (may be empty)."""
+
+    evidence: str
+    claim: str
+    question: str = ""
+
+
+class PairScorer(Protocol):
+    """Says how well evidence supports a claim: support in [0, 1], calibrated as well as its maker could."""
+
+    @property
+    def name(self) -> str:
+        """Name and fingerprint: scorers of one name give the same scores. At most 120 characters."""
+
+    def room(self, claim: str, question: str = "") -> int:
+        """Tokens (by ``count``) of evidence that fit beside this claim and question; at least 1."""
+
+    def count(self, texts: Sequence[str]) -> Sequence[int]:
+        """Number of tokens of each text."""
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        """Support of each pair, in order. Equal pairs are scored once, batches are sorted by length.
+
+        Evidence beyond the room is cut off: cut it into windows first. progress: called with (done, all). Raises
+        ModelError for an empty claim.
+        """

@@ -1,0 +1,134 @@
+"""The embedded verifier's network: MiniLM's layers read claim and evidence together, and say if one bears the other.
+
+[CLS] question [SEP] claim [SEP] evidence [SEP]. Two things are added to a plain cross-encoder, because 22M parameters
+and an uncased vocabulary need help with names and numbers:
+
+- marks: every token learns whether it stands on the other side too, alone or together with a neighbour (an exact-match
+  feature as in DrQA, Chen et al. 2017, section 3.2);
+- a worst word: besides the [CLS] token, every claim token says how badly it fits, and the worst one counts. A claim is
+  as good as its weakest part, and this is also where the marking of words begins.
+
+Word embeddings are frozen and read from the MiniLM package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from model.blocks import Block, make_norm
+from model.config import DecoderConfig
+from model.errors import ModelError
+from model.marks import CLAIM, MARKS, NOTHING, exact_marks
+from model.minilm import minilm_prefix_decoder_state
+
+SUPPORT_CONFIG = DecoderConfig(
+    vocab_size=30522,
+    hidden_size=384,
+    num_layers=6,
+    num_heads=12,
+    num_kv_heads=12,
+    head_dim=32,
+    intermediate_size=1536,
+    max_positions=512,
+    norm="layer",
+    norm_position="post",
+    norm_eps=1e-12,
+    positions="learned",
+    activation="gelu",
+    attention_bias=True,
+    output_bias=True,
+    mlp_bias=True,
+    tied_head=True,
+    embedding_norm=True,
+    prefix=True,
+)
+PAD_ID, CLS_ID, SEP_ID, FIRST_ORDINARY_ID = 0, 101, 102, 104
+
+
+@dataclass(frozen=True, slots=True)
+class SupportFeatures:
+    """What stands beside the plain cross-encoder (see the module's text); each can be left out, to see its worth."""
+
+    marks: bool = True
+    worst_word: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SupportOutput:
+    """logits (W,): of support, for each window. words (W, T): how badly each claim token fits, -inf elsewhere."""
+
+    logits: Tensor
+    words: Tensor
+
+
+def segments(token_ids: Tensor) -> Tensor:
+    """(W, T) -> (W, T): QUESTION, CLAIM, EVIDENCE by the separators passed; NOTHING on special tokens and padding."""
+    passed = (token_ids == SEP_ID).cumsum(dim=1)
+    return torch.where(token_ids >= FIRST_ORDINARY_ID, passed.clamp(max=NOTHING), NOTHING)
+
+
+class SupportEncoder(nn.Module):
+    """Windows of (question, claim, evidence) to logits of support. config: the shape, MiniLM's unless a smaller one."""
+
+    def __init__(self, features: SupportFeatures | None = None, config: DecoderConfig = SUPPORT_CONFIG) -> None:
+        super().__init__()
+        self.features = features or SupportFeatures()
+        size = config.hidden_size
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, size)
+        self.positions = nn.Embedding(config.max_positions, size)
+        self.marks = nn.Embedding(MARKS, size)
+        self.embedding_norm = make_norm(config)
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.num_layers))
+        self.dense = nn.Linear(size, size)
+        self.support = nn.Linear(size, 1)
+        self.misfit = nn.Linear(size, 1)
+        with torch.no_grad():
+            nn.init.zeros_(self.marks.weight)
+            for layer in (self.support, self.misfit):
+                nn.init.normal_(layer.weight, std=0.02)
+                nn.init.zeros_(layer.bias)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.embedding.weight.device
+
+    def forward(self, token_ids: Tensor) -> SupportOutput:
+        """token_ids (W, T), right-padded with PAD_ID. Raises ModelError past the last position."""
+        if token_ids.shape[1] > self.config.max_positions:
+            raise ModelError(
+                f"a window of {token_ids.shape[1]} tokens does not fit the {self.config.max_positions} positions"
+            )
+        parts = segments(token_ids)
+        x = self.embedding(token_ids) + self.positions.weight[: token_ids.shape[1]]
+        if self.features.marks:
+            x = x + self.marks(exact_marks(token_ids, parts))
+        x = self.embedding_norm(x)  # (W, T, E)
+        mask = (token_ids != PAD_ID)[:, None, None, :]  # (W, 1, 1, T)
+        for block in self.blocks:
+            x = block(x, mask, None, None)
+        overall = self.support(torch.tanh(self.dense(x[:, 0]))).squeeze(-1).float()
+        words = self.misfit(x).squeeze(-1).float().masked_fill(parts != CLAIM, -torch.inf)  # (W, T)
+        if not self.features.worst_word:
+            return SupportOutput(overall, words)
+        worst = words.max(dim=1).values
+        # A claim without any ordinary token (emoji only) has no worst word.
+        return SupportOutput(overall - torch.where(worst.isfinite(), worst, 0.0), words)
+
+
+def warm_start_support(seed: int, features: SupportFeatures | None = None) -> SupportEncoder:
+    """MiniLM's layers and fresh heads drawn from ``seed``; word embeddings frozen."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = SupportEncoder(features)
+    missing, unexpected = model.load_state_dict(minilm_prefix_decoder_state(), strict=False)
+    fresh = ("marks.", "dense.", "support.", "misfit.")
+    wrong = unexpected + [name for name in missing if not name.startswith(fresh)]
+    if wrong:
+        raise ModelError(f"MiniLM's tensors do not fit the support encoder: {', '.join(wrong[:5])}")
+    model.embedding.weight.requires_grad_(False)
+    return model

@@ -1,0 +1,125 @@
+"""The embedded verifier's files: verifier.safetensors (fp16, without word embeddings) and verifier.json."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from model.errors import ModelError
+from model.files import sha256_of, write_json, write_tensors
+from model.minilm import MINILM_SHA256, minilm_word_embeddings
+from model.support_encoder import SupportEncoder, SupportFeatures
+
+WEIGHTS, CONFIG = "verifier.safetensors", "verifier.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SupportUse:
+    """How the weights are meant to be used. support = sigmoid(slope * logit + intercept) (Platt 1999, eq. 2).
+
+    window_tokens: most tokens of evidence in a window, as trained.
+    """
+
+    window_tokens: int = 300
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.window_tokens, int) or not 16 <= self.window_tokens <= 500:
+            raise ModelError(f"window_tokens is {self.window_tokens!r}: it must be a whole number, 16 to 500")
+        if not (math.isfinite(self.slope) and self.slope > 0 and math.isfinite(self.intercept)):
+            raise ModelError(f"calibration {self.slope}, {self.intercept}: a positive slope and a finite intercept")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSupport:
+    """A verifier's network, how to use it, and the SHA-256 of all that decides its scores."""
+
+    model: SupportEncoder
+    use: SupportUse
+    fingerprint: str
+
+
+def shipped_verifier() -> Path:
+    """Folder of the verifier that the project ships."""
+    return Path(str(resources.files("model"))) / "pretrained" / "verifier"
+
+
+def save_support(model: SupportEncoder, folder: Path, use: SupportUse, facts: dict[str, object]) -> None:
+    """Write the weights, how to use them and facts for the model card. A failure leaves what was there whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {name: t.half() for name, t in model.state_dict().items() if name != "embedding.weight"}
+    write_tensors(folder / WEIGHTS, tensors)
+    write_json(
+        folder / CONFIG,
+        {
+            **facts,
+            "features": asdict(model.features),
+            "use": asdict(use),
+            "weights_sha256": sha256_of(folder / WEIGHTS),
+            "minilm": MINILM_SHA256,
+        },
+    )
+
+
+def change_use(folder: Path, use: SupportUse, facts: dict[str, object]) -> None:
+    """Write another use (a calibration, say) beside the same weights; ``facts`` are added to what is known."""
+    write_json(folder / CONFIG, {**_facts(folder), **facts, "use": asdict(use)})
+
+
+def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
+    """The network of a folder written by ``save_support``, in fp32, ready to score.
+
+    Raises ModelError naming the file when one is missing, damaged (SHA-256) or does not fit.
+    """
+    weights, config = folder / WEIGHTS, folder / CONFIG
+    facts = _facts(folder)
+    if not weights.is_file():
+        raise ModelError(f"{weights} is missing: train a verifier (plumbline train verifier) or name another folder")
+    try:
+        expected = facts["weights_sha256"]
+        features, use = SupportFeatures(**facts["features"]), SupportUse(**facts["use"])
+        if not all(isinstance(value, bool) for value in asdict(features).values()):
+            raise TypeError(f"features {asdict(features)}: each must be true or false")
+    except (KeyError, TypeError, ModelError) as error:
+        raise ModelError(f"{config} is damaged ({error!r}): restore it or train again") from error
+    if (found := sha256_of(weights)) != expected:
+        raise ModelError(f"{weights} has SHA-256 {found}, {CONFIG} says {expected}: the file is damaged, restore it")
+    try:
+        state = {name: tensor.float() for name, tensor in load_file(weights).items()}
+    except SafetensorError as error:
+        raise ModelError(f"{weights} is not a readable safetensors file: {error}") from error
+    state["embedding.weight"] = minilm_word_embeddings()
+    with torch.random.fork_rng(devices=[]):
+        model = SupportEncoder(features)
+    try:
+        model.load_state_dict(state)
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:300]  # torch lists every key on lines of their own
+        raise ModelError(f"{weights} does not fit the support encoder: {reason}") from error
+    decides = json.dumps([found, MINILM_SHA256, asdict(features), asdict(use)], sort_keys=True)
+    return LoadedSupport(
+        model.to(device).eval().requires_grad_(False), use, hashlib.sha256(decides.encode()).hexdigest()
+    )
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    config = folder / CONFIG
+    if not config.is_file():
+        raise ModelError(f"{config} is missing: train a verifier (plumbline train verifier) or name another folder")
+    try:
+        facts = json.loads(config.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{config} is damaged ({error!r}): restore it or train again") from error
+    if not isinstance(facts, dict):
+        raise ModelError(f"{config} is damaged (not an object): restore it or train again")
+    return facts

@@ -1,0 +1,114 @@
+"""Byte-level BPE: training a tokenizer on text (Sennrich et al. 2016 on bytes, Radford et al. 2019), and its files.
+
+Any text is written exactly and comes back exactly: 256 byte tokens stand under the merges and nothing is normalised.
+Digits are tokens of their own: a reader copies years and amounts, and a merge that swallows half of one hides it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer as HFTokenizer
+from tokenizers import decoders, models, pre_tokenizers, processors, trainers
+
+from model.errors import ModelError
+from model.files import write_whole
+
+END = "<|end_of_text|>"
+"""Stands after every document, before every prompt and after every answer."""
+
+END_ID, PAD_ID = 0, 1
+SPECIAL = (END, "<|pad|>", *(f"<|reserved_{n}|>" for n in range(6)))
+"""The first ids. The reserved ones are for fine-tuning: markers that no text can write."""
+
+SMALLEST_VOCABULARY = 256 + len(SPECIAL)
+LARGEST_VOCABULARY = 2**16
+"""Token ids are stored in two bytes."""
+
+
+def train_bpe(texts: Iterable[str], vocabulary: int) -> bytes:
+    """The tokenizer.json of a byte-level BPE with at most ``vocabulary`` tokens, special ones included.
+
+    The same texts in any order give the same bytes. Text too short for that many merges gives a smaller vocabulary.
+    Raises ModelError for a vocabulary that does not hold every byte or whose ids do not fit two bytes.
+    """
+    if not SMALLEST_VOCABULARY <= vocabulary <= LARGEST_VOCABULARY:
+        raise ModelError(
+            f"a vocabulary of {vocabulary} tokens: it must be between {SMALLEST_VOCABULARY} (every byte and the "
+            f"special tokens) and {LARGEST_VOCABULARY} (ids of two bytes)"
+        )
+    tokenizer = HFTokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        min_frequency=2,
+        special_tokens=list(SPECIAL),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    # A prompt begins where a document begins in training: after the end of another one.
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{END} $A", pair=f"{END} $A $B", special_tokens=[(END, END_ID)]
+    )
+    return (tokenizer.to_str(pretty=True) + "\n").encode()
+
+
+def tokenizer_config(positions: int) -> dict[str, object]:
+    """tokenizer_config.json for transformers."""
+    return {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "bos_token": END,
+        "eos_token": END,
+        "pad_token": SPECIAL[PAD_ID],
+        "clean_up_tokenization_spaces": False,
+        "model_max_length": positions,
+    }
+
+
+class BpeEncoder:
+    """Texts to arrays of ids, in parallel and without offsets; a special token written in a text stays text."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._tokenizer = HFTokenizer.from_file(str(path))
+        except Exception as error:  # the library raises bare Exception for every kind of damage
+            raise ModelError(f"{path} cannot be read as a tokenizer: {error}") from error
+        if self._tokenizer.token_to_id(END) != END_ID:
+            raise ModelError(f"{path} does not begin with {END}: it was not made by `plumbline train pretrain`")
+        if not SMALLEST_VOCABULARY <= self.size <= LARGEST_VOCABULARY:
+            raise ModelError(f"{path} has {self.size} tokens: ids of two bytes reach {LARGEST_VOCABULARY}")
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self._tokenizer.encode_special_tokens = True
+
+    @property
+    def size(self) -> int:
+        """Number of tokens."""
+        return int(self._tokenizer.get_vocab_size(with_added_tokens=True))
+
+    def encode_many(self, texts: Sequence[str]) -> list[NDArray[np.uint16]]:
+        """The ids of each text, without an end token."""
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]  # lone surrogates are no characters
+        encodings = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
+        return [np.asarray(encoding.ids, dtype=np.uint16) for encoding in encodings]
+
+    def token_bytes(self) -> tuple[int, ...]:
+        """For each id, how many bytes of UTF-8 it stands for; 0 for a special token."""
+        # In byte-level BPE one character of a token's name is one byte.
+        names = (str(self._tokenizer.id_to_token(token)) for token in range(len(SPECIAL), self.size))
+        return (*(0 for _ in SPECIAL), *(len(name) for name in names))
+
+
+def write_tokenizer(folder: Path, tokenizer_json: bytes, positions: int) -> None:
+    """tokenizer.json and tokenizer_config.json into ``folder``."""
+    write_whole(folder / "tokenizer.json", tokenizer_json)
+    config = json.dumps(tokenizer_config(positions), indent=2, sort_keys=True) + "\n"
+    write_whole(folder / "tokenizer_config.json", config.encode())

@@ -1,0 +1,178 @@
+"""The training loop: schedule, precision, clipping, checkpoints and resuming, whatever the loss is."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from model.device import bf16_pays, keep_freed_memory, return_freed_memory
+from model.errors import ModelError
+from model.training.failures import machine_failures
+from model.training.state import Progress, load_state, save_state, weights_sha256
+
+_TRIM_EVERY = 25
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSettings:
+    """Everything that determines a run besides its rows and its starting weights."""
+
+    learning_rate: float = 2e-4
+    beta1: float = 0.9
+    beta2: float = 0.98
+    weight_decay: float = 0.01
+    warmup: float = 0.06
+    clip: float = 1.0
+    tokens_per_batch: int = 8000
+    answer_tokens_per_batch: int = 1500
+    epochs: int = 1
+    max_steps: int | None = None
+    first_copyable_id: int = 0
+    null_id: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise ModelError(f"learning rate is {self.learning_rate}: it must be positive")
+        for name in ("epochs", "tokens_per_batch", "answer_tokens_per_batch", "max_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ModelError(f"{name} is {value}: it must be at least 1")
+        for name in ("weight_decay", "clip"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise ModelError(f"{name} is {value}: it must be a number of at least 0")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ModelError(f"{name} is {getattr(self, name)}: it must be in [0, 1)")
+        if not 0 <= self.warmup < 1:
+            raise ModelError(f"warmup is {self.warmup}: a share of the steps, in [0, 1)")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainProgress:
+    """One line of progress. loss: nats per answer token, averaged over recent steps. tokens: positions computed."""
+
+    step: int
+    steps: int
+    loss: float
+    seconds: float
+    tokens_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult:
+    """What a run came to. resumed_at: the step it went on from, 0 when it began anew."""
+
+    steps: int
+    resumed_at: int
+    loss: float
+    seconds: float
+
+
+def schedule(step: int, steps: int, warmup: float) -> float:
+    """Factor on the learning rate: linear rise over the first ``warmup`` share of steps, then linear fall to 0."""
+    rise = max(1, round(steps * warmup))
+    if step < rise:
+        return (step + 1) / rise
+    return max(0.0, (steps - step) / max(1, steps - rise))
+
+
+@dataclass(frozen=True, slots=True)
+class StepLoss:
+    """loss: a scalar to descend, computed under autocast. tokens: positions computed for it, padding included."""
+
+    loss: Tensor
+    tokens: int
+
+
+def run_steps(
+    model: nn.Module,
+    loss_of: Callable[[int], StepLoss],
+    steps: int,
+    settings: TrainSettings,
+    folder: Path,
+    *,
+    identity: dict[str, object],
+    checkpoint_seconds: float = 120.0,
+    progress: Callable[[TrainProgress], None] | None = None,
+) -> TrainResult:
+    """AdamW on ``loss_of(step)`` for step 0, 1 ...; checkpoints go to ``folder``, from which the same call resumes.
+
+    identity: what, besides settings, steps and starting weights, a checkpoint must agree with. Raises ModelError when
+    the folder holds another run's checkpoint, loss or gradient are no longer finite, the GPU vanishes, memory runs out
+    or a checkpoint cannot be written (the last one is kept).
+    """
+    keep_freed_memory()
+    device = next(model.parameters()).device
+    learn = [p for p in model.parameters() if p.requires_grad]
+    optimizer = _optimizer(learn, settings)
+    whole: dict[str, object] = {
+        "settings": asdict(settings),
+        **identity,
+        "steps": steps,
+        "starting weights": weights_sha256(model),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    # Measured once a run: a resumed one must not go on in another precision because the machine is busy.
+    found = load_state(folder, model, optimizer, whole) or Progress(0, 0.0, math.nan, bf16_pays(device))
+    started = saved = time.monotonic()
+    loss_average, tokens, kept = found.loss, 0, found.step
+    model.train()
+    for step in range(found.step, steps):
+        for group in optimizer.param_groups:
+            group["lr"] = settings.learning_rate * schedule(step, steps, settings.warmup)
+        with machine_failures(kept, folder):
+            with torch.autocast(device.type, dtype=torch.bfloat16, enabled=found.bf16):
+                this = loss_of(step)
+            value = _descend(this.loss, learn, optimizer, settings.clip, f"at step {step}", folder)
+        if step % _TRIM_EVERY == 0:
+            return_freed_memory()
+        tokens += this.tokens
+        loss_average = value if math.isnan(loss_average) else 0.98 * loss_average + 0.02 * value
+        now = time.monotonic()
+        if progress is not None:
+            progress(
+                TrainProgress(step + 1, steps, loss_average, found.seconds + now - started, tokens / (now - started))
+            )
+        if now - saved > checkpoint_seconds or step + 1 == steps:
+            stand = Progress(step + 1, found.seconds + now - started, loss_average, found.bf16)
+            with machine_failures(kept, folder):  # weights are read from the device
+                save_state(folder, model, optimizer, stand, whole)
+            saved, kept = now, step + 1
+    model.eval()
+    return TrainResult(steps, found.step, loss_average, found.seconds + time.monotonic() - started)
+
+
+def _optimizer(learn: Sequence[nn.Parameter], settings: TrainSettings) -> torch.optim.AdamW:
+    """AdamW whose weight decay leaves biases and norms alone."""
+    return torch.optim.AdamW(
+        [
+            {"params": [p for p in learn if p.ndim > 1], "weight_decay": settings.weight_decay},
+            {"params": [p for p in learn if p.ndim <= 1], "weight_decay": 0.0},
+        ],
+        lr=settings.learning_rate,
+        betas=(settings.beta1, settings.beta2),
+    )
+
+
+def _descend(
+    loss: Tensor, learn: Sequence[nn.Parameter], optimizer: torch.optim.AdamW, clip: float, where: str, folder: Path
+) -> float:
+    """One step down; returns the loss. Raises ModelError before a loss or gradient that is no number can do harm."""
+    value = float(loss.detach())
+    if not math.isfinite(value):
+        raise ModelError(f"the loss became {value} {where}: lower --learning-rate; {folder} keeps a checkpoint")
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]  # torch's own stub leaves it untyped
+    norm = float(torch.nn.utils.clip_grad_norm_(learn, clip))
+    if not math.isfinite(norm):  # found before it reaches the weights, and with them the next checkpoint
+        raise ModelError(f"the gradient became {norm} {where}: lower --learning-rate; {folder} keeps a checkpoint")
+    optimizer.step()
+    return value

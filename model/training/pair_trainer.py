@@ -1,0 +1,77 @@
+"""Training a support encoder: cross-entropy of each claim's best window, and of its words where they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from model.errors import ModelError
+from model.support_encoder import SupportEncoder
+from model.training.loop import StepLoss, TrainProgress, TrainResult, TrainSettings, run_steps
+from model.training.pair_rows import UNKNOWN, PairBatch, PairRow, collate_pairs, pair_rows_sha256, plan_pair_batches
+
+WORD_WEIGHT = 0.5
+
+
+def pair_loss(model: SupportEncoder, batch: PairBatch) -> Tensor:
+    """Mean over rows of the binary cross-entropy of max over a row's windows, plus WORD_WEIGHT times that of its words.
+
+    The maximum is how evidence of several windows is read later, so it is trained the same way (multiple-instance
+    learning, Dietterich et al. 1997).
+    """
+    out = model(batch.token_ids)
+    best = torch.full_like(batch.supported, -torch.inf).scatter_reduce(0, batch.owner, out.logits, "amax")  # (B,)
+    rows = F.binary_cross_entropy_with_logits(best, batch.supported, reduction="none")
+    loss = (rows * batch.weights).sum() / batch.weights.sum()
+    known = (batch.wrong != UNKNOWN) & out.words.isfinite()
+    if bool(known.any()):
+        words = F.binary_cross_entropy_with_logits(out.words[known], batch.wrong[known].float())
+        loss = loss + WORD_WEIGHT * words
+    return loss
+
+
+def train_pairs(
+    model: SupportEncoder,
+    rows: Sequence[PairRow],
+    settings: TrainSettings,
+    folder: Path,
+    *,
+    checkpoint_seconds: float = 120.0,
+    progress: Callable[[TrainProgress], None] | None = None,
+) -> TrainResult:
+    """Train ``model`` in place on ``rows``; checkpoints go to ``folder``, from which the same call resumes.
+
+    Raises ModelError when there are no rows, a window does not fit the positions, a token id is none of the model's,
+    and as run_steps does.
+    """
+    if not rows:
+        raise ModelError("there are no training rows")
+    longest = max(row.longest for row in rows)
+    if longest > model.config.max_positions:
+        raise ModelError(f"a window of {longest} tokens does not fit the {model.config.max_positions} positions")
+    widest = max(max(window) for row in rows for window in row.windows)
+    if widest >= model.config.vocab_size:
+        raise ModelError(
+            f"a row holds token {widest}, the model has {model.config.vocab_size}: another tokenizer's rows"
+        )
+    plan = plan_pair_batches(rows, tokens=settings.tokens_per_batch, epochs=settings.epochs, seed=settings.seed)
+    identity: dict[str, object] = {"rows": pair_rows_sha256(rows)}
+
+    def loss_of(step: int) -> StepLoss:
+        batch = collate_pairs([rows[i] for i in plan[step]]).to(model.device)
+        return StepLoss(pair_loss(model, batch), int(batch.token_ids.numel()))
+
+    return run_steps(
+        model,
+        loss_of,
+        min(len(plan), settings.max_steps or len(plan)),
+        settings,
+        folder,
+        identity=identity,
+        checkpoint_seconds=checkpoint_seconds,
+        progress=progress,
+    )

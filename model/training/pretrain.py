@@ -1,0 +1,292 @@
+"""Pretraining: the next-token objective on packed windows, for a causal Decoder.
+
+AdamW with a cosine schedule over windows of a token stream. Windows are packed: where a document ends the end token
+stands and the next one begins, and attention sees across it (Radford et al. 2019).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn.attention.bias import causal_upper_left
+
+from model.decoder import Decoder
+from model.device import bf16_pays, keep_freed_memory
+from model.errors import ModelError
+from model.training.pretrain_corpus import TokenStream
+from model.training.pretrain_rate import matrix_rate
+from model.training.pretrain_shape import training_flops_per_token
+from model.training.pretrain_state import load_checkpoint, save_checkpoint
+from model.training.pretrain_validation import Validation, validate
+from model.training.pretrain_windows import WindowPlan
+from model.training.state import Progress, weights_sha256
+
+_RECENT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainSettings:
+    """Everything that determines a run besides its corpus and its starting weights.
+
+    warmup: share of the steps in which the rate rises. floor: what the cosine ends at, as a share of learning_rate.
+    tokens_per_step: targets of one step, in whole windows of ``context``. tokens_at_once: targets of one forward and
+    backward pass, whose gradients a step adds up; it bounds memory (the logits are tokens_at_once x V), not the result
+    but for rounding. epochs may be a fraction; max_steps, if given, ends run and schedule earlier.
+    """
+
+    context: int
+    learning_rate: float = 1e-3
+    beta1: float = 0.9
+    beta2: float = 0.95
+    weight_decay: float = 0.1
+    warmup: float = 0.02
+    floor: float = 0.1
+    clip: float = 1.0
+    tokens_per_step: int = 65536
+    tokens_at_once: int = 16384
+    epochs: float = 4.0
+    max_steps: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("context", "tokens_per_step", "tokens_at_once", "max_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ModelError(f"{name} is {value}: it must be at least 1")
+        for name in ("learning_rate", "epochs", "clip"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise ModelError(f"{name} is {value}: it must be a positive number")
+        if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
+            raise ModelError(f"weight_decay is {self.weight_decay}: it must be a number of at least 0")
+        for name in ("beta1", "beta2", "warmup"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ModelError(f"{name} is {getattr(self, name)}: it must be in [0, 1)")
+        if not 0 <= self.floor <= 1:
+            raise ModelError(f"floor is {self.floor}: a share of the learning rate, in [0, 1]")
+
+    @property
+    def windows_per_step(self) -> int:
+        """Windows of one step, at least one."""
+        return max(1, self.tokens_per_step // self.context)
+
+    @property
+    def windows_at_once(self) -> int:
+        """Windows of one forward and backward pass, at least one."""
+        return max(1, self.tokens_at_once // self.context)
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainProgress:
+    """One line of progress. loss: nats per token, averaged over about 20 steps; tokens_per_second: of this call.
+
+    matrix_share: the matrix products of the model per second, as a share of what one large product reaches on this
+    device. validation: made after this step, or None.
+    """
+
+    step: int
+    steps: int
+    loss: float
+    seconds: float
+    tokens_per_second: float
+    matrix_share: float
+    validation: Validation | None
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainResult:
+    """What a run came to. step: steps done of ``steps``; fewer when it was told to stop. seconds: of all its calls."""
+
+    step: int
+    steps: int
+    resumed_at: int
+    loss: float
+    seconds: float
+    bf16: bool
+
+    @property
+    def finished(self) -> bool:
+        """Whether the schedule came to its end."""
+        return self.step == self.steps
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationPlan:
+    """What to measure: a stream, the bytes each id stands for, the most tokens of it, and how often in a run."""
+
+    stream: TokenStream
+    token_bytes: Sequence[int]
+    end_id: int
+    tokens: int
+    times: int = 10
+
+
+def cosine(step: int, steps: int, warmup: float, floor: float) -> float:
+    """Factor on the learning rate: linear rise over the first ``warmup`` share of steps, then half a cosine to floor.
+
+    f + (1 - f) (1 + cos(pi t)) / 2 (Loshchilov and Hutter 2017, eq. 5, one period), t from 0 to 1.
+    """
+    rise = max(1, round(steps * warmup))
+    if step < rise:
+        return (step + 1) / rise
+    done = (step - rise) / max(1, steps - rise)
+    return floor + (1 - floor) * (1 + math.cos(math.pi * done)) / 2
+
+
+def window_loss(model: Decoder, windows: Tensor) -> Tensor:
+    """Mean of -log p of the tokens after the first, of windows (B, T + 1); a scalar."""
+    inputs, targets = windows[:, :-1], windows[:, 1:]
+    # Only told so does the fused kernel on a GPU leave out the half of the scores that nothing reads.
+    mask = causal_upper_left(inputs.shape[1], inputs.shape[1]) if windows.device.type == "cuda" else None
+    return -model.target_logprobs(model(inputs, mask=mask), targets).mean()
+
+
+def pretrain(
+    model: Decoder,
+    stream: TokenStream,
+    settings: PretrainSettings,
+    folder: Path,
+    *,
+    corpus: str,
+    validation: ValidationPlan | None = None,
+    checkpoint_seconds: float = 120.0,
+    part_bytes: int | None = None,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[PretrainProgress], None] | None = None,
+) -> PretrainResult:
+    """Train ``model`` in place on ``stream``; checkpoints go to ``folder``, from which the same call resumes.
+
+    corpus: names the stream's content; a checkpoint of another one is refused. A checkpoint holds weights and both
+    moments in fp32, and what a step learns is a function of its number, so that a resumed run ends with the same bits
+    as an undisturbed one (same machine, threads and precision; the precision is in the checkpoint). stop: asked after
+    each step; when true a checkpoint is written and the call returns. part_bytes: see save_checkpoint.
+
+    Raises ModelError when the stream is shorter than a window, the folder holds another run's checkpoint, the disk is
+    full, the GPU fails, or loss or gradient are no longer finite; the last checkpoint is kept each time.
+    """
+    if settings.context > model.config.max_positions:
+        raise ModelError(f"windows of {settings.context} tokens, but {model.config.max_positions} positions")
+    plan = WindowPlan(stream, context=settings.context, batch=settings.windows_per_step, seed=settings.seed)
+    steps = min(plan.steps(settings.epochs), settings.max_steps or plan.steps(settings.epochs))
+    keep_freed_memory()
+    device = model.device
+    identity: dict[str, object] = {
+        "settings": asdict(settings),
+        "corpus": corpus,
+        "steps": steps,
+        "starting weights": weights_sha256(model),
+    }
+    optimizer = _adamw(model, settings)
+    folder.mkdir(parents=True, exist_ok=True)
+    # Measured once a run: a resumed one must not go on in another precision because the machine is busy.
+    found = load_checkpoint(folder, model, optimizer, identity) or Progress(0, 0.0, math.nan, bf16_pays(device))
+    peak = matrix_rate(device, bf16=found.bf16)
+    flops = training_flops_per_token(model.config, settings.context)
+    every = max(1, round(steps / validation.times)) if validation else 0
+    tokens_per_step = settings.windows_per_step * settings.context
+    started = saved_at = time.monotonic()
+    saved = found.step
+    loss_average, validating = found.loss, 0.0
+    model.train()
+    step = found.step
+    with _told_how_to_go_on(folder, lambda: saved):
+        while step < steps:
+            value = _step(model, optimizer, plan, step, steps, settings, found.bf16, folder)
+            step += 1
+            loss_average = value if step == 1 else loss_average + (value - loss_average) / min(step, _RECENT)
+            # The clock of the rate stops for validation, not that of the run.
+            rate = (step - found.step) * tokens_per_step / max(time.monotonic() - started - validating, 1e-9)
+            measured = None
+            if validation is not None and (step % every == 0 or step == steps):
+                begun = time.monotonic()
+                measured = validate(
+                    model,
+                    validation.stream,
+                    validation.token_bytes,
+                    context=settings.context,
+                    end_id=validation.end_id,
+                    tokens=validation.tokens,
+                    bf16=found.bf16,
+                    windows_at_once=settings.windows_at_once,
+                )
+                validating += time.monotonic() - begun
+            now = time.monotonic()
+            seconds = found.seconds + now - started
+            if progress is not None:
+                progress(PretrainProgress(step, steps, loss_average, seconds, rate, rate * flops / peak, measured))
+            stopping = stop()
+            if now - saved_at > checkpoint_seconds or step == steps or stopping:
+                stand = Progress(step, seconds, loss_average, found.bf16)
+                save_checkpoint(folder, model, optimizer, stand, identity, part_bytes)
+                saved, saved_at = step, now
+            if stopping:
+                break
+    model.eval()
+    total = found.seconds + time.monotonic() - started
+    return PretrainResult(step, steps, found.step, loss_average, total, found.bf16)
+
+
+def _step(
+    model: Decoder,
+    optimizer: torch.optim.AdamW,
+    plan: WindowPlan,
+    step: int,
+    steps: int,
+    settings: PretrainSettings,
+    bf16: bool,
+    folder: Path,
+) -> float:
+    """One step; the loss, nats per token. Raises ModelError before a number that is not finite reaches the weights."""
+    for group in optimizer.param_groups:
+        group["lr"] = settings.learning_rate * cosine(step, steps, settings.warmup, settings.floor)
+    optimizer.zero_grad(set_to_none=True)
+    windows = torch.from_numpy(plan.batch(step)).to(model.device)
+    value = torch.zeros((), dtype=torch.float64, device=model.device)
+    for part in torch.split(windows, settings.windows_at_once):
+        with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=bf16):
+            loss = window_loss(model, part) * (len(part) / len(windows))
+        loss.backward()  # type: ignore[no-untyped-call]  # torch's own stub leaves it untyped
+        value += loss.detach()
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
+    for name, number in (("loss", float(value)), ("gradient", float(norm))):
+        if not math.isfinite(number):
+            raise ModelError(
+                f"the {name} became {number} at step {step}: lower --learning-rate; {folder} keeps a checkpoint"
+            )
+    optimizer.step()
+    return float(value)
+
+
+def _adamw(model: Decoder, settings: PretrainSettings) -> torch.optim.AdamW:
+    """Matrices decay, norms do not."""
+    learn = list(model.parameters())
+    return torch.optim.AdamW(
+        [
+            {"params": [p for p in learn if p.ndim > 1], "weight_decay": settings.weight_decay},
+            {"params": [p for p in learn if p.ndim <= 1], "weight_decay": 0.0},
+        ],
+        lr=settings.learning_rate,
+        betas=(settings.beta1, settings.beta2),
+    )
+
+
+@contextmanager
+def _told_how_to_go_on(folder: Path, saved: Callable[[], int]) -> Iterator[None]:
+    """A GPU that fails or vanishes as one ModelError that says what is kept."""
+    try:
+        yield
+    except RuntimeError as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        full = isinstance(error, torch.OutOfMemoryError)
+        if not (full or isinstance(error, torch.AcceleratorError) or "CUDA" in first or "cuDNN" in first):
+            raise
+        kept = f"the checkpoint of step {saved()} in {folder} is kept" if saved() else "no checkpoint was written yet"
+        remedy = "lower --tokens-at-once and " if full else ""
+        raise ModelError(f"the GPU failed ({first}); {kept}: {remedy}run the same command again to go on") from error

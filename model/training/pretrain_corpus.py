@@ -1,0 +1,183 @@
+"""A tokenised corpus on disk: two streams of 16-bit token ids in shards, written once, resumable, read by mapping.
+
+A stream is documents one after another, an end token after each. "train" is learnt; "validation" holds whole documents
+that are not. Knows nothing of text: it is given token ids.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.errors import ModelError
+from model.files import sha256_of, write_json, write_whole
+
+Ids = NDArray[np.uint16]
+FACTS, JOURNAL = "corpus.json", "unfinished.json"
+_STREAMS: Final = ("train", "validation")
+_TOKEN_BYTES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One file of a stream: its name, its number of tokens and its SHA-256 (hex)."""
+
+    name: str
+    stream: str
+    tokens: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusFacts:
+    """What corpus.json says. identity: what the corpus was made of (keys and values of the maker's choosing).
+
+    skipped: items of the source that were left out. documents: how many were written, of them validation_documents to
+    the validation stream.
+    """
+
+    identity: str
+    end_id: int
+    documents: int
+    validation_documents: int
+    skipped: tuple[str, ...]
+    shards: tuple[Shard, ...]
+
+    def tokens(self, stream: str) -> int:
+        """Tokens of a stream, end tokens included."""
+        return sum(shard.tokens for shard in self.shards if shard.stream == stream)
+
+
+class CorpusWriter:
+    """Writes a corpus folder. Killed and made again with the same identity it goes on after ``documents`` documents."""
+
+    def __init__(self, folder: Path, identity: str, *, end_id: int, shard_bytes: int) -> None:
+        if shard_bytes < _TOKEN_BYTES:
+            raise ModelError(f"shards of {shard_bytes} bytes: a token takes {_TOKEN_BYTES}")
+        self._folder, self._identity, self._end = folder, identity, np.array([end_id], dtype=np.uint16)
+        self._limit = shard_bytes // _TOKEN_BYTES
+        self._pending: dict[str, list[Ids]] = {stream: [] for stream in _STREAMS}
+        self._pending_tokens = 0
+        self._facts = CorpusFacts(identity, end_id, 0, 0, (), ())
+        folder.mkdir(parents=True, exist_ok=True)
+        found = _read_facts(folder / JOURNAL)
+        if found is not None and found.identity == identity and _damaged(folder, found) is None:
+            self._facts = found
+        self._documents, self._held = self._facts.documents, self._facts.validation_documents
+
+    @property
+    def documents(self) -> int:
+        """Documents taken so far, those of earlier runs included."""
+        return self._documents
+
+    def add(self, ids: Ids, *, held_out: bool) -> None:
+        """Append one document's ids (T,) to its stream, and the end token."""
+        if self._pending_tokens and self._pending_tokens + len(ids) + 1 > self._limit:
+            self.flush()
+        self._pending["validation" if held_out else "train"] += [ids, self._end]
+        self._pending_tokens += len(ids) + 1
+        self._documents += 1
+        self._held += held_out
+
+    def flush(self) -> None:
+        """Write what is pending, so that a kill from here on loses nothing. Raises ModelError when the disk is full."""
+        shards = list(self._facts.shards)
+        try:
+            for stream, parts in self._pending.items():
+                whole = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint16)
+                for start in range(0, len(whole), self._limit):  # one document may be longer than a shard
+                    piece = whole[start : start + self._limit]
+                    number = sum(shard.stream == stream for shard in shards)
+                    name = f"{stream}-{number:05d}.tokens"
+                    write_whole(self._folder / name, piece.astype("<u2").tobytes())
+                    shards.append(Shard(name, stream, len(piece), sha256_of(self._folder / name)))
+            facts = CorpusFacts(
+                self._identity, int(self._end[0]), self._documents, self._held, self._facts.skipped, tuple(shards)
+            )
+            write_json(self._folder / JOURNAL, asdict(facts))
+        except OSError as error:
+            raise ModelError(
+                f"the tokenised corpus {self._folder} could not be written ({error}); {self._facts.documents} "
+                "documents are kept: make room and run the same command again"
+            ) from error
+        self._facts, self._pending_tokens = facts, 0
+        self._pending = {stream: [] for stream in _STREAMS}
+
+    def finish(self, skipped: tuple[str, ...]) -> CorpusFacts:
+        """Write the rest and corpus.json: only now is the corpus there."""
+        self._facts = replace(self._facts, skipped=skipped)
+        self.flush()
+        (self._folder / JOURNAL).replace(self._folder / FACTS)
+        return self._facts
+
+
+class TokenStream:
+    """One stream of a corpus, its shards mapped: memory holds what is read, not the corpus."""
+
+    def __init__(self, folder: Path, facts: CorpusFacts, stream: str) -> None:
+        shards = [shard for shard in facts.shards if shard.stream == stream]
+        self._maps = [np.memmap(folder / shard.name, dtype="<u2", mode="r") for shard in shards]
+        self._starts = [0]
+        for shard in shards:
+            self._starts.append(self._starts[-1] + shard.tokens)
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def read(self, start: int, count: int) -> NDArray[np.int64]:
+        """``count`` ids from ``start`` on, (count,). The stream is a ring: after its last token comes its first.
+
+        Raises ModelError when the stream is empty or ``count`` is more than one round.
+        """
+        if not 0 < count <= len(self):
+            raise ModelError(f"{count} tokens were asked of a stream of {len(self)}")
+        parts: list[Ids] = []
+        place, missing = start % len(self), count
+        while missing:
+            shard = bisect_right(self._starts, place) - 1
+            inside = place - self._starts[shard]
+            part = self._maps[shard][inside : inside + missing]
+            parts.append(part)
+            missing -= len(part)
+            place = (place + len(part)) % len(self)
+        return np.concatenate(parts).astype(np.int64)
+
+
+def open_corpus(folder: Path) -> CorpusFacts | None:
+    """The facts of a finished corpus, every shard checked; None when it is not finished.
+
+    Raises ModelError naming a shard that is missing or damaged.
+    """
+    facts = _read_facts(folder / FACTS)
+    if facts is None:
+        return None
+    damage = _damaged(folder, facts)
+    if damage is not None:
+        raise ModelError(
+            f"{folder / damage} is missing or damaged: fetch it again, or remove {folder} to tokenise anew"
+        )
+    return facts
+
+
+def _damaged(folder: Path, facts: CorpusFacts) -> str | None:
+    for shard in facts.shards:
+        path = folder / shard.name
+        if not path.is_file() or sha256_of(path) != shard.sha256:
+            return shard.name
+    return None
+
+
+def _read_facts(path: Path) -> CorpusFacts | None:
+    """None when the file is not there or not of this kind: the corpus is then made anew."""
+    try:
+        value = json.loads(path.read_text("utf-8"))
+        fields = {**value, "shards": tuple(Shard(**s) for s in value["shards"]), "skipped": tuple(value["skipped"])}
+        return CorpusFacts(**fields)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

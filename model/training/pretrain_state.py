@@ -1,0 +1,100 @@
+"""Checkpoints of pretraining, whole (model.training.state) or cut in parts that are small enough to be carried.
+
+A checkpoint in parts is the same file, byte for byte, in pieces: a tensor may be longer than a part.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from model.errors import ModelError
+from model.files import write_whole
+from model.training.state import Progress, load_state, save_state
+
+_TENSORS, _FACTS = "state.safetensors", "state.json"
+_STAGE = "joined"
+
+
+def save_checkpoint(
+    folder: Path,
+    model: nn.Module,
+    optimizer: torch.optim.AdamW,
+    progress: Progress,
+    identity: dict[str, object],
+    part_bytes: int | None = None,
+) -> None:
+    """``save_state``; with ``part_bytes``, state.safetensors becomes state.safetensors.000, .001, ... of at most that.
+
+    Raises ModelError when the disk is full; the checkpoint before is then kept.
+    """
+    if part_bytes is None:
+        save_state(folder, model, optimizer, progress, identity)
+        return
+    stage = folder / _STAGE
+    target = folder / f"step-{progress.step:07d}"
+    aside = folder / f".{target.name}.part"
+    shutil.rmtree(stage, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
+    try:
+        save_state(stage, model, optimizer, progress, identity)
+        aside.mkdir()
+        whole = stage / target.name / _TENSORS
+        with whole.open("rb") as file:
+            number = 0
+            while part := file.read(part_bytes):
+                write_whole(aside / f"{_TENSORS}.{number:03d}", part)
+                number += 1
+        # The facts hold the SHA-256 of the parts joined.
+        (stage / target.name / _FACTS).replace(aside / _FACTS)
+        shutil.rmtree(target, ignore_errors=True)
+        aside.rename(target)
+    except OSError as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise ModelError(
+            f"the checkpoint {target} could not be written ({error}); the one before it is kept"
+        ) from error
+    except ModelError as error:  # it names the place where the parts are made, which is gone again
+        raise ModelError(str(error).replace(str(stage), str(folder))) from error
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+    for old in (*folder.glob("step-*"), *folder.glob(".step-*.part")):
+        if old != target:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def load_checkpoint(
+    folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, identity: dict[str, object]
+) -> Progress | None:
+    """``load_state`` of the newest intact checkpoint, whole or in parts; None when there is none.
+
+    Raises ModelError when it belongs to another run.
+    """
+    stage = folder / _STAGE
+    shutil.rmtree(stage, ignore_errors=True)  # of a run killed while it joined
+    for path in sorted(folder.glob("step-*"), reverse=True):
+        if (path / _TENSORS).is_file():
+            return load_state(folder, model, optimizer, identity)
+        parts = sorted(path.glob(f"{_TENSORS}.*"))
+        if not parts or not (path / _FACTS).is_file():
+            continue
+        try:
+            joined = stage / path.name
+            joined.mkdir(parents=True)
+            with (joined / _TENSORS).open("wb") as file:
+                for part in parts:
+                    file.write(part.read_bytes())
+            shutil.copyfile(path / _FACTS, joined / _FACTS)
+            found = load_state(stage, model, optimizer, identity)
+        except OSError as error:
+            raise ModelError(f"the parts of {path} could not be joined: {error}") from error
+        except ModelError as error:  # it names the place where the parts were joined, which is gone again
+            raise ModelError(str(error).replace(str(stage), str(folder))) from error
+        finally:
+            shutil.rmtree(stage, ignore_errors=True)
+        if found is not None:
+            return found
+    return None

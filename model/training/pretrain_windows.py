@@ -1,0 +1,57 @@
+"""Which windows of the stream each step learns from: a function of the stream's length, the settings and the seed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.errors import ModelError
+from model.training.pretrain_corpus import TokenStream
+
+
+@dataclass(frozen=True, slots=True)
+class _Epoch:
+    number: int
+    offset: int
+    order: tuple[int, ...]
+
+
+class WindowPlan:
+    """Windows of ``context`` + 1 tokens, ``batch`` a step, for any step at once: nothing has to be replayed.
+
+    An epoch cuts the ring of tokens into n = tokens // context windows that overlap by the one token that is target of
+    one and input of the next, beginning at an offset of its own: what is left over, and where documents are cut,
+    differs from epoch to epoch. Raises ModelError when the stream holds no window.
+    """
+
+    def __init__(self, stream: TokenStream, *, context: int, batch: int, seed: int) -> None:
+        if len(stream) <= context:
+            raise ModelError(
+                f"the corpus has {len(stream)} tokens to train on, one window takes {context + 1}: lower --context or "
+                "give more text"
+            )
+        self._stream, self._context, self._batch, self._seed = stream, context, batch, seed
+        self.windows = len(stream) // context
+        self._epoch: _Epoch | None = None
+
+    def steps(self, epochs: float) -> int:
+        """Steps in so many epochs, at least one."""
+        return max(1, int(epochs * self.windows) // self._batch)
+
+    def batch(self, step: int) -> NDArray[np.int64]:
+        """The windows of a step, (B, context + 1)."""
+        first = step * self._batch
+        return np.stack([self._window(index) for index in range(first, first + self._batch)])
+
+    def _window(self, index: int) -> NDArray[np.int64]:
+        number, place = divmod(index, self.windows)
+        if self._epoch is None or self._epoch.number != number:
+            rng = random.Random(f"{self._seed}:{number}")
+            order = list(range(self.windows))
+            rng.shuffle(order)
+            self._epoch = _Epoch(number, rng.randrange(len(self._stream)), tuple(order))
+        start = self._epoch.offset + self._epoch.order[place] * self._context
+        return self._stream.read(start, self._context + 1)

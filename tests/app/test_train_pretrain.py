@@ -1,0 +1,96 @@
+"""`plumbline train pretrain` as it is typed: it trains, says how to go on, and its folder answers a query."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+
+NOTES = "\n".join(
+    json.dumps(
+        {"id": f"n{n}", "title": f"Lamp {n}", "text": f"Lamp {n} of the quay burns oil number {n * n} at night."}
+    )
+    for n in range(60)
+)
+SMALL = ("--size", "tiny", "--vocabulary", "320", "--context", "128", "--tokens-per-step", "256", "--device", "cpu")
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.jsonl"
+    path.write_text(NOTES, "utf-8")
+    return path
+
+
+def train(notes: Path, *more: str) -> int:
+    return main(["train", "pretrain", "--data", str(notes), "--output", str(notes.parent / "model"), *SMALL, *more])
+
+
+def test_it_trains_and_the_folder_answers(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert train(notes, "--steps", "3", "--json") == 0
+    ran = capsys.readouterr()
+    said = json.loads(ran.out)
+    assert said["finished"]
+    assert said["training"]["step"] == 3
+    assert said["corpus"]["documents"] == 60
+    assert said["corpus"]["validation_documents"] > 0
+    assert said["validation"]["perplexity"] > 1
+    assert said["files"] == ["model.safetensors"]
+    assert "of the matrix rate" in ran.err
+    folder = str(notes.parent / "model")
+    query = ["query", "Who?", "--no-retrieval", "--model", folder, "--max-tokens", "4", "--json"]
+    assert main([*query, "--home", str(notes.parent / "home")]) == 0
+    assert json.loads(capsys.readouterr().out)["answers"]
+
+
+def test_out_of_time_it_says_how_to_go_on(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for expected in ("stopped at tokenising", "stopped at step 1 of 2"):
+        assert train(notes, "--steps", "2", "--max-seconds", "1e-9") == 0
+        ran = capsys.readouterr()
+        assert ran.out == ""
+        assert expected in " ".join(ran.err.split())
+        assert "run the same command again to go on" in " ".join(ran.err.split())
+    assert train(notes, "--steps", "2") == 0
+    ran = capsys.readouterr()
+    assert "held out: loss" in ran.out
+    assert f"model {notes.parent / 'model'}" in ran.out
+
+
+def test_bad_lines_are_counted(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    notes.write_text(NOTES + "\n{\n", "utf-8")
+    assert train(notes, "--steps", "1") == 1
+    assert "notes.jsonl:61" in capsys.readouterr().err
+    assert train(notes, "--steps", "1", "--skip-bad") == 0
+    assert "1 bad items left out, the first:" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "said"),
+    [
+        (("--limit", "0"), 2, "--limit is 0: it must be positive"),
+        (("--epochs", "nan"), 2, "--epochs is nan"),
+        (("--max-seconds", "-1"), 2, "--max-seconds is -1.0"),
+        (("--hold-out", "100"), 2, "--hold-out is 100"),
+        (("--shard-bytes", "5"), 2, "--shard-bytes is 5: it must be at least"),
+        (("--learning-rate", "inf"), 2, "learning_rate is inf"),
+        (("--vocabulary", "9"), 1, "a vocabulary of 9 tokens"),
+        (("--data", "/no/such/text"), 1, "/no/such/text does not exist"),
+        (("--device", "cuda"), 1, "CUDA devices"),
+    ],
+)
+def test_what_cannot_be_meant_gets_one_message(
+    notes: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], code: int, said: str
+) -> None:
+    assert train(notes, *more) == code
+    ran = capsys.readouterr()
+    assert said in " ".join(ran.err.split())
+    assert ran.out == ""
+
+
+def test_home_and_json_may_stand_on_either_side(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = [*SMALL, "--data", str(notes), "--output", str(notes.parent / "m"), "--steps", "1"]
+    assert main(["train", "--json", "pretrain", *small]) == 0
+    assert json.loads(capsys.readouterr().out)["training"]["step"] == 1

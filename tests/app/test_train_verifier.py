@@ -1,0 +1,112 @@
+"""``plumbline train verifier`` as a user meets it: output, messages, exit codes, resuming."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from app.cli import main
+
+Train = Callable[..., SimpleNamespace]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lines = [
+        {"evidence": f"Pier {n} is long.", "claim": claim, "supported": good, "group": f"pier {n}"}
+        for n in (0, 1, 2, 3, 23, 54)  # the last two are held out by their names
+        for claim, good in ((f"Pier {n} is long.", True), ("Ships sank.", False))
+    ]
+    path = tmp_path_factory.mktemp("pairs") / "piers.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    return path
+
+
+@pytest.fixture
+def train(capsys: pytest.CaptureFixture[str]) -> Train:
+    def run(*arguments: object) -> SimpleNamespace:
+        capsys.readouterr()
+        try:
+            code = main(["train", "verifier", *map(str, arguments)])
+        except SystemExit as error:  # argparse leaves this way
+            code = int(error.code or 0)
+        captured = capsys.readouterr()
+        return SimpleNamespace(code=code, out=captured.out, err=" ".join(captured.err.split()))
+
+    return run
+
+
+def test_it_trains_and_then_has_nothing_left_to_train(train: Train, data: Path, tmp_path: Path) -> None:
+    arguments = ("--data", data, "--output", tmp_path / "v", "--steps", 2, "--tokens-at-once", 60, "--made", 0)
+    first = train(*arguments, "--json")
+    assert first.code == 0, first.err
+    found = json.loads(first.out)
+    assert set(found) == {"folder", "rows", "skipped", "training", "calibration", "development", "unseen"}
+    assert (found["rows"], found["skipped"], found["unseen"]) == (8, 0, None)
+    assert (found["training"]["steps"], found["training"]["resumed_at"]) == (2, 0)
+    overall = found["development"]["table"]["overall"]
+    assert overall["n"] == 4
+    assert {"estimate", "lower", "upper"} <= set(overall["auroc"])
+    assert "8 pairs to train on" in first.err
+    again = train(*arguments)
+    assert again.code == 0, again.err
+    assert "development piers: AUROC" in again.out
+    assert again.out.splitlines()[-1] == f"verifier {tmp_path / 'v'}"
+    state = json.loads((tmp_path / "v" / "checkpoints" / "step-0000002" / "state.json").read_text())
+    assert state["step"] == 2
+    other = train(*arguments, "--seed", 1)
+    assert other.code == 1
+    assert "was trained with other" in other.err and "choose another --output" in other.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--steps", "0"], "--steps is 0"),
+        (["--limit", "0"], "--limit is 0"),
+        (["--rows", "-1"], "--rows is -1"),
+        (["--source-cap", "0"], "--source-cap is 0"),
+        (["--made", "-1"], "--made is -1"),
+        (["--development", "-1"], "--development is -1"),
+        (["--window", "8"], "window_tokens is 8"),
+        (["--strangers", "1.5"], "strangers in [0, 1]"),
+        (["--learning-rate", "nan"], "learning rate is nan"),
+        (["--epochs", "0"], "epochs is 0"),
+        (["--tokens-at-once", "0"], "tokens_per_batch is 0"),
+        (["--made", "some"], "invalid int value"),
+    ],
+)
+def test_values_that_cannot_be_meant_are_usage_errors(
+    train: Train, data: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    ran = train("--data", data, "--output", tmp_path / "v", *arguments)
+    assert ran.code == 2
+    assert said in ran.err
+    assert ran.out == ""
+    assert not (tmp_path / "v").exists()
+
+
+def test_arguments_that_are_missing_are_usage_errors(train: Train, data: Path) -> None:
+    assert train("--data", data).code == 2
+    assert train("--output", "x").code == 2
+
+
+def test_data_that_cannot_be_used_is_an_error_by_name(train: Train, data: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text(data.read_text() + '\n{"evidence": "x", "claim": "y", "supported": "yes"}\n')
+    for arguments, said in (
+        (["--data", broken], "broken.jsonl:13: supported is 'yes': it must be true or false"),
+        (["--data", tmp_path / "none.jsonl"], "none.jsonl does not exist"),
+        (["--data", data, "--hold-out", "ships"], "no source is called ships"),
+        (["--data", data, "--device", "abacus"], "not a device"),
+        (["--data", data, "--start", tmp_path], "verifier.json is missing"),
+    ):
+        ran = train(*arguments, "--output", tmp_path / "v", "--made", 0)
+        assert ran.code == 1, ran.err
+        assert said in ran.err
+        assert "Traceback" not in ran.err
+        assert ran.out == ""

@@ -1,0 +1,163 @@
+"""From pair files to a calibrated verifier in a folder: two steps, which teach nothing and pass everything once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.verifier_training import TrainedVerifier, VerifierRecipe, score_pairs_raw, train_verifier
+from data.errors import DataError
+from data.pairs import PairExample, load_pairs
+from model.errors import ModelError
+from model.support_encoder import SupportFeatures
+from model.support_files import SupportUse, load_support
+from model.support_scorer import SupportScorer
+from model.training.loop import TrainProgress
+
+# Groups of these numbers are held out by the SHA-256 of their names.
+HELD = (23, 54, 63)
+TRAINED = tuple(range(12))
+STORY = (
+    "The pier of Marrow was built by Ada Thorne in 1871 and stands 34 metres above the sea. It was paid for by the "
+    "town of Osk. In 1902 a storm took the northern end of it. Ole Berg rebuilt that end in stone within three years. "
+    "The lamp at its head is green and is seen from twelve miles away. Visitors pay two crowns on Sundays and nothing "
+    "on other days. Uma Rao keeps the gate and the register of ships."
+)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lines: list[object] = []
+    for n in (*TRAINED, *HELD):
+        base = {"evidence": f"Pier {n} is {n + 30} metres long.", "source": "piers", "group": f"pier {n}"}
+        lines.append({**base, "claim": f"Pier {n} is {n + 30} metres long.", "supported": True})
+        lines.append({**base, "claim": f"Pier {n} was sold to Osk.", "supported": False})
+    lines.append({"evidence": STORY, "claim": "The lamp is green.", "supported": True, "source": "piers", "group": "s"})
+    for n in range(4):
+        lines.append({"evidence": f"Boat {n} is red.", "claim": "It is red.", "supported": n > 1, "source": "boats_a"})
+    path = tmp_path_factory.mktemp("pairs") / "piers.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n{\n", "utf-8")
+    return path
+
+
+def recipe(data: Path, **changes: object) -> VerifierRecipe:
+    base = VerifierRecipe((data,), made=3, skip_bad=True, hold_out=("boats*",), use=SupportUse(200))
+    small = replace(base.settings, max_steps=2, tokens_per_batch=250)
+    return replace(base, **{"settings": small, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedVerifier, list[str]]:
+    said: list[str] = []
+    steps: list[TrainProgress] = []
+    folder = tmp_path_factory.mktemp("out") / "verifier"
+    result = train_verifier(recipe(data), folder, say=said.append, progress=steps.append)
+    assert [p.step for p in steps] == [1, 2]
+    return result, said
+
+
+def test_a_verifier_is_trained_written_and_scored(trained: tuple[TrainedVerifier, list[str]]) -> None:
+    result, said = trained
+    assert said[0] == "25 pairs to train on, 6 of other evidence and 4 of sources held out to score on"
+    assert (result.training.steps, result.training.resumed_at) == (2, 0)
+    assert len(result.skipped) == 1
+    assert "piers.jsonl:36:" in result.skipped[0]
+    assert 25 < result.rows <= 28  # and claims made from the one story
+    assert result.development is not None and result.unseen is not None
+    assert [s.source for s in result.development.table.sources] == ["piers"]
+    assert result.development.table.overall.n == 6
+    assert [s.source for s in result.unseen.table.sources] == ["boats_a"]
+    assert result.unseen.table.overall.n == 4
+
+
+def test_the_written_verifier_is_calibrated_or_it_was_said_why_not(
+    trained: tuple[TrainedVerifier, list[str]],
+) -> None:
+    result, said = trained
+    text = (result.folder / "verifier.json").read_text()
+    facts = json.loads(text)
+    use = load_support(result.folder).use
+    assert use.window_tokens == 200
+    if result.calibration is None:  # two steps may well end below chance
+        assert "cannot be calibrated" in said[-1]
+        assert (use.slope, use.intercept) == (1.0, 0.0)
+    else:
+        assert (use.slope, use.intercept) == (result.calibration.slope, result.calibration.intercept)
+        assert facts["calibrated_on"] == 6
+    assert facts["recipe"]["pairs"] == ["piers.jsonl"]  # names, not this machine's paths
+    assert str(result.folder.parent) not in text
+    assert facts["recipe"]["start"] == "MiniLM"
+    assert facts["rows"] == result.rows
+
+
+def test_run_again_it_resumes_and_writes_the_same(trained: tuple[TrainedVerifier, list[str]], data: Path) -> None:
+    folder = trained[0].folder
+    before = {name: (folder / name).read_bytes() for name in ("verifier.safetensors", "verifier.json")}
+    again = train_verifier(recipe(data), folder, say=lambda text: None)
+    assert again.training.resumed_at == 2
+    assert (folder / "verifier.safetensors").read_bytes() == before["verifier.safetensors"]
+    assert json.loads((folder / "verifier.json").read_text())["use"] == json.loads(before["verifier.json"])["use"]
+    assert again.development is not None and trained[0].development is not None
+    assert again.development.table == trained[0].development.table
+    with pytest.raises(ModelError, match="other rows"):
+        train_verifier(recipe(data, made=0), folder, say=lambda text: None)
+
+
+def test_it_goes_on_from_a_trained_verifier_without_any_made_or_held_out(
+    trained: tuple[TrainedVerifier, list[str]], data: Path, tmp_path: Path
+) -> None:
+    start = trained[0].folder
+    further = recipe(data, start=start, development=0, made=0, rows=5, source_cap=5, hold_out=())
+    further = replace(further, settings=replace(further.settings, max_steps=1))
+    said: list[str] = []
+    found = train_verifier(further, tmp_path, say=said.append)
+    assert (found.rows, found.training.steps) == (5, 1)
+    assert found.calibration is None and found.development is None and found.unseen is None
+    assert said[-1].startswith("not calibrated: no pair")
+    facts = json.loads((tmp_path / "verifier.json").read_text())
+    assert facts["recipe"]["start"] == load_support(start).fingerprint  # not where it lay
+
+
+def test_what_is_wrong_is_said_before_anything_is_computed(data: Path, tmp_path: Path) -> None:
+    quiet = {"say": lambda text: None}
+    with pytest.raises(DataError, match=r"piers.jsonl:36:.*--skip-bad"):
+        train_verifier(recipe(data, skip_bad=False), tmp_path, **quiet)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="does not exist"):
+        train_verifier(recipe(data, pairs=(tmp_path / "none.jsonl",)), tmp_path, **quiet)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="no source is called ships: there are boats_a, piers"):
+        train_verifier(recipe(data, hold_out=("ships",)), tmp_path, **quiet)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match="no training rows"):
+        train_verifier(recipe(data, hold_out=("*",)), tmp_path, **quiet)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_raw_logits_are_of_the_best_window(trained: tuple[TrainedVerifier, list[str]], data: Path) -> None:
+    loaded = load_support(trained[0].folder)
+    scorer = SupportScorer(replace(loaded, use=SupportUse(16)), bf16=False)
+    claim = "The lamp is green."
+    whole, windows = PairExample(STORY, claim, True), []
+    (found,) = score_pairs_raw(scorer, [whole])
+    for sentence in STORY.split(". "):
+        windows.append(PairExample(sentence, claim, True))
+    assert found >= min(score_pairs_raw(scorer, windows))
+    examples = load_pairs([data], skip_bad=True).examples[:3]
+    assert score_pairs_raw(scorer, [*examples, whole]) == pytest.approx(
+        [*score_pairs_raw(scorer, examples), found], abs=1e-5
+    )
+    assert score_pairs_raw(scorer, []) == ()
+
+
+def test_a_plain_cross_encoder_is_trained_on_claims_that_cannot_be_read_too(data: Path, tmp_path: Path) -> None:
+    """A held-out claim of characters that are no tokens has no logit: calibration goes on without it."""
+    extra = tmp_path / "odd.jsonl"
+    base = {"evidence": "Pier 54 is long.", "source": "piers", "group": "pier 54", "supported": True}
+    extra.write_text("\n".join(json.dumps({**base, "claim": claim}) for claim in ("\u200b\u200b", "It is long.")))
+    plain = recipe(data, pairs=(data, extra), made=0, features=SupportFeatures(False, False), limit=28)
+    plain = replace(plain, hold_out=(), settings=replace(plain.settings, max_steps=1))
+    found = train_verifier(plain, tmp_path / "out", say=lambda text: None)
+    assert load_support(found.folder).model.features == SupportFeatures(False, False)
+    assert found.development is not None
+    assert [count for _, count in found.development.table.unscored] == [1]

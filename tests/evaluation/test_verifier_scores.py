@@ -1,0 +1,258 @@
+"""A scorer that knows the right answers, judged on pairs and on responses whose figures are counted by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from data.pairs import PairExample
+from data.ragtruth import RagResponse
+from evaluation.baseline_scorers import CosineScorer, TokenOverlapScorer
+from evaluation.detection_scores import Judged, detection_table
+from evaluation.detection_spans import MarkedText, span_scores
+from evaluation.detection_support import ClaimSupport, Statement, SupportProgress, claim_supports
+from evaluation.verifier_scores import score_pairs, score_responses, worst
+from model.errors import ModelError
+from model.pair_scoring import Pair
+from retrieval.encoder import unit_vectors
+
+
+class Book:
+    """Support is what its book says of a word of the claim, if the window has "key"; else 0.2. A token is a word."""
+
+    name = "book"
+
+    def __init__(self, book: dict[str, float], room: int = 8) -> None:
+        self._book, self._room = book, room
+        self.largest = 0
+        self.asked: list[str] = []
+
+    def room(self, claim: str, question: str = "") -> int:
+        return self._room
+
+    def count(self, texts: Sequence[str]) -> Sequence[int]:
+        return [len(text.split()) for text in texts]
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        self.largest = max(self.largest, len(pairs))
+        self.asked.extend(pair.question for pair in pairs)
+        assert all(len(pair.evidence.split()) <= self._room for pair in pairs)
+        if progress is not None:
+            progress(len(pairs), len(pairs))
+        return tuple(self._one(pair) for pair in pairs)
+
+    def _one(self, pair: Pair) -> float:
+        if "key" not in pair.evidence:
+            return 0.2
+        return min((value for word, value in self._book.items() if word in pair.claim), default=0.9)
+
+
+LONG = "One two three four five. Six seven eight nine ten. The key is here. Eleven twelve thirteen."
+
+
+def test_the_best_window_counts_and_the_worst_claim() -> None:
+    scorer = Book({"low": 0.4, "high": 0.7})
+    found = claim_supports(scorer, [Statement(LONG, ("a high claim", "a low claim")), Statement("No.", ("high",))])
+    (high, low), (none,) = found.claims
+    assert (high.support, low.support, none.support) == (0.7, 0.4, 0.2)
+    assert "key" in high.window
+    assert worst((high, low)) == low
+    assert sum(block.pairs for block in found.blocks) > 4
+
+
+def test_evidence_of_100000_tokens_takes_bounded_blocks_and_shows_progress() -> None:
+    text = "word and word again here. " * 20_000 + "The key is at the very end."
+    scorer = Book({}, room=100)
+    seen: list[SupportProgress] = []
+    found = claim_supports(scorer, [Statement(text, ("a claim", "another one"))], seen.append)
+    assert [claim.support for claim in found.claims[0]] == [0.9, 0.9]
+    assert scorer.largest <= 1024
+    assert len(seen) > 10
+    assert [p.pairs for p in seen] == sorted(p.pairs for p in seen)
+    assert (seen[-1].statements, seen[-1].total) == (1, 1)
+
+
+def test_what_cannot_be_scored_says_why_and_is_never_a_number() -> None:
+    bad = Book({"nan": float("nan"), "two": 2.0})
+    statements = [
+        Statement("key", ("", " - ", "fine")),
+        Statement(" ", ("fine",)),
+        Statement("key", ("nan", "two")),
+        Statement("key", ()),
+    ]
+    first, second, third, fourth = claim_supports(bad, statements).claims
+    assert [c.support for c in (*first, *second, *third)] == [None, None, 0.9, None, None, None]
+    assert "no letter" in first[0].reason
+    assert "evidence is empty" in second[0].reason
+    assert "nan" in third[0].reason and "2.0" in third[1].reason
+    assert fourth == ()
+    assert claim_supports(bad, []).claims == ()
+
+
+def test_a_response_with_an_unscored_sentence() -> None:
+    unknown, low, high = ClaimSupport(None, reason="why"), ClaimSupport(0.3), ClaimSupport(0.8)
+    assert worst((unknown, low, high)) == low
+    assert worst((unknown, high)) == unknown
+    assert worst(()).reason == "the response makes no claim"
+
+
+def pair(claim: str, supported: bool, source: str = "s", evidence: str = "key") -> PairExample:
+    return PairExample(evidence, claim, supported, "Why?", source, f"{source}:{claim}")
+
+
+def test_pairs_by_hand() -> None:
+    scorer = Book({"low": 0.4, "lower": 0.1, "high": 0.6})
+    examples = [
+        pair("one high", True),
+        pair("one fine", True),
+        pair("one low", True, "t"),
+        pair("one lower", False),
+        pair("two high", False, "t"),
+        pair("?!", True),
+    ]
+    report = score_pairs(scorer, examples)
+    scores = report.table.overall
+    assert (scores.n, scores.hallucinated, scores.groups) == (5, 2, 5)
+    assert scores.auroc.estimate == pytest.approx((2 + 1.5 + 1) / 6)  # 0.9, 0.6, 0.4 against 0.1, 0.6
+    assert scores.balanced_accuracy.estimate == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert scores.f1_hallucinated.estimate == pytest.approx(2 / (2 + 1 + 1))
+    assert report.table.unscored == (("the claim has no letter and no digit", 1),)
+    assert [row.source for row in report.table.sources] == ["s", "t"]
+    assert report.table.macro_auroc.estimate == pytest.approx((1.0 + 0.0) / 2)
+    assert report.pairs == 5
+    assert report.pairs_per_second.estimate is not None
+    assert report.spans is None
+    assert set(scorer.asked) == {"Why?"}
+
+
+def response(text: str, *spans: tuple[int, int], source: str = "1", task: str = "QA") -> RagResponse:
+    return RagResponse("id", source, task, "m", "The key is here.", "Who?", text, bool(spans), spans, "test")
+
+
+def test_responses_by_hand() -> None:
+    scorer = Book({"low": 0.3, "high": 0.8})
+    texts = ["It is a high thing. It is a low thing.", "It is a high thing.", "I do not know.", "!!"]
+    report = score_responses(
+        scorer,
+        [
+            response(texts[0], (20, 38), source="1"),
+            response(texts[1], (0, 5), source="2"),
+            response(texts[2], source="3"),
+            response(texts[3], source="4"),
+        ],
+    )
+    scores = report.table.overall
+    assert (scores.n, scores.hallucinated) == (3, 2)
+    assert report.abstained == 1
+    assert report.table.unscored == (("the response makes no claim", 1),)
+    assert scores.auroc.estimate == 1.0  # 1.0 against 0.3 and 0.8
+    assert scores.f1_hallucinated.estimate == pytest.approx(2 / 3)
+    spans = report.spans
+    assert spans is not None
+    # The low sentence, 18 characters, is marked; people marked it and five characters elsewhere.
+    assert spans.precision.estimate == 1.0
+    assert spans.recall.estimate == pytest.approx(18 / 23)
+    assert spans.f1.estimate == pytest.approx(36 / (18 + 23))
+    assert spans.characters == 23
+    assert report.word_spans is None
+
+
+def test_weak_words_are_marked_on_request() -> None:
+    text = "It is a low thing."
+    seen: list[tuple[int, int]] = []
+    report = score_responses(
+        Book({"low": 0.3}),
+        [response(text, (8, 11))],
+        words=True,
+        marking=lambda done, total: seen.append((done, total)),
+    )
+    assert report.word_spans is not None
+    assert report.word_spans.f1.estimate == 1.0  # without "low" the support is 0.9
+    assert seen == [(1, 1)]
+
+
+def test_spans_overlap_and_nothing_marked() -> None:
+    found = span_scores([MarkedText(10, ((0, 4), (2, 6)), ((4, 8),), "a"), MarkedText(5, (), (), "b")])
+    assert (found.precision.estimate, found.recall.estimate) == (pytest.approx(2 / 6), pytest.approx(2 / 4))
+    nothing = span_scores([MarkedText(5, (), (), "b")])
+    assert (nothing.precision.estimate, nothing.recall.estimate, nothing.f1.estimate) == (None, None, None)
+    assert span_scores([]).f1.reason
+
+
+def test_one_class_only_is_undefined_with_a_reason() -> None:
+    table = detection_table([Judged(0.9, True, str(n), "s") for n in range(12)])
+    scores = table.overall
+    for figure in (scores.auroc, scores.balanced_accuracy):
+        assert figure.estimate is None
+        assert figure.reason == "every statement is supported: two classes are compared"
+    assert scores.f1_hallucinated.reason == "nothing is hallucinated and nothing was flagged"
+    assert scores.calibration_error.estimate == pytest.approx(0.1)
+    assert table.macro_auroc.estimate is None
+    assert "without s" in table.macro_auroc.reason
+
+
+def test_nothing_scored_is_undefined() -> None:
+    table = detection_table([Judged(None, True, "g", "s", "why")])
+    assert table.overall.n == 0
+    assert table.overall.calibration_error.reason == "no statement was scored"
+    assert table.unscored == (("why", 1),)
+
+
+def test_the_table_is_seeded_and_groups_widen_it() -> None:
+    judged = [
+        Judged((n * 37 % 100) / 100, (n * 53 % 100) / 100 < (n * 37 % 100) / 100, str(n), "s") for n in range(120)
+    ]
+    one, same, other = (detection_table(judged, seed).overall.auroc for seed in (0, 0, 1))
+    assert one == same
+    assert one != other
+    grouped = [Judged(j.support, j.supported, str(n % 12), "s") for n, j in enumerate(judged) for _ in range(3)]
+    thrice = [Judged(j.support, j.supported, f"{n}:{k}", "s") for n, j in enumerate(judged) for k in range(3)]
+    narrow = detection_table(thrice).overall.balanced_accuracy
+    honest = detection_table([j for j in judged for _ in range(3)]).overall.balanced_accuracy
+    assert honest.estimate == narrow.estimate
+    assert (honest.upper or 0) - (honest.lower or 0) > 1.4 * ((narrow.upper or 0) - (narrow.lower or 0))
+    assert detection_table(grouped).overall.groups == 12
+
+
+def test_token_overlap_by_hand() -> None:
+    scorer = TokenOverlapScorer()
+    evidence = "The café opens at nine, and serves CAKE."
+    claims = ("The café serves cake.", "A café sells cake and tea.", "It is in that.", "Nine nine five")
+    found = scorer.score([Pair(evidence, claim) for claim in claims])
+    assert found == pytest.approx((1.0, 2 / 4, 0.0, 2 / 3))
+    assert scorer.score([]) == ()
+    with pytest.raises(ModelError, match="no words"):
+        scorer.score([Pair(evidence, "?")])
+
+
+class Letters:
+    """Vectors count the letters of a text; remembers what it was asked."""
+
+    fingerprint, dimension, max_tokens = "f" * 64, 26, 20
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.seen.extend(texts)
+        counts = [[text.lower().count(chr(97 + n)) for n in range(26)] for text in texts]
+        return unit_vectors(np.array(counts, dtype=np.float32), texts, 26)
+
+    encode_queries = encode_passages
+
+    def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
+        return tuple(len(text.split()) for text in texts)
+
+
+def test_cosine_reads_the_question_and_encodes_a_text_once() -> None:
+    encoder = Letters()
+    scorer = CosineScorer(encoder)
+    found = scorer.score([Pair("aab", "ab"), Pair("aab", "c"), Pair("ab", "b", "a"), Pair("aab", "ab")])
+    assert found == pytest.approx((3 / np.sqrt(10), 0.0, 1.0, 3 / np.sqrt(10)))
+    assert encoder.seen == ["ab", "c", "a b", "aab", "ab"]
+    assert (scorer.room("x"), scorer.count(["a b"]), scorer.score([])) == (18, (2,), ())
+    with pytest.raises(ModelError, match="claim is empty"):
+        scorer.score([Pair("x", " ")])

@@ -1,0 +1,98 @@
+"""Pair rows and their batches: every row once an epoch, within the limit, the same for the same seed."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import pytest
+import torch
+
+from model.errors import ModelError
+from model.training.pair_rows import UNKNOWN, PairRow, collate_pairs, pair_rows_sha256, plan_pair_batches
+
+
+def some_rows(count: int, seed: int = 0) -> list[PairRow]:
+    draw = random.Random(seed)
+    windows = [tuple(tuple([7] * draw.randint(1, 40)) for _ in range(draw.randint(1, 4))) for _ in range(count)]
+    return [PairRow(w, draw.random() < 0.5) for w in windows]
+
+
+def positions(rows: list[PairRow], batch: tuple[int, ...]) -> int:
+    return max(rows[i].longest for i in batch) * sum(len(rows[i].windows) for i in batch)
+
+
+@pytest.mark.parametrize("tokens", [1, 100, 400, 10_000_000])
+def test_every_row_once_an_epoch_within_the_limit(tokens: int) -> None:
+    rows = some_rows(60)
+    plan = plan_pair_batches(rows, tokens=tokens, epochs=3, seed=1)
+    epochs: list[list[int]] = [[]]
+    for batch in plan:  # an epoch is over when every row was seen
+        if len(epochs[-1]) == len(rows):
+            epochs.append([])
+        epochs[-1].extend(batch)
+        assert len(batch) == 1 or positions(rows, batch) <= tokens  # a row is never cut
+    assert [sorted(seen) for seen in epochs] == [list(range(60))] * 3
+    if tokens == 400:
+        assert epochs[0] != epochs[1]
+        assert sum(positions(rows, b) for b in plan) < 3 * 1.3 * sum(r.longest * len(r.windows) for r in rows)
+
+
+def test_the_plan_depends_on_rows_limit_and_seed_alone() -> None:
+    rows = some_rows(40)
+    first = plan_pair_batches(rows, tokens=300, epochs=2, seed=1)
+    state = random.getstate()
+    assert plan_pair_batches(list(rows), tokens=300, epochs=2, seed=1) == first
+    assert random.getstate() == state
+    assert plan_pair_batches(rows, tokens=300, epochs=2, seed=2) != first
+    once = plan_pair_batches(rows, tokens=300, epochs=1, seed=1)
+    assert once == first[: len(once)] and len(once) < len(first)
+    assert plan_pair_batches([], tokens=300, epochs=2, seed=1) == ()
+
+
+def test_rows_are_padded_to_one_batch() -> None:
+    rows = [
+        PairRow(((5, 6, 7), (8,)), True, wrong=(UNKNOWN, 0, 1)),
+        PairRow(((9, 9, 9, 9),), False, weight=2.5),
+        PairRow(((1, 2),), False, wrong=(1, UNKNOWN)),
+    ]
+    batch = collate_pairs(rows)
+    u = UNKNOWN
+    assert batch.token_ids.tolist() == [[5, 6, 7, 0], [8, 0, 0, 0], [9, 9, 9, 9], [1, 2, 0, 0]]
+    assert batch.wrong.tolist() == [[u, 0, 1, u], [u] * 4, [u] * 4, [1, u, u, u]]
+    assert batch.owner.tolist() == [0, 0, 1, 2]
+    assert batch.supported.tolist() == [1.0, 0.0, 0.0]
+    assert batch.weights.tolist() == [1.0, 2.5, 1.0]
+    moved = batch.to(torch.device("meta"))
+    assert {getattr(moved, field.name).device.type for field in dataclasses.fields(moved)} == {"meta"}
+
+
+def test_the_hash_tells_rows_apart() -> None:
+    row = PairRow(((5, 6), (7, 8)), True, wrong=(0, 1))
+    others = [
+        dataclasses.replace(row, supported=False),
+        dataclasses.replace(row, weight=2.0),
+        dataclasses.replace(row, wrong=()),
+        dataclasses.replace(row, wrong=(1, 0)),
+        dataclasses.replace(row, windows=((5, 6, 7, 8),), wrong=()),
+        dataclasses.replace(row, windows=((5, 6), (7,), (8,))),
+        dataclasses.replace(row, windows=((7, 8), (5, 6))),
+    ]
+    assert len({pair_rows_sha256([r]) for r in (row, *others)}) == 8
+    assert pair_rows_sha256([row, others[0]]) != pair_rows_sha256([others[0], row])
+    assert pair_rows_sha256([dataclasses.replace(row)]) == pair_rows_sha256([row])
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"windows": ()}, "at least one window"),
+        ({"windows": ((1, 2), ())}, "none of them empty"),
+        ({"wrong": (0,)}, "every token of the first window or for none"),
+        ({"weight": 0.0}, "weight of a pair row is 0.0"),
+        ({"weight": float("nan")}, "weight of a pair row is nan"),
+    ],
+)
+def test_rows_that_cannot_be(fields: dict[str, object], said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        PairRow(**{"windows": ((1, 2),), "supported": True, **fields})  # type: ignore[arg-type]

@@ -1,0 +1,144 @@
+"""The embedded verifier's files: what is written comes back, its use decides its name, and damage is found."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from model.errors import ModelError
+from model.files import sha256_of
+from model.support_encoder import SupportEncoder, SupportFeatures, warm_start_support
+from model.support_files import (
+    CONFIG,
+    WEIGHTS,
+    SupportUse,
+    change_use,
+    load_support,
+    save_support,
+    shipped_verifier,
+)
+
+USE = SupportUse(200, 1.5, -0.25)
+
+
+@pytest.fixture(scope="module")
+def model() -> SupportEncoder:
+    return warm_start_support(3, SupportFeatures(worst_word=False))
+
+
+@pytest.fixture(scope="module")
+def written(model: SupportEncoder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("written")
+    save_support(model, folder, USE, {"rows": 7})
+    return folder
+
+
+@pytest.fixture
+def folder(written: Path, tmp_path: Path) -> Path:
+    """A folder of one's own; the weights are linked, not copied: replace that file, never write into it."""
+    (tmp_path / WEIGHTS).hardlink_to(written / WEIGHTS)
+    shutil.copy(written / CONFIG, tmp_path / CONFIG)
+    return tmp_path
+
+
+def rewrite(folder: Path, **changes: object) -> None:
+    (folder / CONFIG).write_text(json.dumps({**json.loads((folder / CONFIG).read_text()), **changes}))
+
+
+def test_it_comes_back_within_half_precision(model: SupportEncoder, written: Path) -> None:
+    loaded = load_support(written)
+    assert loaded.use == USE
+    assert loaded.model.features == SupportFeatures(worst_word=False)
+    assert not loaded.model.training
+    assert not any(p.requires_grad for p in loaded.model.parameters())
+    theirs = loaded.model.state_dict()
+    for name, tensor in model.state_dict().items():
+        assert theirs[name].dtype == torch.float32
+        assert torch.equal(theirs[name], tensor if name == "embedding.weight" else tensor.half().float()), name
+    assert sum(path.stat().st_size for path in written.iterdir()) < 24_000_000  # no word embeddings in it
+    assert json.loads((written / CONFIG).read_text())["rows"] == 7
+
+
+def test_the_fingerprint_is_of_all_that_decides_the_scores(folder: Path) -> None:
+    first = load_support(folder).fingerprint
+    rewrite(folder, rows=8)
+    assert load_support(folder).fingerprint == first  # facts decide nothing
+    change_use(folder, SupportUse(200, 1.5, 0.0), {"calibrated_on": 40})
+    facts = json.loads((folder / CONFIG).read_text())
+    assert (facts["rows"], facts["calibrated_on"], facts["use"]["intercept"]) == (8, 40, 0.0)
+    calibrated = load_support(folder)
+    rewrite(folder, features={"marks": False, "worst_word": False})
+    assert len({first, calibrated.fingerprint, load_support(folder).fingerprint}) == 3
+
+
+def test_missing_and_damaged_files_are_named(folder: Path) -> None:
+    config = (folder / CONFIG).read_text()
+    for broken in ("{", "[]", "{}", "\udc80"):
+        (folder / CONFIG).write_bytes(broken.encode("utf-8", "surrogateescape"))
+        with pytest.raises(ModelError, match=r"verifier.json is damaged"):
+            load_support(folder)
+        if broken != "{}":
+            with pytest.raises(ModelError, match=r"verifier.json is damaged"):
+                change_use(folder, USE, {})
+    (folder / CONFIG).write_text(config)
+    flipped = bytearray((folder / WEIGHTS).read_bytes())
+    flipped[len(flipped) // 2] ^= 1
+    (folder / WEIGHTS).unlink()
+    with pytest.raises(ModelError, match=r"verifier.safetensors is missing: train a verifier"):
+        load_support(folder)
+    (folder / WEIGHTS).write_bytes(flipped)
+    with pytest.raises(ModelError, match=r"verifier.safetensors has SHA-256 .* damaged"):
+        load_support(folder)
+    (folder / CONFIG).unlink()
+    with pytest.raises(ModelError, match=r"verifier.json is missing: train a verifier"):
+        load_support(folder)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"features": None},
+        {"features": {"marks": "yes"}},
+        {"features": {"marks": True, "colour": True}},
+        {"use": []},
+        {"use": {"window_tokens": 8}},
+        {"use": {"window_tokens": 501}},
+        {"use": {"window_tokens": 300.5}},
+        {"use": {"window_tokens": "300"}},
+        {"use": {"slope": 0.0}},
+        {"use": {"slope": -1.0}},
+        {"use": {"slope": math.nan}},
+        {"use": {"intercept": math.inf}},
+        {"use": {"intercept": "0"}},
+        {"use": {"heat": 1.0}},
+    ],
+    ids=str,
+)
+def test_what_the_file_says_must_make_sense(folder: Path, changes: dict[str, object]) -> None:
+    rewrite(folder, **changes)
+    with pytest.raises(ModelError, match=r"verifier.json is damaged"):
+        load_support(folder)
+
+
+def test_others_tensors_do_not_fit(folder: Path) -> None:
+    (folder / WEIGHTS).unlink()
+    save_file({"positions.weight": torch.zeros(3, 4), "extra": torch.zeros(1)}, folder / WEIGHTS)
+    rewrite(folder, weights_sha256=sha256_of(folder / WEIGHTS))
+    with pytest.raises(ModelError, match=r"verifier.safetensors does not fit .*Missing") as caught:
+        load_support(folder)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 600
+    (folder / WEIGHTS).write_bytes(b"no tensors")
+    rewrite(folder, weights_sha256=sha256_of(folder / WEIGHTS))
+    with pytest.raises(ModelError, match="not a readable safetensors file"):
+        load_support(folder)
+
+
+def test_the_shipped_verifier_is_looked_for_in_the_package() -> None:
+    assert shipped_verifier().parts[-3:] == ("model", "pretrained", "verifier")

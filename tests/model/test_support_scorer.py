@@ -1,0 +1,98 @@
+"""The embedded verifier as a scorer: each pair once, calibrated, whatever stands beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+
+from model.errors import ModelError
+from model.pair_scoring import Pair
+from model.support_encoder import SupportEncoder
+from model.support_files import LoadedSupport, SupportUse
+from model.support_scorer import SupportScorer
+
+LAMP = "The lamp of Skerry is green and stands 34 metres above the sea."
+PAIRS = (
+    Pair(LAMP, "The lamp is green."),
+    Pair(LAMP, "The lamp is red."),
+    Pair(LAMP * 12, "34 metres", "How high is it?"),
+    Pair("", "The lamp is green."),
+    Pair(LAMP, "34 metres", "How high is it?"),
+    Pair("🜚 🜚", "🜚"),
+)
+
+
+@pytest.fixture(scope="module")
+def loaded(small_support: Callable[..., SupportEncoder]) -> LoadedSupport:
+    """Random weights: real tokens, real windows, scores that make no sense."""
+    model = small_support(vocabulary=30522, positions=512).eval().requires_grad_(False)
+    return LoadedSupport(model, SupportUse(60, 2.0, -0.5), "a1" * 32)
+
+
+@pytest.fixture(scope="module")
+def scorer(loaded: LoadedSupport) -> SupportScorer:
+    return SupportScorer(loaded, bf16=False)
+
+
+def test_a_pair_scores_the_same_alone_and_in_company(scorer: SupportScorer) -> None:
+    together = scorer.score(PAIRS)
+    assert together == scorer.score(PAIRS)
+    assert [scorer.score([pair])[0] for pair in PAIRS] == pytest.approx(together, abs=1e-5)
+    backwards = scorer.score([*PAIRS[::-1], PAIRS[2]])
+    assert backwards[:-1] == pytest.approx(together[::-1], abs=1e-5)
+    assert len({round(score, 4) for score in together}) == len(PAIRS)
+    assert all(0 <= score <= 1 for score in together)
+
+
+def test_equal_pairs_are_read_once(loaded: LoadedSupport, scorer: SupportScorer) -> None:
+    rows: list[int] = []
+    handle = loaded.model.register_forward_hook(lambda model, inputs, output: rows.append(inputs[0].shape[0]))
+    many = [PAIRS[i % 3] for i in range(50)]
+    found = scorer.score(many)
+    handle.remove()
+    assert sum(rows) == 3
+    assert found == tuple(found[i % 3] for i in range(50))
+
+
+def test_the_calibration_is_applied(loaded: LoadedSupport, scorer: SupportScorer) -> None:
+    logits = scorer.logits(PAIRS)
+    assert logits.dtype == torch.float64
+    assert scorer.score(PAIRS) == pytest.approx([1 / (1 + math.exp(0.5 - 2 * x)) for x in logits.tolist()])
+    plain = SupportScorer(replace(loaded, use=SupportUse(60)), bf16=False)
+    assert plain.score(PAIRS) == pytest.approx(torch.sigmoid(logits).tolist())
+
+
+def test_in_bf16_scores_move_a_little(loaded: LoadedSupport, scorer: SupportScorer) -> None:
+    lower = SupportScorer(loaded, bf16=True).score(PAIRS)
+    assert lower == pytest.approx(scorer.score(PAIRS), abs=0.1)
+    assert lower != scorer.score(PAIRS)
+
+
+def test_evidence_of_a_hundred_thousand_tokens_is_cut(scorer: SupportScorer) -> None:
+    claim = "The lamp is green."
+    long, cut = scorer.score([Pair("green lamp " * 50_000, claim), Pair("green lamp " * 30, claim)])
+    assert long == pytest.approx(cut, abs=1e-6)
+
+
+def test_what_cannot_be_scored(scorer: SupportScorer) -> None:
+    for empty in ("", " \n", "\u200b"):
+        with pytest.raises(ModelError, match="the claim is empty"):
+            scorer.score([*PAIRS, Pair(LAMP, empty)])
+    assert scorer.score([]) == ()
+
+
+def test_it_says_how_far_it_is_and_who_it_is(scorer: SupportScorer) -> None:
+    said: list[tuple[int, int]] = []
+    many = [Pair(f"Lamp {n} is green. " * (n % 7 + 1), "It is green.") for n in range(300)]
+    scorer.score(many, lambda done, total: said.append((done, total)))
+    assert said[-1] == (300, 300)
+    assert len(said) > 1
+    assert [done for done, _ in said] == sorted({done for done, _ in said})
+    assert scorer.name == "embedded/" + "a1" * 8
+    assert scorer.count(["", "green lamp", "a 🜚"]) == [0, 2, 2]
+    assert scorer.room("green") == 60
+    assert scorer.room("so " * 500, "why " * 500) == 60
