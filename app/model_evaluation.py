@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 from app.errors import AppError, UsageError
 from app.evaluation_data import DataRequest, EvaluationData, file_format, load_evaluation
-from evaluation.detection_scores import DetectionScores
-from evaluation.detection_spans import SpanScores
-from evaluation.detection_support import SupportProgress
-from evaluation.reader_scores import ReaderReport, ReaderScores, score_reader_answers
-from evaluation.verifier_scores import VerifierReport, score_pairs, score_responses
+from evaluation.detection.scores import DetectionScores
+from evaluation.detection.spans import SpanScores
+from evaluation.detection.support import SupportProgress
+from evaluation.detection.verifier_scores import VerifierReport, score_pairs, score_responses
+from evaluation.reading.reader_scores import ReaderReport, ReaderScores, score_reader_answers
 from generation.generator import Generator
 from model.pair_scoring import PairScorer
 
@@ -113,11 +113,11 @@ def load_verifier(request: ModelRequest) -> PairScorer:
     """The scorer of a verifier's name. Raises ModelError, RetrievalError or AppError when it cannot be loaded."""
     name, device = request.name, request.device
     if name == "token-overlap":
-        from evaluation.baseline_scorers import TokenOverlapScorer
+        from evaluation.detection.baselines import TokenOverlapScorer
 
         return TokenOverlapScorer()
     if name == "minilm-cosine":
-        from evaluation.baseline_scorers import CosineScorer
+        from evaluation.detection.baselines import CosineScorer
         from retrieval.sentence_transformer import load_default_encoder
 
         return CosineScorer(load_default_encoder(device=device))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
-from evaluation.detection_intervals import ScoreEstimate
-from evaluation.detection_scores import DetectionScores
-from evaluation.detection_spans import SpanScores
-from evaluation.reader_scores import ReaderReport, ReaderScores
-from evaluation.verifier_scores import VerifierReport
+from evaluation.detection.intervals import ScoreEstimate
+from evaluation.detection.scores import DetectionScores
+from evaluation.detection.spans import SpanScores
+from evaluation.detection.verifier_scores import VerifierReport
+from evaluation.reading.reader_scores import ReaderReport, ReaderScores
 
 
 def reader_table(report: ReaderReport) -> Table:

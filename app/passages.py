@@ -7,7 +7,7 @@ from retrieval.retriever import Retriever
 
 
 class Passages:
-    """The chunks of an open retriever, as evaluation.passages.PassageSource."""
+    """The chunks of an open retriever, as evaluation.evidence.passages.PassageSource."""
 
     def __init__(self, retriever: Retriever) -> None:
         self._by_document: dict[str, list[Chunk]] = {}

@@ -13,8 +13,8 @@ from data.documents import Document
 from data.loaders import load_documents
 from data.reading import ReadingExample, load_reading
 from data.splits import split_by_group
-from evaluation.reader_calibration import ReaderCalibration, calibrate_reader
-from evaluation.reading_scores import ReadingScore, score_reading
+from evaluation.reading.calibration import ReaderCalibration, calibrate_reader
+from evaluation.reading.reading_scores import ReadingScore, score_reading
 from generation.making.reading import SourceArticle, join_questions, make_reading
 from generation.reader import EmbeddedReader
 from generation.reader_rows import ChunkPool, ReaderRows, RowMix, chunk_contexts
@@ -131,6 +131,7 @@ def train_reader(
             },
             "rows": len(rows),
             "steps": result.steps,
+            "schedules": result.schedules,
             "loss": result.loss,
             "seconds": round(result.seconds),
         },

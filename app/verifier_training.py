@@ -15,13 +15,13 @@ from data.documents import Document
 from data.loaders import load_documents
 from data.pairs import PairExample, load_pairs
 from data.source_splits import PairSplit, split_pairs
-from evaluation.calibration import Calibration, fit_platt
-from evaluation.detection_support import SupportProgress
+from evaluation.detection.calibration import Calibration, fit_platt
+from evaluation.detection.support import SupportProgress
+from evaluation.detection.verifier_scores import VerifierReport, score_pairs
 from evaluation.errors import EvaluationError
 from evaluation.making.claims import make_claims
 from evaluation.making.source_text import SourceText
 from evaluation.verifier_rows import WindowMix, verifier_rows
-from evaluation.verifier_scores import VerifierReport, score_pairs
 from model.support_encoder import SupportEncoder, SupportFeatures, warm_start_support
 from model.support_files import SupportUse, change_use, load_support, save_support
 from model.support_scorer import SupportScorer
@@ -132,6 +132,7 @@ def _finish(
         },
         "rows": rows,
         "steps": result.steps,
+        "schedules": result.schedules,
         "loss": result.loss,
         "seconds": round(result.seconds),
     }

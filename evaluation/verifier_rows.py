@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from data.pairs import PairExample
 from evaluation.errors import EvaluationError
-from evaluation.evidence_reading import read_evidence
-from evaluation.windows import evidence_windows
+from evaluation.evidence.as_read import read_evidence
+from evaluation.evidence.windows import evidence_windows
 from model.support_tokens import MAX_CLAIM_TOKENS, MAX_QUESTION_TOKENS, SupportTokens
 from model.tokenizer import Encoding
 from model.training.pair_rows import UNKNOWN, PairRow

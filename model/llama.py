@@ -30,16 +30,16 @@ def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: to
         raise ModelError(f"{folder / CONFIG}: {error}") from error
     with torch.device("meta"):  # shapes only: nothing is initialised that a checkpoint then overwrites
         model = Decoder(config).to(dtype)
-    shapes = {key: tuple(target.shape) for key, target in _targets(model).items()}
+    shapes = {key: tuple(target.shape) for key, target in checkpoint_targets(model).items()}
     check_keys(checkpoint, shapes, _ignored(checkpoint, config))
     model.to_empty(device=device)
     # Not stored in checkpoints, and in fp32 whatever the weights are.
     model.rotary = RotaryTable(config.head_dim, config.max_positions, config.rope_theta).to(device)
-    fill(checkpoint, _targets(model))
+    fill(checkpoint, checkpoint_targets(model))
     return model.eval().requires_grad_(False)
 
 
-def _targets(model: Decoder) -> dict[str, Tensor]:
+def checkpoint_targets(model: Decoder) -> dict[str, Tensor]:
     """For each tensor of the checkpoint, the part of this model's parameters it fills.
 
     query, key and value are one matrix here, and so are gate and up: their targets are views of its rows.

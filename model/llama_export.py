@@ -14,7 +14,7 @@ from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
 from model.files import write_json, write_tensors
-from model.llama import _targets as llama_tensors
+from model.llama import checkpoint_targets as llama_tensors
 
 _NAMES: Final[Mapping[torch.dtype, str]] = {
     torch.float32: "float32",

@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 def _watch(bar: Bar) -> Watch:
     from app.model_evaluation import Watch
-    from evaluation.detection_support import SupportProgress
+    from evaluation.detection.support import SupportProgress
 
     def supports(progress: SupportProgress) -> None:
         bar.update("examples", progress.statements, progress.total)

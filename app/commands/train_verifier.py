@@ -50,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, calibrate, score, print."""
     from app.verifier_training import VerifierRecipe, train_verifier
-    from evaluation.detection_support import SupportProgress
+    from evaluation.detection.support import SupportProgress
     from evaluation.errors import EvaluationError
     from evaluation.verifier_rows import WindowMix
     from model.device import pick_device

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from random import Random
 
+from evaluation.evidence.structured import as_sentences
 from evaluation.making.facts import Record
-from evaluation.structured import as_sentences
 
 
 def rendered(record: Record, chance: Random) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from data.questions import Question
 from evaluation.errors import EvaluationError
-from evaluation.passages import PassageSource, Searcher, gold_chunks
+from evaluation.evidence.passages import PassageSource, Searcher, gold_chunks
 from retrieval.chunks import RetrievedChunk
 
 if TYPE_CHECKING:  # loading the retriever loads torch and faiss, which arms without a search do not need

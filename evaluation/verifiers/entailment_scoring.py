@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluation.evidence_reading import EvidenceReading, read_evidence
+from evaluation.evidence.as_read import EvidenceReading, read_evidence
+from evaluation.evidence.windows import Window, evidence_windows
 from evaluation.outcomes import Evidence
 from evaluation.verifiers.evidence import EvidenceText
-from evaluation.windows import Window, evidence_windows
 from model.pair_scoring import Pair, PairScorer
 from retrieval.sentences import Span, sentence_spans
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from data.questions import Question
 from evaluation.errors import EvaluationError
-from evaluation.passages import PassageSource, Searcher, gold_chunks
+from evaluation.evidence.passages import PassageSource, Searcher, gold_chunks
 from retrieval.chunks import Chunk
 
 DEFAULT_K = 5

@@ -68,12 +68,16 @@ class TrainProgress:
 
 @dataclass(frozen=True, slots=True)
 class TrainResult:
-    """What a run came to. resumed_at: the step it went on from, 0 when it began anew."""
+    """What a run came to. resumed_at: the step it went on from, 0 when it began anew.
+
+    schedules: (from step, number of steps planned), more than one where the run was shortened or lengthened on the way.
+    """
 
     steps: int
     resumed_at: int
     loss: float
     seconds: float
+    schedules: tuple[tuple[int, int], ...] = ()
 
 
 def schedule(step: int, steps: int, warmup: float) -> float:
@@ -105,9 +109,10 @@ def run_steps(
 ) -> TrainResult:
     """AdamW on ``loss_of(step)`` for step 0, 1 ...; checkpoints go to ``folder``, from which the same call resumes.
 
-    identity: what, besides settings, steps and starting weights, a checkpoint must agree with. Raises ModelError when
-    the folder holds another run's checkpoint, loss or gradient are no longer finite, the GPU vanishes, memory runs out
-    or a checkpoint cannot be written (the last one is kept).
+    identity: what, besides settings and starting weights, a checkpoint must agree with. With another number of steps
+    than before the schedule ends there instead; steps already done are not undone. Raises ModelError when the folder
+    holds another run's checkpoint, loss or gradient are no longer finite, the GPU vanishes, memory runs out or a
+    checkpoint cannot be written (the last one is kept).
     """
     keep_freed_memory()
     device = next(model.parameters()).device
@@ -122,6 +127,9 @@ def run_steps(
     folder.mkdir(parents=True, exist_ok=True)
     # Measured once a run: a resumed one must not go on in another precision because the machine is busy.
     found = load_state(folder, model, optimizer, whole) or Progress(0, 0.0, math.nan, bf16_pays(device))
+    schedules = found.schedules or ((0, steps),)
+    if schedules[-1][1] != steps:
+        schedules = (*schedules, (found.step, steps))
     started = saved = time.monotonic()
     loss_average, tokens, kept = found.loss, 0, found.step
     model.train()
@@ -142,12 +150,13 @@ def run_steps(
                 TrainProgress(step + 1, steps, loss_average, found.seconds + now - started, tokens / (now - started))
             )
         if now - saved > checkpoint_seconds or step + 1 == steps:
-            stand = Progress(step + 1, found.seconds + now - started, loss_average, found.bf16)
+            stand = Progress(step + 1, found.seconds + now - started, loss_average, found.bf16, schedules)
             with machine_failures(kept, folder):  # weights are read from the device
                 save_state(folder, model, optimizer, stand, whole)
             saved, kept = now, step + 1
     model.eval()
-    return TrainResult(steps, found.step, loss_average, found.seconds + time.monotonic() - started)
+    done = max(steps, found.step)
+    return TrainResult(done, found.step, loss_average, found.seconds + time.monotonic() - started, schedules)
 
 
 def _optimizer(learn: Sequence[nn.Parameter], settings: TrainSettings) -> torch.optim.AdamW:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from torch.nn.attention.bias import causal_upper_left
 from model.decoder import Decoder
 from model.device import bf16_pays, keep_freed_memory
 from model.errors import ModelError
+from model.training.failures import machine_failures
 from model.training.pretrain_corpus import TokenStream
 from model.training.pretrain_rate import matrix_rate
 from model.training.pretrain_shape import training_flops_per_token
@@ -196,8 +196,8 @@ def pretrain(
     loss_average, validating = found.loss, 0.0
     model.train()
     step = found.step
-    with _told_how_to_go_on(folder, lambda: saved):
-        while step < steps:
+    while step < steps:
+        with machine_failures(saved, folder):
             value = _step(model, optimizer, plan, step, steps, settings, found.bf16, folder)
             step += 1
             loss_average = value if step == 1 else loss_average + (value - loss_average) / min(step, _RECENT)
@@ -275,18 +275,3 @@ def _adamw(model: Decoder, settings: PretrainSettings) -> torch.optim.AdamW:
         lr=settings.learning_rate,
         betas=(settings.beta1, settings.beta2),
     )
-
-
-@contextmanager
-def _told_how_to_go_on(folder: Path, saved: Callable[[], int]) -> Iterator[None]:
-    """A GPU that fails or vanishes as one ModelError that says what is kept."""
-    try:
-        yield
-    except RuntimeError as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        full = isinstance(error, torch.OutOfMemoryError)
-        if not (full or isinstance(error, torch.AcceleratorError) or "CUDA" in first or "cuDNN" in first):
-            raise
-        kept = f"the checkpoint of step {saved()} in {folder} is kept" if saved() else "no checkpoint was written yet"
-        remedy = "lower --tokens-at-once and " if full else ""
-        raise ModelError(f"the GPU failed ({first}); {kept}: {remedy}run the same command again to go on") from error

@@ -21,13 +21,23 @@ from model.files import sha256_of, write_json, write_tensors
 class Progress:
     """Where a run stood when the checkpoint was written: steps done, seconds spent, mean of the recent losses.
 
-    bf16: whether it computes in bf16 autocast.
+    bf16: whether it computes in bf16 autocast. schedules: (from step, number of steps planned), the last one holds.
     """
 
     step: int
     seconds: float
     loss: float
     bf16: bool
+    schedules: tuple[tuple[int, int], ...] = ()
+
+
+def _without_length(identity: dict[str, object]) -> dict[str, object]:
+    """What a checkpoint must agree with: everything but how many steps there are to be."""
+    kept = {name: value for name, value in identity.items() if name != "steps"}
+    settings = kept.get("settings")
+    if isinstance(settings, dict):
+        kept["settings"] = {name: value for name, value in settings.items() if name != "max_steps"}
+    return kept
 
 
 def weights_sha256(model: nn.Module) -> str:
@@ -66,6 +76,7 @@ def save_state(
                 "seconds": progress.seconds,
                 "loss": progress.loss,
                 "bf16": progress.bf16,
+                "schedules": progress.schedules,
                 "sha256": sha256_of(aside / "state.safetensors"),
             },
         )
@@ -88,6 +99,8 @@ def load_state(
 ) -> Progress | None:
     """Put the newest intact checkpoint back into model and optimizer; None when there is none.
 
+    The number of steps may differ: a run may be shortened or lengthened on the way, and its schedule then ends there.
+
     Raises ModelError when the checkpoint belongs to other rows or settings: it would silently train something else.
     """
     for path in sorted(folder.glob("step-*"), reverse=True):
@@ -97,11 +110,13 @@ def load_state(
                 continue
             tensors = load_file(path / "state.safetensors")
             theirs, step = dict(facts["identity"]), int(facts["step"])
-            progress = Progress(step, float(facts["seconds"]), float(facts["loss"]), bool(facts["bf16"]))
+            schedules = tuple((int(a), int(b)) for a, b in facts.get("schedules") or ((0, theirs.get("steps", 0)),))
+            progress = Progress(step, float(facts["seconds"]), float(facts["loss"]), bool(facts["bf16"]), schedules)
         except (OSError, ValueError, KeyError, TypeError, SafetensorError):
             continue
-        if theirs != identity:
-            changed = sorted(k for k in {*identity, *theirs} if theirs.get(k) != identity.get(k))
+        before, now = _without_length(theirs), _without_length(identity)
+        if before != now:
+            changed = sorted(k for k in {*now, *before} if before.get(k) != now.get(k))
             raise ModelError(
                 f"{path} was trained with other {', '.join(changed)}: choose another --output or remove that folder"
             )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from evaluation.calibration import Calibration, fit_platt
+from evaluation.detection.calibration import Calibration, fit_platt
 from evaluation.errors import EvaluationError
 
 

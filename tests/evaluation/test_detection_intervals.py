@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.detection_intervals import (
+from evaluation.detection.intervals import (
     Draws,
     ScoreEstimate,
     error_estimate,
@@ -16,7 +16,7 @@ from evaluation.detection_intervals import (
     share_estimate,
     undefined,
 )
-from evaluation.detection_metrics import weighted_auroc
+from evaluation.detection.metrics import weighted_auroc
 
 
 def test_draws_are_seeded_and_blocks_do_not_change_what_is_counted() -> None:

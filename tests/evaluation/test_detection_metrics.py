@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.detection_metrics import (
+from evaluation.detection.metrics import (
     auroc,
     balanced_accuracy,
     best_threshold,

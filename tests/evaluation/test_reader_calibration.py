@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.errors import EvaluationError
-from evaluation.reader_calibration import Probed, choose_null_bias, fit_temperature
+from evaluation.reading.calibration import Probed, choose_null_bias, fit_temperature
 from evaluation.refusals import is_refusal
 from generation.params import SamplingParams
 from generation.reader import EmbeddedReader

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from data.reading import ReadingExample
-from evaluation.reader_scores import score_reader_answers
-from evaluation.squad_metric import squad_exact, squad_f1, squad_tokens
+from evaluation.reading.reader_scores import score_reader_answers
+from evaluation.reading.squad_metric import squad_exact, squad_f1, squad_tokens
 from generation.completion import Citation, Completion, Usage
 from generation.errors import GenerationError
 from generation.params import SamplingParams

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from data.reading import ReadingExample
-from evaluation.reading_scores import best_f1, exact_match, score_reading, token_f1
+from evaluation.reading.reading_scores import best_f1, exact_match, score_reading, token_f1
 from generation.completion import Completion, Usage
 from generation.errors import GenerationError
 from generation.params import SamplingParams

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evaluation.errors import EvaluationError
-from evaluation.risk_coverage import risk_coverage
+from evaluation.reading.risk_coverage import risk_coverage
 
 
 def test_the_curve_of_four_answers_by_hand() -> None:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from data.pairs import PairExample
 from data.ragtruth import RagResponse
-from evaluation.baseline_scorers import CosineScorer, TokenOverlapScorer
-from evaluation.detection_scores import Judged, detection_table
-from evaluation.detection_spans import MarkedText, span_scores
-from evaluation.detection_support import ClaimSupport, Statement, SupportProgress, claim_supports
-from evaluation.verifier_scores import score_pairs, score_responses, worst
+from evaluation.detection.baselines import CosineScorer, TokenOverlapScorer
+from evaluation.detection.scores import Judged, detection_table
+from evaluation.detection.spans import MarkedText, span_scores
+from evaluation.detection.support import ClaimSupport, Statement, SupportProgress, claim_supports
+from evaluation.detection.verifier_scores import score_pairs, score_responses, worst
 from model.errors import ModelError
 from model.pair_scoring import Pair
 from retrieval.encoder import unit_vectors

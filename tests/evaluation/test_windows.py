@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.errors import EvaluationError
-from evaluation.windows import evidence_windows
+from evaluation.evidence.windows import evidence_windows
 
 TEXT = "The kiln is fired at dawn. It cools for two days. Nobody opens it early. The glaze would crack."
 

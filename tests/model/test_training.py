@@ -18,7 +18,7 @@ from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
 from model.heads import HeadMemory
-from model.training.loop import TrainProgress, TrainSettings, schedule
+from model.training.loop import TrainProgress, TrainResult, TrainSettings, schedule
 from model.training.rows import TokenRow, collate
 from model.training.trainer import answer_logprobs, train
 
@@ -199,7 +199,6 @@ def test_anothers_checkpoint_is_refused_by_name(tmp_path: Path) -> None:
     for others, settings, named in (
         (rows[::-1], SETTINGS, "other rows:"),
         (rows, dataclasses.replace(SETTINGS, seed=1), "other settings:"),
-        (rows, dataclasses.replace(SETTINGS, max_steps=1), "other settings, steps:"),
     ):
         with pytest.raises(ModelError, match=named):
             train(build(LLAMA), others, settings, tmp_path)
@@ -303,6 +302,29 @@ def test_frozen_weights_stay_and_are_not_stored(tmp_path: Path) -> None:
 def test_max_steps_ends_the_run_and_the_schedule(tmp_path: Path) -> None:
     result = train(build(LLAMA), some_rows(25), dataclasses.replace(SETTINGS, max_steps=2), tmp_path)
     assert result.steps == 2
+
+
+def test_a_run_may_be_shortened_and_lengthened_on_the_way(tmp_path: Path) -> None:
+    """The schedule ends at the new number of steps, and what was planned before stays on record."""
+
+    def stop(progress: TrainProgress) -> None:
+        if progress.step == 3:
+            raise KilledError
+
+    def again(most: int | None) -> TrainResult:
+        return train(build(LLAMA), rows, dataclasses.replace(SETTINGS, max_steps=most), tmp_path)
+
+    rows = some_rows(60)
+    with pytest.raises(KilledError):
+        train(build(LLAMA), rows, SETTINGS, tmp_path, checkpoint_seconds=0.0, progress=stop)
+    planned = json.loads(next(tmp_path.glob("step-*/state.json")).read_text())["identity"]["steps"]
+    assert planned > 6
+    short = again(5)
+    assert (short.steps, short.resumed_at, short.schedules) == (5, 2, ((0, planned), (2, 5)))
+    longer = again(6)
+    assert (longer.steps, longer.resumed_at) == (6, 5)
+    assert longer.schedules == (*short.schedules, (5, 6))
+    assert again(4).steps == 6  # nothing is undone
 
 
 def test_what_cannot_be_trained_on_is_refused(tmp_path: Path) -> None:

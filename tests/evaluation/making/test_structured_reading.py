@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.structured import MAX_CHARACTERS, as_sentences
+from evaluation.evidence.structured import MAX_CHARACTERS, as_sentences
 
 RECORD = {
     "name": "Bob's Grill",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.detection_intervals import ScoreEstimate, ratio_estimate, undefined
-from evaluation.detection_metrics import Bools
+from evaluation.detection.intervals import ScoreEstimate, ratio_estimate, undefined
+from evaluation.detection.metrics import Bools
 from evaluation.statistics.counts import Floats
 
 

@@ -12,8 +12,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from evaluation.structured_json import json_sentences
-from evaluation.structured_words import StructuredSentence, ended, humanised, is_weekday, path_in_words, shown_value
+from evaluation.evidence.structured_json import json_sentences
+from evaluation.evidence.structured_words import (
+    StructuredSentence,
+    ended,
+    humanised,
+    is_weekday,
+    path_in_words,
+    shown_value,
+)
 
 MAX_CHARACTERS = 1_000_000
 _MAX_ROWS, _MAX_CELLS, _LONG_LINE = 20_000, 60, 2_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
-from evaluation.structured import as_sentences
-from evaluation.structured_words import StructuredSentence
+from evaluation.evidence.structured import as_sentences
+from evaluation.evidence.structured_words import StructuredSentence
 from retrieval.sentences import Span
 
 _BREAK = "\n\n"

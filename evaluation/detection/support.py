@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from evaluation.evidence_reading import read_evidence
-from evaluation.windows import Window, evidence_windows
+from evaluation.evidence.as_read import read_evidence
+from evaluation.evidence.windows import Window, evidence_windows
 from model.pair_scoring import Pair, PairScorer
 
 _ROOM_STEP = 16

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.detection_intervals import (
+from evaluation.detection.intervals import (
     FEW_GROUPS,
     Draws,
     ScoreEstimate,
@@ -19,7 +19,7 @@ from evaluation.detection_intervals import (
     share_estimate,
     undefined,
 )
-from evaluation.detection_metrics import (
+from evaluation.detection.metrics import (
     CALIBRATION_BINS,
     BestThreshold,
     Bools,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from data.reading import ReadingExample
 from evaluation.errors import EvaluationError
-from evaluation.squad_metric import squad_f1
+from evaluation.reading.squad_metric import squad_f1
 from generation.errors import GenerationError
 from generation.reader import EmbeddedReader
 from generation.reader_probing import answer_anyway, distributions

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from data.pairs import PairExample
 from data.ragtruth import RagResponse
-from evaluation.detection_intervals import ScoreEstimate, rate_estimate
-from evaluation.detection_metrics import THRESHOLD
-from evaluation.detection_scores import DetectionTable, Judged, detection_table
-from evaluation.detection_spans import MarkedText, SpanScores, span_scores
-from evaluation.detection_support import ClaimSupport, ScoredBlock, Statement, SupportProgress, claim_supports
+from evaluation.detection.intervals import ScoreEstimate, rate_estimate
+from evaluation.detection.metrics import THRESHOLD
+from evaluation.detection.scores import DetectionTable, Judged, detection_table
+from evaluation.detection.spans import MarkedText, SpanScores, span_scores
+from evaluation.detection.support import ClaimSupport, ScoredBlock, Statement, SupportProgress, claim_supports
 from evaluation.sentence_claims import extract_sentences, spoken
 from evaluation.verifiers.entailment_where import Weakness, weak_words
 from model.pair_scoring import PairScorer

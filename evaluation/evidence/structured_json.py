@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from evaluation.structured_words import StructuredSentence, ended, humanised, path_in_words, shown_value
+from evaluation.evidence.structured_words import StructuredSentence, ended, humanised, path_in_words, shown_value
 from retrieval.sentences import sentence_spans
 
 _MAX_SENTENCES, _MAX_DEPTH = 20_000, 24

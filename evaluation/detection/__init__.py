@@ -1,0 +1,1 @@
+"""How well verifiers tell supported from hallucinated: figures, intervals, baselines, calibration."""

@@ -1,0 +1,1 @@
+"""Evidence as verifiers read it: passages, windows, records as sentences."""

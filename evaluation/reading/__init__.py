@@ -1,0 +1,1 @@
+"""How well readers read: exact match, F1, refusal, calibration, risk and coverage."""
