@@ -28,7 +28,7 @@ from model.prefix_decoder import (
 )
 from retrieval.chunks import RetrievedChunk
 
-UNKNOWN_TEXT = "I do not know."
+_NEVER = -1e4  # nats: finite, so that nothing becomes NaN
 
 
 class EmbeddedReader:
@@ -101,7 +101,8 @@ class EmbeddedReader:
             # Looked for in the text that is returned: "1,200" is "1, 200" to the tokenizer.
             return _first_stop(restore(drawn, prompt, vocabulary.tokenizer).text, params.stop) is not None
 
-        bias = self._use.null_bias if prompt.chunks else 0.0
+        # Without passages there is nothing that could fail to answer: it guesses, or closed_book would be no arm.
+        bias = self._use.null_bias if prompt.chunks else _NEVER
         decoded = decode(
             self._model,
             prompt.token_ids,
@@ -118,8 +119,7 @@ class EmbeddedReader:
     def _completion(self, decoded: DecodedTokens, prompt: Prompt, params: SamplingParams, seed: int) -> Completion:
         usage = Usage(len(prompt.token_ids), len(decoded.token_ids))
         if decoded.token_ids and decoded.token_ids[0] == self._vocabulary.no_answer:
-            text = NO_ANSWER_TEXT if prompt.chunks else UNKNOWN_TEXT
-            return Completion(text, decoded.token_ids, decoded.token_logprobs, "stop", usage, seed)
+            return Completion(NO_ANSWER_TEXT, decoded.token_ids, decoded.token_logprobs, "stop", usage, seed)
         surface = restore(decoded, prompt, self._vocabulary.tokenizer)
         cut = _first_stop(surface.text, params.stop)
         if cut is not None:
