@@ -13,7 +13,7 @@ Word embeddings are frozen and read from the MiniLM package.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -23,28 +23,9 @@ from model.config import DecoderConfig
 from model.errors import ModelError
 from model.marks import CLAIM, MARKS, NOTHING, exact_marks
 from model.minilm import minilm_prefix_decoder_state
+from model.prefix_decoder import PREFIX_CONFIG
 
-SUPPORT_CONFIG = DecoderConfig(
-    vocab_size=30522,
-    hidden_size=384,
-    num_layers=6,
-    num_heads=12,
-    num_kv_heads=12,
-    head_dim=32,
-    intermediate_size=1536,
-    max_positions=512,
-    norm="layer",
-    norm_position="post",
-    norm_eps=1e-12,
-    positions="learned",
-    activation="gelu",
-    attention_bias=True,
-    output_bias=True,
-    mlp_bias=True,
-    tied_head=True,
-    embedding_norm=True,
-    prefix=True,
-)
+SUPPORT_CONFIG = replace(PREFIX_CONFIG, head="linear")
 PAD_ID, CLS_ID, SEP_ID, FIRST_ORDINARY_ID = 0, 101, 102, 104
 
 

@@ -185,7 +185,7 @@ def _hour_facts(
         facts.append(
             Fact(tuple(f"{who} is closed on {{day}}s" for who in it), {"day": closed[0]}, {"day": tuple(hours)})
         )
-    return [fact for fact in facts if all(any("{%s}" % slot in t for slot in fact.false) for t in fact.templates)]  # noqa: UP031
+    return [fact for fact in facts if all(any("{" + slot + "}" in t for slot in fact.false) for t in fact.templates)]
 
 
 def _attributes(it: tuple[str, ...], chance: Random) -> tuple[dict[str, object], list[Fact]]:

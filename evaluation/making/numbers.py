@@ -112,7 +112,7 @@ def _other(match: re.Match[str], text: str, chance: Random) -> str | None:
     if re.search(
         r"(?:January|February|March|April|May|June|July|August|September|October|November|December) $",
         text[: match.start()],
-    ) or re.match(r" (?:%s)" % "|".join(MONTHS), text[match.end() :]):  # noqa: UP031
+    ) or re.match(" (?:" + "|".join(MONTHS) + ")", text[match.end() :]):
         return str(_near(int(old), 1, 28, chance)) if old.isdigit() and int(old) < 32 else None
     return _value(old, chance, percent=following.startswith(("%", " percent", " per cent")))
 
