@@ -7,6 +7,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -14,14 +15,17 @@ import torch
 from data.documents import Document
 from data.loaders import load_documents
 from data.pairs import PairExample, load_pairs
+from data.reading import ReadingExample, load_reading
 from data.source_splits import PairSplit, split_pairs
 from evaluation.detection.calibration import Calibration, fit_platt
 from evaluation.detection.support import SupportProgress
 from evaluation.detection.verifier_scores import VerifierReport, score_pairs
 from evaluation.errors import EvaluationError
 from evaluation.making.claims import make_claims
+from evaluation.making.short_answers import short_answer_claims
 from evaluation.making.source_text import SourceText
 from evaluation.verifier_rows import WindowMix, verifier_rows
+from generation.making.reading import SourceArticle, make_reading
 from model.support_encoder import SupportEncoder, SupportFeatures, warm_start_support
 from model.support_files import SupportUse, change_use, load_support, save_support
 from model.support_scorer import SupportScorer
@@ -38,7 +42,9 @@ class VerifierRecipe:
     """What a verifier is trained on and how.
 
     pairs: labelled files. texts: documents that claims are made from by rule, ``made`` of them in all (the labelled
-    rows' own evidence lends some too). rows: labelled rows at most, drawn at random. source_cap: of one source at most.
+    rows' own evidence lends some too). reading: questions on passages, and ``answers``: short answers to them at most,
+    right and wrong (half to questions made from the texts, where there are any). rows: labelled rows at most, drawn at
+    random. source_cap: of one source at most.
     hold_out: sources of which nothing is trained (a name may end in *). start: a trained verifier's folder to go on
     from. development: pairs scored at the end, at most, of each kind.
     """
@@ -46,6 +52,8 @@ class VerifierRecipe:
     pairs: tuple[Path, ...]
     texts: tuple[Path, ...] = ()
     made: int = 30_000
+    reading: tuple[Path, ...] = ()
+    answers: int = 12_000
     rows: int | None = None
     source_cap: int | None = None
     hold_out: tuple[str, ...] = ()
@@ -99,6 +107,10 @@ def train_verifier(
         made = _made(split, recipe, say)
         say(f"{len(made)} claims made by rule: {_counts(made)}")
         examples += made
+    if recipe.answers and (recipe.reading or recipe.texts):
+        answers = _short_answers(split, recipe)
+        say(f"{len(answers)} short answers, {sum(e.supported for e in answers)} of them right")
+        examples += answers
     tokens = SupportTokens(recipe.use.window_tokens)
     rows = list(verifier_rows(examples, tokens, mix=recipe.windows, seed=recipe.settings.seed))
     say(f"{len(rows)} rows, {_tokens(rows) / 1e6:.2f} million tokens")
@@ -127,6 +139,7 @@ def _finish(
         "recipe": {
             **asdict(recipe),
             "pairs": [path.name for path in recipe.pairs],
+            "reading": [path.name for path in recipe.reading],
             "texts": [path.name for path in recipe.texts],
             "start": load_support(recipe.start).fingerprint if recipe.start else "MiniLM",
         },
@@ -203,7 +216,7 @@ def _sample(examples: Sequence[PairExample], recipe: VerifierRecipe) -> list[Pai
     by_source: dict[str, list[PairExample]] = defaultdict(list)
     for example in examples:
         by_source[example.source].append(example)
-    share = recipe.development // max(1, len(by_source))
+    share = max(min(1, recipe.development), recipe.development // max(1, len(by_source)))
     out: list[PairExample] = []
     for source in sorted(by_source):
         some = by_source[source]
@@ -228,6 +241,30 @@ def _made(split: PairSplit, recipe: VerifierRecipe, say: Callable[[str], None]) 
     made = list(make_claims(sources, seed=recipe.settings.seed, per_passage=each))
     random.Random(recipe.settings.seed).shuffle(made)
     return made[: recipe.made]
+
+
+def _short_answers(split: PairSplit, recipe: VerifierRecipe) -> list[PairExample]:
+    """Answers of a few words with their question; none on evidence that is held out."""
+    held = {example.evidence for example in (*split.development, *split.unseen)}
+    seed = recipe.settings.seed
+    chance = random.Random(seed)
+    asked: list[ReadingExample] = []
+    if recipe.reading:
+        asked = list(load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit).examples)
+    known = list(short_answer_claims([e for e in asked if e.context not in held], seed=seed))
+    chance.shuffle(known)
+    if not recipe.texts:
+        return known[: recipe.answers]
+    known = known[: recipe.answers // 2]
+    articles = [
+        SourceArticle(document.title, document.text)
+        for document in load_documents(recipe.texts)
+        if isinstance(document, Document)
+    ]
+    chance.shuffle(articles)
+    wanted = recipe.answers - len(known)
+    made = make_reading(articles, seed=seed, per_article=max(1, -(-wanted // max(1, len(articles)))))
+    return known + list(islice(short_answer_claims(list(islice(made, wanted)), seed=seed), wanted))
 
 
 def _counts(examples: Sequence[PairExample]) -> str:

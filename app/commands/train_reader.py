@@ -47,6 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--closed-book-rows", type=int, default=24_000, help="default 24000")
     parser.add_argument("--epochs", type=int, default=1, help="default 1")
     parser.add_argument("--steps", type=int, default=None, help="stop after so many steps (the schedule ends there)")
+    parser.add_argument("--tokens-at-once", type=int, default=8000, help="of one batch: memory (default 8000)")
     parser.add_argument("--learning-rate", type=float, default=3e-4, help="default 0.0003")
     parser.add_argument("--development", type=int, default=600, help="examples to score on at the end (default 600)")
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
@@ -74,6 +75,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             base.settings,
             learning_rate=arguments.learning_rate,
             epochs=arguments.epochs,
+            tokens_per_batch=arguments.tokens_at_once,
             max_steps=arguments.steps,
             seed=arguments.seed,
         )
@@ -118,6 +120,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                 "rows": trained.rows,
                 "skipped": len(trained.skipped),
                 "training": asdict(trained.training),
+                "calibration": asdict(trained.calibration) if trained.calibration else None,
                 "scores": [asdict(score) for score in trained.scores],
             }
         )

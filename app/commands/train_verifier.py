@@ -22,6 +22,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--texts", type=Path, action="append", default=[], metavar="PATH", help="documents to make claims from by rule"
     )
     parser.add_argument("--made", type=int, default=30_000, metavar="N", help="claims made by rule (default 30000)")
+    parser.add_argument(
+        "--reading",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="questions on passages (as for train reader), to make right and wrong short answers from",
+    )
+    parser.add_argument("--answers", type=int, default=12_000, metavar="N", help="short answers (default 12000)")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from this verifier (default MiniLM)")
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where it and checkpoints go")
     parser.add_argument(
@@ -63,7 +72,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
-    for name in ("made", "development"):
+    for name in ("made", "answers", "development"):
         if getattr(arguments, name) < 0:
             raise UsageError(f"--{name} is {getattr(arguments, name)}: it must not be negative")
     base = VerifierRecipe(tuple(arguments.data))
@@ -72,6 +81,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             base,
             texts=tuple(arguments.texts),
             made=arguments.made,
+            reading=tuple(arguments.reading),
+            answers=arguments.answers,
             rows=arguments.rows,
             source_cap=arguments.source_cap,
             hold_out=tuple(arguments.hold_out),

@@ -45,13 +45,14 @@ def score_pairs(
 ) -> VerifierReport:
     """Each claim against the windows of its evidence; resampled by PairExample.group.
 
-    Claims and evidence without any text are unscored. Raises ModelError as the scorer does.
+    A claim of several sentences is as good as its worst one, as a response is. Claims and evidence without any text are
+    unscored. Raises ModelError as the scorer does.
     """
-    found = claim_supports(scorer, [Statement(e.evidence, (e.claim,), e.question) for e in examples], progress)
-    judged = [
-        Judged(support.support, e.supported, e.group, e.source, support.reason)
-        for e, (support,) in zip(examples, found.claims, strict=True)
-    ]
+    found = claim_supports(scorer, [Statement(e.evidence, _sentences(e.claim), e.question) for e in examples], progress)
+    judged = []
+    for example, supports in zip(examples, found.claims, strict=True):
+        whole = worst(supports)
+        judged.append(Judged(whole.support, example.supported, example.group, example.source, whole.reason))
     return VerifierReport(detection_table(judged, seed), 0, *_speed(found.blocks, seed))
 
 
@@ -95,6 +96,12 @@ def score_responses(
         spans=_spans(responses, low, lambda weakness: ((weakness.claim.start, weakness.claim.end),)),
         word_spans=_spans(responses, low, _weak_spans(scorer, low, marking)) if words else None,
     )
+
+
+def _sentences(claim: str) -> tuple[str, ...]:
+    """What is scored of a labelled claim: its sentences, or all of it where it has one or none that claims anything."""
+    claims = extract_sentences(claim).claims
+    return tuple(spoken(c.text) for c in claims) if len(claims) > 1 else (claim,)
 
 
 def _spans(

@@ -256,3 +256,15 @@ def test_cosine_reads_the_question_and_encodes_a_text_once() -> None:
     assert (scorer.room("x"), scorer.count(["a b"]), scorer.score([])) == (18, (2,), ())
     with pytest.raises(ModelError, match="claim is empty"):
         scorer.score([Pair("x", " ")])
+
+
+def test_a_claim_of_several_sentences_is_as_good_as_its_worst() -> None:
+    scorer = Book({"low": 0.1, "high": 0.7}, room=50)
+    examples = [
+        PairExample("The key.", "It is a high tower. It has a low door.", False, group="a"),
+        PairExample("The key.", "It is a high tower. It has a red door.", True, group="b"),
+    ]
+    report = score_pairs(scorer, examples)
+    assert report.pairs == 4
+    assert report.table.overall.auroc.estimate == 1.0
+    assert report.table.overall.balanced_accuracy.estimate == 1.0
