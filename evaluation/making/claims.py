@@ -41,12 +41,12 @@ class ClaimMix:
     negation: float = 0.10
     word: float = 0.10
     relation: float = 0.09
-    role: float = 0.03
-    crossed: float = 0.05
+    role: float = 0.05
+    crossed: float = 0.06
     added: float = 0.10
-    neighbour: float = 0.08
-    removed: float = 0.06
-    answer: float = 0.06
+    neighbour: float = 0.13
+    removed: float = 0.09
+    answer: float = 0.04
     structured: float = 0.08
     merged: float = 0.3
     twins: float = 0.4
