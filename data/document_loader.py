@@ -1,37 +1,54 @@
-"""Documents out of folders and files, one at a time."""
+"""Documents out of folders, files and databases, one at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
-from data.document_json import document_from_fields
 from data.documents import Document
 from data.errors import DataError
-from data.fields import FieldError
 from data.folders import FoundFile, find_files
-from data.jsonl import is_jsonl, read_jsonl
-from data.refused import Refused, shown
-from data.text_files import read_text_file
+from data.parsing.limits import ParsingLimits
+from data.parsing.origin import Numbered, Origin
+from data.parsing.pool import FileToParse, ParsedItem, parse_files
+from data.refused import Refused, printable, shown
+from data.sources import Source, SqlSource
 
 
-def load_documents(paths: Sequence[Path]) -> Iterator[Document | Refused]:
-    """Yield every document the paths hold and, in its place, every item that was refused.
+def load_documents(
+    paths: Sequence[Path], limits: ParsingLimits | None = None, workers: int = 1
+) -> Iterator[Document | Refused]:
+    """``iter_documents`` of paths only."""
+    return iter_documents(paths, limits, workers)
 
-    A path is a folder of .txt and .md files (see data/folders.py for the order, text_files.py for titles and
-    encodings), one such file, a file of documents (.jsonl, .jsonl.gz, .jsonl.bz2, one object a line with "id" or "_id",
-    "title", "text", "metadata"), or a BEIR folder (its corpus.jsonl). Ids of files are their paths below the given
-    folder, with forward slashes, or their name when given by themselves. Of two documents with one id the second is
-    refused, naming both places. Only one document is in memory at a time, besides all ids.
 
-    Raises DataError at once, before anything is read, when there is no path or one does not exist.
+def iter_documents(
+    sources: Sequence[Source], limits: ParsingLimits | None = None, workers: int = 1
+) -> Iterator[Document | Refused]:
+    """Yield every document the sources hold and, in its place, every item that was refused.
+
+    A source is a folder (see data/folders.py for the order), a file of a kind that data/parsing/kinds.py lists, a BEIR
+    folder (its corpus.jsonl), or a query to a database (data/sql_documents.py), which is read after all paths. Ids of
+    files are their paths below the given folder, with forward slashes, or their name when given by themselves;
+    documents in files of many have their own. Of two documents with one id the second is refused, naming both places.
+    Only one document is in memory at a time, besides all ids and what ``workers`` parser processes hold. Closing the
+    iterator ends those.
+
+    Raises DataError at once, before anything is read, when there is no source, a path does not exist or a database
+    source cannot be right; later when a database fails, or no parser process can be started.
     """
-    if not paths:
+    if not sources:
         raise DataError("no path to documents was given: name a folder or a file")
-    wrong = [reason for path in paths if (reason := _unusable(path))]
+    wrong = [reason for source in sources if isinstance(source, Path) and (reason := _unusable(source))]
     if wrong:
         raise DataError("; ".join(wrong) + ". Check the spelling; nothing was read")
-    return _load(tuple(paths))
+    for source in sources:
+        if isinstance(source, SqlSource):
+            from data.sql_documents import check_sql  # SQLAlchemy takes its time to import
+
+            check_sql(source)
+    return _load(tuple(sources), limits or ParsingLimits(), workers)
 
 
 def _unusable(path: Path) -> str:
@@ -45,55 +62,69 @@ def _unusable(path: Path) -> str:
     return ""
 
 
-def _load(paths: tuple[Path, ...]) -> Iterator[Document | Refused]:
+def _load(sources: tuple[Source, ...], limits: ParsingLimits, workers: int) -> Iterator[Document | Refused]:
     places = _Places()
-    for found in find_files(paths):
-        if isinstance(found, Refused):
-            yield found
-        elif is_jsonl(found.path):
-            yield from _load_jsonl(found, places)
-        else:
-            item = read_text_file(found.path, found.inside)
-            yield item if isinstance(item, Refused) else places.first(item, found.root, 0)
+    paths = [source for source in sources if isinstance(source, Path)]
+    if paths:
+        with closing(parse_files(map(_to_parse, find_files(paths)), limits, workers)) as parsed:
+            for one in parsed:
+                yield one.item if isinstance(one.item, Refused) else places.first_of_file(one)
+    for source in sources:
+        if isinstance(source, SqlSource):
+            from data.sql_documents import read_sql
+
+            for item in read_sql(source):
+                yield item if isinstance(item, Refused) else places.first(item, source.shown, 0)
 
 
-def _load_jsonl(found: FoundFile, places: _Places) -> Iterator[Document | Refused]:
-    for line in read_jsonl(found.path):
-        if isinstance(line, Refused):
-            yield line
-            continue
-        try:
-            document = document_from_fields(line.fields)
-        except FieldError as error:
-            yield Refused(line.where, str(error))
-            continue
-        yield places.first(document, found.path, line.number)
+def _to_parse(found: FoundFile | Refused) -> FileToParse | Refused:
+    if isinstance(found, Refused):
+        return found
+    try:
+        found.inside.encode()
+    except UnicodeEncodeError:
+        return Refused(shown(found.path), "its name is not UTF-8, and a document needs an id that is: rename it")
+    return FileToParse(found.path, Origin(shown(found.path), printable(found.inside)))
 
 
 class _Places:
     """Where each id was seen first. One integer an id, because a collection may have millions."""
 
     def __init__(self) -> None:
-        self._sources: list[Path] = []
-        self._numbers: dict[Path, int] = {}
+        self._sources: list[str] = []
+        self._numbers: dict[str, int] = {}
         self._seen: dict[str, int] = {}
 
-    def first(self, document: Document, source: Path, line: int) -> Document | Refused:
-        """The document, unless its id was seen before. source: folder (line 0) or JSON Lines file (line from 1)."""
+    def first_of_file(self, parsed: ParsedItem) -> Document | Refused:
+        """The document of a file, unless its id was seen before."""
+        item, file = parsed.item, parsed.file
+        document = item.document if isinstance(item, Numbered) else item
+        if isinstance(document, Refused) or file is None:
+            raise TypeError("a refusal has no id")
+        if isinstance(item, Numbered):
+            return self.first(document, file.origin.where, item.line)
+        if document.id == file.origin.document_id:
+            # Called by the folder it is in, which all its files share, so that their paths need not be kept.
+            return self.first(document, file.origin.where.removesuffix(document.id), 0)
+        return self.first(document, file.origin.where, 0)
+
+    def first(self, document: Document, source: str, line: int) -> Document | Refused:
+        """The document, unless its id was seen before. source: a folder (with its slash) or what holds many."""
         if source not in self._numbers:
             self._numbers[source] = len(self._sources)
             self._sources.append(source)
         code = self._numbers[source] << _LINE_BITS | line
-        earlier = self._seen.setdefault(document.id, code)
-        # A line, or a file of a folder, is read once, so only the first sight of an id can bring its own code.
-        if earlier == code:
+        if document.id not in self._seen:
+            self._seen[document.id] = code
             return document
-        here, there = self._place(code, document.id), self._place(earlier, document.id)
+        here, there = self._place(code, document.id), self._place(self._seen[document.id], document.id)
         return Refused(here, f"the id {document.id!r} was used already by {there}: ids must differ. The first is kept")
 
     def _place(self, code: int, document_id: str) -> str:
         source, line = self._sources[code >> _LINE_BITS], code & ((1 << _LINE_BITS) - 1)
-        return f"{shown(source)}:{line}" if line else shown(source / document_id)
+        if line:
+            return f"{source}:{line}"
+        return f"{source}{document_id}" if source.endswith("/") else source
 
 
 _LINE_BITS = 40

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from data.documents import Document
+from data.outline import Outline
 
 
 def document_values(document: Document, collection_id: int) -> dict[str, Any]:
@@ -16,15 +17,24 @@ def document_values(document: Document, collection_id: int) -> dict[str, Any]:
         "sha256": document.sha256,
         "title": document.title,
         "text": document.text,
-        "metadata": dict(document.metadata),
+        **document_details(document),
     }
 
 
+def document_details(document: Document) -> dict[str, Any]:
+    """The columns that are no part of a version (of its hash): metadata, and the outline, None where it is empty."""
+    return {"metadata": dict(document.metadata), "outline": document.outline.to_json() or None}
+
+
 def document_from_row(row: Mapping[str, Any]) -> Document:
-    """The Document of a row's mapping (``result.mappings()``) that has document_id, title, text and metadata."""
+    """The Document of a row's mapping (``result.mappings()``) that has document_id, title, text, metadata and outline.
+
+    Raises ValueError, TypeError or AttributeError if the row was damaged so that it is no document any more.
+    """
     return Document(
         id=row["document_id"],
         title=row["title"],
         text=row["text"],
         metadata=tuple(sorted((str(key), str(value)) for key, value in row["metadata"].items())),
+        outline=Outline.from_json(row.get("outline")),
     )

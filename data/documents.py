@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from data.outline import Outline
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,19 +13,23 @@ class Document:
     """One text with a name of its own.
 
     id: unique within a collection, never empty. title: may be empty. text: never empty. metadata: (key, value) pairs,
-    sorted by key, for people and filters; it is not part of what is searched.
+    sorted by key, for people and filters; it is not part of what is searched. outline: where headings and pages begin
+    in the text (``data/places.py`` turns it into "page 3, Notice").
     """
 
     id: str
     title: str
     text: str
     metadata: tuple[tuple[str, str], ...] = ()
+    outline: Outline = field(default_factory=Outline)
 
     def __post_init__(self) -> None:
         if not self.id:
             raise ValueError("a document's id must not be empty")
         if not self.text.strip():
             raise ValueError(f"document {self.id!r} has no text")
+        if self.outline.end > len(self.text):
+            raise ValueError(f"the outline of document {self.id!r} goes beyond its {len(self.text)} characters")
 
     @property
     def sha256(self) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.jsonl import JSONL_SUFFIXES, is_jsonl
+from data.jsonl import JSONL_SUFFIXES
+from data.parsing.kinds import SHOWN_KINDS, kind_of_file
 from data.refused import Refused, shown
-from data.text_files import is_text_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class FoundFile:
 
 
 def find_files(paths: Sequence[Path]) -> Iterator[FoundFile | Refused]:
-    """The .txt and .md files below given folders, given files of those kinds and JSON Lines, and BEIR corpora.
+    """The files of all kinds that are read (data/parsing/kinds.py) below given folders, given files, and BEIR corpora.
 
     Folders are walked depth first in the order of names; names that start with a dot are passed over. Symbolic links
     are followed after everything that is really there, so that a link never takes a file from its own place; what was
@@ -56,10 +56,10 @@ class _Walk:
 
     def given(self, path: Path) -> Iterator[FoundFile | Refused]:
         if not path.is_dir():
-            if is_text_file(path) or is_jsonl(path):
+            if kind_of_file(path):
                 yield self._one_file(FoundFile(path.parent, path.name))
             else:
-                yield Refused(shown(path), f"files of this kind are not read, only {_KINDS}")
+                yield Refused(shown(path), _OTHER_KIND)
             return
         corpora = [path / f"corpus{suffix}" for suffix in JSONL_SUFFIXES]
         corpora = [corpus for corpus in corpora if corpus.is_file()]
@@ -68,7 +68,7 @@ class _Walk:
             for other in corpora[1:]:
                 yield Refused(shown(other), f"{corpora[0].name} beside it was read instead")
             for other in sorted(path.glob("[!.]*")):
-                if is_text_file(other):
+                if kind_of_file(other) and not other.name.startswith(_BEIR_FILES):
                     yield Refused(shown(other), f"its folder was read as a BEIR folder, by {corpora[0].name} only")
             return
         nothing = True
@@ -77,7 +77,7 @@ class _Walk:
             nothing = False
             yield found
         if nothing and len(self._links) == links_before:
-            yield Refused(shown(path), "there is no .txt or .md file in this folder")
+            yield Refused(shown(path), f"there is no file in this folder that is read ({SHOWN_KINDS})")
 
     def links(self) -> Iterator[FoundFile | Refused]:
         for link in self._links:  # grows while it is gone through: a linked folder may hold further links
@@ -85,15 +85,15 @@ class _Walk:
                 yield from self._folder(link.root, link.inside)
             elif not link.path.exists():
                 yield Refused(shown(link.path), "a symbolic link to nothing")
-            elif is_text_file(link.path):
+            elif kind_of_file(link.path):
                 yield self._one_file(link)
             else:
-                yield Refused(shown(link.path), "files of this kind are not read from a folder, only .txt and .md")
+                yield Refused(shown(link.path), _OTHER_KIND)
 
     def _one_file(self, found: FoundFile) -> FoundFile | Refused:
         real = Path(os.path.realpath(found.path))
         try:
-            walked = _id_of(real.parent) in self._folders and is_text_file(real) and not real.name.startswith(".")
+            walked = _id_of(real.parent) in self._folders and kind_of_file(real) and not real.name.startswith(".")
         except OSError as error:
             return Refused(shown(found.path), f"cannot be read ({error.strerror})")
         if walked or str(real) in self._single:
@@ -112,11 +112,8 @@ class _Walk:
                     yield inner
                 else:
                     stack.extend(reversed(inner))
-            elif not is_text_file(entry.found.path):
-                yield Refused(
-                    shown(entry.found.path),
-                    f"files of this kind are not read from a folder, only .txt and .md{_hint(entry.found.path)}",
-                )
+            elif not kind_of_file(entry.found.path):
+                yield Refused(shown(entry.found.path), _OTHER_KIND)
             elif self._single and (real := os.path.realpath(entry.found.path)) in self._single:
                 yield Refused(shown(entry.found.path), f"the same file was read already, as {shown(Path(real))}")
             else:
@@ -157,8 +154,5 @@ def _id_of(folder: Path) -> _FolderId:
     return _FolderId(status.st_dev, status.st_ino)
 
 
-def _hint(path: Path) -> str:
-    return " (give it by its own name to read it)" if is_jsonl(path) else ""
-
-
-_KINDS = ".txt, .md, " + ", ".join(JSONL_SUFFIXES)
+_OTHER_KIND = f"files of this kind are not read, only {SHOWN_KINDS}"
+_BEIR_FILES = ("corpus", "queries", "qrels")

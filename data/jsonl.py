@@ -42,41 +42,52 @@ def read_jsonl(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[Jso
     without being held in memory. When the file itself fails (damaged compression, a bad disk), what was read stays,
     and the last item says at which line it ended. A file without any object or refusal is refused as a whole.
     """
-    name = shown(path)
-    number = 0
-    empty = True
     try:
         with _opened(path) as file:
-            offset = 0
-            while raw := file.readline(max_line_bytes + 1):
-                number += 1
-                if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                    yield Refused(name, "it is UTF-16, JSON Lines must be UTF-8: convert it")
-                    return
-                where = f"{name}:{number}"
-                start = offset
-                offset += len(raw)
-                if len(raw) > max_line_bytes and not raw.endswith(b"\n"):
-                    del raw
-                    offset += _skip_line(file)
-                    empty = False
-                    yield Refused(where, f"the line is longer than {max_line_bytes:,} bytes: split the document")
-                    continue
-                if number == 1 and raw.startswith(codecs.BOM_UTF8):
-                    raw = raw[len(codecs.BOM_UTF8) :]
-                    start += len(codecs.BOM_UTF8)
-                if not raw.strip():
-                    continue
+            yield from json_lines(file, shown(path), max_line_bytes)
+    except OSError as error:
+        yield _ended(shown(path), 0, error)
+
+
+def json_lines(
+    file: IO[bytes] | gzip.GzipFile | bz2.BZ2File, name: str, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[JsonLine | Refused]:
+    """As ``read_jsonl``, of an open file that people know as ``name``."""
+    number = 0
+    offset = 0
+    empty = True
+    try:
+        while raw := file.readline(max_line_bytes + 1):
+            number += 1
+            if number == 1 and raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                yield Refused(name, "it is UTF-16, JSON Lines must be UTF-8: convert it")
+                return
+            where = f"{name}:{number}"
+            start = offset
+            offset += len(raw)
+            if len(raw) > max_line_bytes and not raw.endswith(b"\n"):
+                del raw
+                offset += _skip_line(file)
                 empty = False
-                yield _parsed(raw, number, where, start)
+                yield Refused(where, f"the line is longer than {max_line_bytes:,} bytes: split the document")
+                continue
+            if number == 1 and raw.startswith(codecs.BOM_UTF8):
+                raw = raw[len(codecs.BOM_UTF8) :]
+                start += len(codecs.BOM_UTF8)
+            if not raw.strip():
+                continue
+            empty = False
+            yield _parsed(raw, number, where, start)
     except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        yield Refused(
-            f"{name}:{number + 1}", f"cannot be read from here on ({reason}): the rest of the file is missing"
-        )
+        yield _ended(name, number, error)
         return
     if empty:
         yield Refused(name, "the file is empty")
+
+
+def _ended(name: str, number: int, error: Exception) -> Refused:
+    reason = getattr(error, "strerror", None) or str(error)
+    return Refused(f"{name}:{number + 1}", f"cannot be read from here on ({reason}): the rest of the file is missing")
 
 
 def _opened(path: Path) -> IO[bytes] | gzip.GzipFile | bz2.BZ2File:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,4 +21,12 @@ class Refused:
 
 def shown(path: Path) -> str:
     """The path as text that can be printed and stored: bytes of a name that are not UTF-8 become ``\\xNN``."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    return printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
+
+
+def printable(name: str) -> str:
+    """The name on one line and without power over a terminal: control characters as their escapes (``\\n``)."""
+    return _CONTROL.sub(lambda match: repr(match.group())[1:-1], name)
+
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")

@@ -30,8 +30,9 @@ from sqlalchemy import (
 
 from data.columns import UtcDateTime, utc_now
 
-SCHEMA_VERSION = "1"
-"""Raised by one with every change to the tables below; the store compares it with meta.schema_version at start."""
+SCHEMA_VERSION = "2"
+"""Raised by one with every change to the tables below, with a step in migrations.py; the store compares it with
+meta.schema_version at start."""
 
 # Every constraint has a predictable name, because a migration can only drop what it can name.
 metadata = MetaData(
@@ -86,6 +87,7 @@ class _DocumentColumns(TypedColumns):
     text = Column(Text, nullable=False)
     metadata: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
     created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+    outline: Named[dict[str, Any] | None] = Column(_OBJECT)
 
 
 documents = Table(
@@ -95,9 +97,9 @@ documents = Table(
     UniqueConstraint("collection_id", "document_id", "sha256"),
     sqlite_autoincrement=True,
 )
-"""One *version* of a document a row, its text never updated (metadata may be): a published generation keeps answering
-from the version it was built from while a later one waits to be indexed. sha256: of title and text
-(Document.sha256)."""
+"""One *version* of a document a row, its text never updated (metadata and outline may be): a published generation keeps
+answering from the version it was built from while a later one waits to be indexed. sha256: of title and text
+(Document.sha256). outline: where its headings and pages are; NULL where nothing is known of them."""
 
 
 class _GenerationColumns(TypedColumns):
@@ -136,11 +138,13 @@ class _VectorColumns(TypedColumns):
     encoder = Column(Text, primary_key=True)
     text_sha256 = Column(String(64), primary_key=True)
     vector = Column(LargeBinary, nullable=False)
+    collection_id: Named[int | None] = Column(Integer, ForeignKey("collections.id", ondelete="SET NULL"), index=True)
 
 
 vectors = Table("vectors", metadata, _VectorColumns)
 """Embeddings by content: an index job that was killed resumes here, and unchanged text is never embedded again.
-encoder: its fingerprint. vector: as the encoder's owner packs it."""
+encoder: its fingerprint. vector: as the encoder's owner packs it. collection_id: whom it was made for, and who may
+remove it once no generation needs it; NULL when that collection is gone."""
 
 
 class _JobColumns(TypedColumns):

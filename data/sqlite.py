@@ -154,6 +154,12 @@ def translated(error: DBAPIError, database: Path, timeout_s: float, writing: boo
     cause: Any = error.orig
     code = getattr(cause, "sqlite_errorcode", None)
     if not isinstance(code, int):
+        # Python's own words, without SQLite's code, for bytes that are no text: only damage puts them there.
+        if isinstance(cause, sqlite3.OperationalError) and str(cause).startswith("Could not decode to UTF-8"):
+            return DataError(
+                f"the database {database} is damaged (a text holds bytes that are no UTF-8): restore a backup, or move "
+                "it away and index again"
+            )
         return None
     says = f"SQLite says: {cause}"
     match code & 0xFF:  # the low byte is the primary code, the rest says which variant

@@ -18,6 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from data import sqlite
 from data.errors import DataError, SchemaVersionError, StoreBusyError
+from data.migrations import can_migrate, migrate
 from data.schema import SCHEMA_VERSION, meta, metadata
 
 BUSY_TIMEOUT_S = 30.0
@@ -163,6 +164,10 @@ class Store:
                     metadata.create_all(connection)
                     connection.execute(insert(meta).values(key="schema_version", value=SCHEMA_VERSION))
                     return
+        if found is not None and found != SCHEMA_VERSION and can_migrate(found):
+            with self.write() as connection:
+                found = self._version(connection)  # another process may have migrated them since we looked
+                found = migrate(connection, found) if found is not None else None
         if found != SCHEMA_VERSION:
             raise SchemaVersionError(
                 f"the database {self.name} has schema version {found}, this Plumbline needs version {SCHEMA_VERSION}: "

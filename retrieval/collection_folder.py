@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from retrieval.errors import RetrievalError
@@ -36,10 +39,11 @@ def generations_folder(home: Path, collection: str) -> Path:
 
 @contextmanager
 def collection_lock(home: Path, collection: str) -> Iterator[None]:
-    """Hold the collection for writing. Raises RetrievalError at once, naming the process, if another one holds it.
+    """Hold the collection for writing. Raises RetrievalError at once, naming who has it, if another one holds it.
 
-    The lock is the kernel's and ends with the process, however that ends; the file is only its handle. It lies outside
-    the collection's folder and stays, because a lock file that is removed can be locked twice.
+    The lock is the kernel's and ends with the process, however that ends, so that the next one takes over what a killed
+    one left; the file is its handle and says who holds it. It lies outside the collection's folder and stays, because a
+    lock file that is removed can be locked twice.
     """
     path = home / "locks" / f"index-{check_name(collection)}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,12 +52,23 @@ def collection_lock(home: Path, collection: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
             raise RetrievalError(
-                f"the collection {collection!r} is being indexed by process {holder}; wait for it, or stop it"
+                f"the collection {collection!r} is being written by {_holder(os.pread(descriptor, 1000, 0))}; "
+                "wait for it, or stop it"
             ) from error
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        me = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now})
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        os.pwrite(descriptor, me.encode(), 0)
         yield
     finally:
         os.close(descriptor)
+
+
+def _holder(written: bytes) -> str:
+    """Who wrote the lock file, for a message; it may be empty for the moment between locking and writing."""
+    try:
+        holder = json.loads(written)
+        return f"process {int(holder['pid'])} on {holder['host']} since {holder['since']}"
+    except (ValueError, KeyError, TypeError):
+        return "another process"

@@ -8,17 +8,18 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from data.documents import Document
 from data.schema import collections, documents, generation_documents, generations
 from data.store import Store
 from retrieval.chunks import Chunk
 from retrieval.collection_folder import check_name, collection_folder, collection_lock
-from retrieval.document_versions import collection_key
+from retrieval.document_versions import DOCUMENT_COLUMNS, StoredVersion, collection_key, readable_rows, stored_document
 from retrieval.encoder import Encoder
 from retrieval.errors import RetrievalError
 from retrieval.generations import ChunkTable, load_generation
+from retrieval.indexing.pruning import prune_collection
 from retrieval.manifest import DocumentVersion, Manifest
 from retrieval.publishing import PublishedGeneration, current_generation
 from retrieval.retriever import Retriever
@@ -72,7 +73,7 @@ def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Ret
     """
     for attempt in range(1, _TRIES + 1):
         snapshot = _snapshot(store, name)
-        manifest = Manifest.from_json(snapshot.published.manifest, f"the published index of {name!r}")
+        manifest = _manifest(snapshot.published, name)
         if manifest.encoder != encoder.fingerprint:
             raise RetrievalError(
                 f"the collection {name!r} was indexed with another encoder (fingerprint {manifest.encoder[:12]}, not "
@@ -86,8 +87,35 @@ def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Ret
                 continue
             raise
         chunks = _chunks(generation.table, snapshot, name)
-        return Retriever(generation, chunks, encoder, partial(_is_current, store, name, manifest.hash))
+        metadata = {document.id: document.metadata for document in snapshot.documents.values()}
+        return Retriever(generation, chunks, encoder, partial(_is_current, store, name, manifest.hash), metadata)
     raise RetrievalError(f"the collection {name!r} was published {_TRIES} times while it was being opened; try again")
+
+
+def linked_versions(store: Store, name: str) -> dict[DocumentVersion, StoredVersion]:
+    """The database row of each document that the published generation of a collection answers from."""
+    with store.read() as connection:
+        rows = connection.execute(
+            select(documents.c.id, documents.c.document_id, documents.c.sha256, func.length(documents.c.text))
+            .join(generation_documents, generation_documents.c.document_row == documents.c.id)
+            .join(collections, collections.c.current_generation_id == generation_documents.c.generation_id)
+            .where(collections.c.name == name)
+        ).all()
+    return {
+        DocumentVersion(document_id, sha256): StoredVersion(row, sha256, characters or 0)
+        for row, document_id, sha256, characters in rows
+    }
+
+
+def _manifest(published: PublishedGeneration, name: str) -> Manifest:
+    """The row's manifest. Raises RetrievalError if it is none, or speaks of another generation than the row."""
+    manifest = Manifest.from_json(published.manifest, f"the published index of {name!r}")
+    if manifest.hash != published.hash:
+        raise RetrievalError(
+            f"the database says that {name!r} answers from the generation {published.hash[:12]} and gives the manifest "
+            f"of {manifest.hash[:12]}; run `plumbline index` again with the same sources"
+        )
+    return manifest
 
 
 def check_collection(store: Store, home: Path, name: str) -> CollectionHealth:
@@ -96,10 +124,10 @@ def check_collection(store: Store, home: Path, name: str) -> CollectionHealth:
         created_at = connection.execute(select(collections.c.created_at).where(collections.c.name == name)).scalar()
         if created_at is None:
             raise _unknown(connection, name)
-        info = _info(connection, name, created_at)
+        info = _listed(connection, name, created_at)
     try:
         snapshot = _snapshot(store, name)
-        manifest = Manifest.from_json(snapshot.published.manifest, f"the published index of {name!r}")
+        manifest = _manifest(snapshot.published, name)
         generation = load_generation(home / snapshot.published.folder, manifest)
         _chunks(generation.table, snapshot, name)
     except RetrievalError as error:
@@ -124,6 +152,7 @@ def delete_collection(store: Store, home: Path, name: str) -> None:
             connection.execute(delete(generations).where(generations.c.collection_id == key))
             connection.execute(delete(documents).where(documents.c.collection_id == key))
             connection.execute(delete(collections).where(collections.c.id == key))
+        prune_collection(store, home, None, ())
         folder = collection_folder(home, name)
         if folder.exists():
             shutil.rmtree(folder)
@@ -146,12 +175,13 @@ def _snapshot(store: Store, name: str) -> _Snapshot:
             raise RetrievalError(
                 f"the collection {name!r} has no published index: its indexing did not end; run `plumbline index` again"
             )
-        rows = connection.execute(
-            select(documents.c.document_id, documents.c.sha256, documents.c.title, documents.c.text)
-            .join(generation_documents, generation_documents.c.document_row == documents.c.id)
-            .where(generation_documents.c.generation_id == published.key)
-        )
-        held = {DocumentVersion(d, sha): Document(d, title, text) for d, sha, title, text in rows}
+        with readable_rows("documents"):
+            rows = connection.execute(
+                select(documents.c.sha256, *DOCUMENT_COLUMNS)
+                .join(generation_documents, generation_documents.c.document_row == documents.c.id)
+                .where(generation_documents.c.generation_id == published.key)
+            ).mappings()
+            held = {DocumentVersion(row["document_id"], row["sha256"]): stored_document(row) for row in rows}
     return _Snapshot(published, held)
 
 

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, Text, insert, select, type_coerce, update
+from sqlalchemy.exc import IntegrityError
 
+from data.document_rows import document_details, document_from_row, document_values
 from data.documents import Document
 from data.schema import collections, documents
 from data.store import Store
+from retrieval.errors import RetrievalError
+
+DOCUMENT_COLUMNS = (
+    documents.c.id,
+    documents.c.document_id,
+    documents.c.title,
+    documents.c.text,
+    documents.c.metadata,
+    documents.c.outline,
+)
+"""What a Document is made of, beside the key of its row."""
 
 _BATCH = 500
 T = TypeVar("T")
@@ -18,11 +33,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StoredVersion:
-    """row: its key. characters: the length of its text, for those who read many."""
+    """row: its key. characters: the length of its text, for those who read many.
+
+    reoutlined: the text was stored already, with another outline, so that cutting by headings may give other chunks.
+    """
 
     row: int
     sha256: str
     characters: int
+    reoutlined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,50 +71,69 @@ def create_collection(store: Store, collection: str) -> int:
 def store_documents(store: Store, collection_id: int, batch: Sequence[Document]) -> dict[str, StoredVersion]:
     """Keep a version of each document, in one transaction; by document id.
 
-    A version that is stored already is reused. Metadata is no part of a version, so the newest is written over it.
+    A version that is stored already is reused. Metadata and outline are no part of a version: the newest are written
+    over it.
     """
     wanted = {document.id: document for document in batch}
     hashes = {document.id: document.sha256 for document in batch}
     found: dict[str, int] = {}
-    with store.write() as connection:
+    reoutlined: set[str] = set()
+    with readable_rows("documents"), store.write() as connection:
         for ids in batches(tuple(wanted), _BATCH):
-            columns = (documents.c.id, documents.c.document_id, documents.c.sha256, documents.c.metadata)
+            columns = (
+                documents.c.id,
+                documents.c.document_id,
+                documents.c.sha256,
+                documents.c.title,
+                documents.c.text,
+                # As text, because one that is no JSON any more is to be written over, not to stop the job.
+                type_coerce(documents.c.metadata, Text),
+                type_coerce(documents.c.outline, Text),
+            )
             known = select(*columns).where(documents.c.collection_id == collection_id, documents.c.document_id.in_(ids))
-            for row, document_id, sha256, metadata in connection.execute(known).all():
+            for row, document_id, sha256, title, text, metadata, outline in connection.execute(known).all():
                 if sha256 != hashes[document_id]:
                     continue
+                document = wanted[document_id]
                 found[document_id] = row
-                if metadata != dict(wanted[document_id].metadata):
-                    values = {"metadata": dict(wanted[document_id].metadata)}
-                    connection.execute(update(documents).where(documents.c.id == row).values(values))
-        fresh = [
-            {
-                "collection_id": collection_id,
-                "document_id": document.id,
-                "sha256": hashes[document.id],
-                "title": document.title,
-                "text": document.text,
-                "metadata": dict(document.metadata),
-            }
-            for document in batch
-            if document.id not in found
-        ]
+                details = document_details(document)
+                if details != {"metadata": _parsed(metadata), "outline": _parsed(outline)}:
+                    connection.execute(update(documents).where(documents.c.id == row).values(details))
+                if details["outline"] != _parsed(outline):
+                    reoutlined.add(document_id)
+                if (title, text) != (document.title, document.text):  # the row was damaged: this is its content
+                    whole = {"title": document.title, "text": document.text}
+                    connection.execute(update(documents).where(documents.c.id == row).values(whole))
+        fresh = [document_values(document, collection_id) for document in batch if document.id not in found]
         if fresh:
             returned = connection.execute(
                 insert(documents).returning(documents.c.document_id, documents.c.id), fresh
             ).all()
             found.update((document_id, row) for document_id, row in returned)
     return {
-        document.id: StoredVersion(found[document.id], hashes[document.id], len(document.text)) for document in batch
+        document.id: StoredVersion(
+            found[document.id], hashes[document.id], len(document.text), document.id in reoutlined
+        )
+        for document in batch
     }
 
 
+def _parsed(value: Any) -> Any:
+    """The value of a JSON column that was read as text (some drivers have parsed it all the same)."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
 def read_documents(
-    store: Store, versions: Sequence[StoredVersion], characters: int = 8_000_000
+    store: Store, versions: Sequence[StoredVersion], characters: int = 2_000_000
 ) -> Iterator[StoredDocument]:
     """The documents of these versions, in this order, at most about ``characters`` of text in memory at a time.
 
-    Raises KeyError if a row is gone, which the collection's lock prevents.
+    Raises RetrievalError if a row is gone (which the collection's lock prevents) or is no document any more.
     """
     start = 0
     while start < len(versions):
@@ -104,15 +142,45 @@ def read_documents(
             room -= versions[end].characters
             end += 1
         part = versions[start:end]
-        columns = (documents.c.id, documents.c.document_id, documents.c.title, documents.c.text)
-        with store.read() as connection:
-            wanted = select(*columns).where(documents.c.id.in_([version.row for version in part]))
-            read = {
-                row: Document(document_id, title, text) for row, document_id, title, text in connection.execute(wanted)
-            }
+        with store.read() as connection, readable_rows("documents"):
+            wanted = select(*DOCUMENT_COLUMNS).where(documents.c.id.in_([version.row for version in part]))
+            rows = {row["id"]: row for row in connection.execute(wanted).mappings()}
         for version in part:
-            yield StoredDocument(version.row, read[version.row])
+            if version.row not in rows:
+                raise RetrievalError(f"row {version.row} of the table documents is gone; run `plumbline index` again")
+            yield StoredDocument(version.row, stored_document(rows[version.row]))
         start = end
+
+
+@contextmanager
+def readable_rows(table: str) -> Iterator[None]:
+    """Turn what a damaged row or a damaged index of a table raises into RetrievalError.
+
+    A value that is not of its column's type does while it is read; while writing, a row that is there although its own
+    index does not show it.
+    """
+    try:
+        yield
+    except IntegrityError as error:
+        raise RetrievalError(
+            f"the table {table} in the database does not fit its own index ({error.orig}): restore a backup, or move "
+            "the database away and index again"
+        ) from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise RetrievalError(
+            f"a row of the table {table} is damaged ({error}); run `plumbline index` again with the same sources"
+        ) from error
+
+
+def stored_document(row: Mapping[Any, Any]) -> Document:
+    """The Document of a row with DOCUMENT_COLUMNS. Raises RetrievalError, naming the row, if it is none any more."""
+    try:
+        return document_from_row(row)
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        raise RetrievalError(
+            f"row {row['id']} of the table documents is damaged ({error}); run `plumbline index` again with the same "
+            "sources"
+        ) from error
 
 
 def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:

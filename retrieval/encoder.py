@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval.chunking import TokenCounter
 from retrieval.errors import RetrievalError
+
+
+@runtime_checkable
+class PortableCounting(Protocol):
+    """An encoder whose counting can be sent to other processes, so that they cut documents while it embeds."""
+
+    def portable_counter(self) -> TokenCounter:
+        """``count_tokens`` as a value that can be pickled."""
 
 
 class Encoder(Protocol):

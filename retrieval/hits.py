@@ -31,4 +31,4 @@ def best_hits(scores: NDArray[Any], candidates: NDArray[np.int64], k: int) -> tu
         keep = values >= threshold
         candidates, values = candidates[keep], values[keep]
     order = np.lexsort((candidates, -values))[:k]
-    return tuple(Hit(int(candidates[i]), float(values[i])) for i in order)
+    return tuple(map(Hit, candidates[order].tolist(), values[order].tolist()))

@@ -8,19 +8,21 @@ from typing import Any
 from retrieval.bm25 import Bm25Params
 from retrieval.chunking import ChunkingParams
 from retrieval.tokenising import TokenisingParams
+from retrieval.vectors.params import DenseParams
 
 
 @dataclass(frozen=True, slots=True)
 class IndexParams:
-    """chunking, tokenising, bm25: one value for each step between a document and its index."""
+    """chunking, tokenising, bm25, dense: one value for each step between a document and its index."""
 
     chunking: ChunkingParams = field(default_factory=ChunkingParams)
     tokenising: TokenisingParams = field(default_factory=TokenisingParams)
     bm25: Bm25Params = field(default_factory=Bm25Params)
+    dense: DenseParams = field(default_factory=DenseParams)
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
-        return asdict(self)
+        """As a JSON object. What a later version adds must be left out at its default, or hashes would change."""
+        return {**asdict(self), "chunking": self.chunking.to_json()}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> IndexParams:
@@ -29,4 +31,5 @@ class IndexParams:
             chunking=ChunkingParams(**value["chunking"]),
             tokenising=TokenisingParams(**value["tokenising"]),
             bm25=Bm25Params(**value["bm25"]),
+            dense=DenseParams(**value["dense"]),
         )

@@ -7,15 +7,16 @@ from typing import Literal
 
 from data.refused import Refused
 
-IndexPhase = Literal["documents", "chunks", "vectors", "publishing"]
+IndexPhase = Literal["documents", "chunks", "vectors", "words", "index", "publishing"]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """phase: what is being worked on, in this order. done, total: in the phase's own unit; total None while unknown.
+    """phase: what is being worked on. done, total: in the phase's own unit; total None while unknown.
 
     "documents": documents read and stored. "chunks": documents cut into chunks. "vectors": chunk texts embedded, of
-    those that no earlier run has. "publishing": 0 of 1, then 1 of 1.
+    those that no earlier run has. These three go on at the same time. Then "words": documents counted for BM25,
+    "index": vectors put into their index, "publishing": 0 of 1, then 1 of 1.
     """
 
     phase: IndexPhase
@@ -28,7 +29,8 @@ class IndexReport:
     """What a run did. The first four count documents against the generation before; refused lists what was not read.
 
     rebuilt: False when nothing had changed and the generation stayed. embedded: texts put through the encoder now;
-    reused: chunks whose vector was known. seconds: wall-clock time.
+    reused: chunks that needed none. seconds: wall-clock time. index: the kind of vector index; recall: of an
+    approximate one against exact search, measured when it was built.
     """
 
     collection: str
@@ -44,3 +46,5 @@ class IndexReport:
     reused: int
     rebuilt: bool
     seconds: float
+    index: str = "flat"
+    recall: float | None = None

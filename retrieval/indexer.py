@@ -1,36 +1,54 @@
-"""The indexing job: a stream of documents in, a published generation out; may be killed at any point and run again."""
+"""The indexing job: a stream of documents in, a published generation out; may be killed at any point and run again.
+
+Reading, cutting and embedding work at the same time, each ahead of the next; what waits between them is in the store,
+not in memory. docs/indexing.md says how much memory the job takes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-
-import numpy as np
 
 from data.documents import Document
 from data.refused import Refused
 from data.store import Store
-from retrieval.bm25 import Bm25Builder, Bm25Params, LexicalIndex
-from retrieval.chunk_vectors import chunk_vectors, text_hash
-from retrieval.chunking import ChunkingParams, chunk_spans, chunks_from_spans, searchable_text
+from retrieval.bm25 import Bm25Params
+from retrieval.chunking import ChunkingParams, TokenCounter
 from retrieval.collection_folder import collection_lock, generations_folder
-from retrieval.dense import build_flat
-from retrieval.document_versions import StoredVersion, read_documents
-from retrieval.encoder import Encoder
+from retrieval.encoder import Encoder, PortableCounting
 from retrieval.errors import RetrievalError
-from retrieval.generations import ChunkTable, check_folder, load_table, remove_other_generations, write_generation
+from retrieval.generations import (
+    ChunkTable,
+    check_folder,
+    check_hash,
+    load_table,
+    remove_other_generations,
+    write_generation,
+)
 from retrieval.index_params import IndexParams
 from retrieval.index_report import IndexPhase, IndexProgress, IndexReport
-from retrieval.manifest import DocumentVersion, Manifest
+from retrieval.indexing.ahead import Ahead
+from retrieval.indexing.assembling import Assembly
+from retrieval.indexing.cutters import Cutters
+from retrieval.indexing.cutting import Cutting, KnownSpans, cut_batches
+from retrieval.indexing.embedding import Embedded, Embedder, embed_stream
+from retrieval.indexing.job_params import JobParams
+from retrieval.indexing.pruning import prune_collection
+from retrieval.indexing.reading import Reading, read_source
+from retrieval.manifest import Manifest, generation_hash
 from retrieval.publishing import PublishedGeneration, current_generation, generation_versions, publish_generation
-from retrieval.sentences import Span
-from retrieval.source_reading import SourceContent, read_source
-from retrieval.tokenising import TokenisingParams, tokenise_all
+from retrieval.tokenising import TokenisingParams
+from retrieval.vectors.params import DenseParams
+
+__all__ = ["JobParams", "ProgressListener", "index_documents"]
 
 ProgressListener = Callable[[IndexProgress], None]
 _SPECIAL_TOKENS = 2
+# Batches of at most characters_per_commit that a stage may be ahead. Between reading and cutting only row numbers wait;
+# after cutting 48 bytes a chunk, which the job keeps to its end anyway.
+_AHEAD = 1000
 
 
 def index_documents(
@@ -43,41 +61,40 @@ def index_documents(
     tokenising: TokenisingParams | None = None,
     bm25: Bm25Params | None = None,
     progress: ProgressListener | None = None,
-    documents_per_commit: int = 200,
-    characters_per_commit: int = 8_000_000,
-    texts_per_call: int = 128,
+    dense: DenseParams | None = None,
+    job: JobParams | None = None,
+    expected_hash: str | None = None,
 ) -> IndexReport:
     """Make the collection hold exactly the source's documents, and publish an index of them.
 
-    The source is the whole new content: documents that it lacks are removed. Nothing answers differently before the new
-    generation is published, in one transaction, at the very end. Documents and vectors are committed on the way, so
-    that a run that was killed is taken up where it stopped and ends in the same generation hash; only text that no run
-    has embedded is embedded. ``progress`` is called after every commit; what it raises ends the run like a kill.
+    The source is the whole new content: documents that it lacks are removed; it is gone through in a thread. Nothing
+    answers differently before the new generation is published, in one transaction, at the very end. Documents and
+    vectors are committed on the way, so that a run that was killed is taken up where it stopped and ends in the same
+    generation hash; only text that no run has embedded is embedded. ``progress`` is called in this thread, over and
+    over; what it raises ends the run like a kill. expected_hash: of the generation that must come out, if known.
 
     Raises RetrievalError for a bad name, another run on the same collection, parameters that the encoder cannot serve,
-    a source without a document, or an encoder that gives no usable vectors; the old generation keeps answering.
+    a source without a document, an encoder that gives no usable vectors, or another generation than expected; the old
+    one keeps answering. OSError and DataError when the disk is full or read-only: the same.
     """
     started = perf_counter()
-    params = IndexParams(chunking or ChunkingParams(), tokenising or TokenisingParams(), bm25 or Bm25Params())
+    params = IndexParams(
+        chunking or ChunkingParams(), tokenising or TokenisingParams(), bm25 or Bm25Params(), dense or DenseParams()
+    )
     if params.chunking.max_tokens + _SPECIAL_TOKENS > encoder.max_tokens:
         raise RetrievalError(
             f"chunks of {params.chunking.max_tokens} tokens do not fit the encoder, which reads {encoder.max_tokens} "
             f"with its {_SPECIAL_TOKENS} special ones; give a smaller max_tokens"
         )
-    job = _Job(store, home, collection, encoder, params, progress or (lambda _: None), texts_per_call)
+    work = _Job(
+        store, home, collection, encoder, params, progress or (lambda _: None), job or JobParams(), expected_hash
+    )
     with collection_lock(home, collection):
-        before = job.before()
-        remove_other_generations(job.folder, before.published.hash if before.published else None)
-        content = read_source(
-            store,
-            collection,
-            source,
-            documents_per_commit,
-            characters_per_commit,
-            lambda n: job.say("documents", n, None),
-        )
-        done = job.same(before, content) or job.build(before, content)
-    new = {document_id: version.sha256 for document_id, version in content.versions}
+        before = work.before()
+        remove_other_generations(work.folder, before.published.hash if before.published else None)
+        content = work.stream(before, source)
+        done = work.same(before, content) or work.build(before, content)
+    new = {item.document_id: item.version.sha256 for item in content.documents}
     kept = sum(before.versions.get(document_id) == sha256 for document_id, sha256 in new.items())
     known = sum(document_id in before.versions for document_id in new)
     return IndexReport(
@@ -90,19 +107,22 @@ def index_documents(
         refused=content.refused,
         documents=len(new),
         chunks=done.chunks,
-        embedded=done.embedded,
-        reused=done.reused,
+        embedded=content.embedded,
+        reused=content.reused,
         rebuilt=done.rebuilt,
         seconds=perf_counter() - started,
+        index=done.index,
+        recall=done.recall,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The generation that answers while the job runs. manifest: None if there is none or its files are damaged."""
+    """The generation that answers while the job runs. manifest, table: None if there is none or it is damaged."""
 
     published: PublishedGeneration | None
     manifest: Manifest | None
+    table: ChunkTable | None
     versions: Mapping[str, str]
 
 
@@ -110,18 +130,9 @@ class _Before:
 class _Done:
     hash: str
     chunks: int
-    embedded: int
-    reused: int
+    index: str
+    recall: float | None
     rebuilt: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """Every chunk of every document: the table, a hash of each chunk's searchable text, and the word index."""
-
-    table: ChunkTable
-    hashes: Sequence[str]
-    lexical: LexicalIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +143,8 @@ class _Job:
     encoder: Encoder
     params: IndexParams
     progress: ProgressListener
-    texts_per_call: int
+    how: JobParams
+    expected_hash: str | None
 
     @property
     def folder(self) -> Path:
@@ -142,89 +154,133 @@ class _Job:
         self.progress(IndexProgress(phase, done, total))
 
     def before(self) -> _Before:
-        with self.store.read() as connection:
-            published = current_generation(connection, self.collection)
-            versions = generation_versions(connection, published.key) if published else {}
+        try:
+            with self.store.read() as connection:
+                published = current_generation(connection, self.collection)
+                versions = generation_versions(connection, published.key) if published else {}
+        except RetrievalError:  # the row itself is damaged
+            return _Before(None, None, None, {})
         if published is None:
-            return _Before(None, None, versions)
+            return _Before(None, None, None, versions)
         try:
             manifest = Manifest.from_json(published.manifest, f"the published index of {self.collection!r}")
-            check_folder(self.folder / manifest.hash, manifest)
+            folder = self.folder / manifest.hash
+            if (published.hash, self.home / published.folder) != (manifest.hash, folder):
+                return _Before(published, None, None, versions)
+            check_folder(folder, manifest)
+            table = load_table(folder)
+            check_hash(folder, table, manifest)
         except RetrievalError:
             # A damaged generation is no reason to stop: rebuilding it is what the job is for.
-            return _Before(published, None, versions)
-        return _Before(published, manifest, versions)
+            return _Before(published, None, None, versions)
+        return _Before(published, manifest, table, versions)
 
-    def same(self, before: _Before, content: SourceContent) -> _Done | None:
-        """The published generation, if it is what the job would build."""
-        manifest = before.manifest
-        if manifest is None or manifest.params != self.params or manifest.encoder != self.encoder.fingerprint:
-            return None
-        if {document_id: version.sha256 for document_id, version in content.versions} != before.versions:
-            return None
-        return _Done(manifest.hash, manifest.chunks, embedded=0, reused=manifest.chunks, rebuilt=False)
+    def stream(self, before: _Before, source: Iterable[Document | Refused]) -> Embedded:
+        """Read, cut and embed the source, all at once; what comes back is sorted by document id."""
+        reading, cutting = Reading(), Cutting()
+        embedded = wanted = 0
 
-    def build(self, before: _Before, content: SourceContent) -> _Done:
-        versions = tuple(version for _, version in content.versions)
-        cut = self.cut(content, self.known_spans(before))
-        found = chunk_vectors(
-            self.store,
-            self.encoder,
-            cut.hashes,
-            lambda positions: self.texts(cut.table, versions, positions),
-            self.texts_per_call,
-            lambda done, total: self.say("vectors", done, total),
-        )
-        self.say("publishing", 0, 1)
-        manifest = write_generation(
-            self.folder, cut.table, build_flat(found.vectors), cut.lexical, self.params, self.encoder.fingerprint
-        )
-        relative = (self.folder / manifest.hash).relative_to(self.home)
-        publish_generation(self.store, content.collection_id, manifest, relative, versions)
-        remove_other_generations(self.folder, manifest.hash)
-        self.say("publishing", 1, 1)
-        return _Done(manifest.hash, manifest.chunks, found.embedded, found.reused, rebuilt=True)
+        def say() -> None:
+            self.say("documents", reading.documents, reading.documents if reading.ended else None)
+            self.say("chunks", cutting.documents, reading.documents if reading.ended else None)
+            self.say("vectors", embedded, wanted if cutting.ended else None)
 
-    def known_spans(self, before: _Before) -> Mapping[DocumentVersion, Sequence[Span]]:
+        def gathered(so_far: int) -> None:
+            nonlocal wanted
+            wanted = so_far
+            say()
+
+        def called(texts: int) -> None:
+            nonlocal embedded
+            embedded += texts
+            say()
+
+        how = self.how
+        with Cutters(self.counter(), self.params.chunking, how.workers) as cutters:
+            read = read_source(
+                self.store, self.collection, source, how.documents_per_commit, how.characters_per_commit, reading
+            )
+            batches = Ahead(read, _AHEAD)
+            cut = Ahead(cut_batches(self.store, batches, self.known_spans(before), cutters, cutting), _AHEAD)
+            # Left in this order, so that whoever waits for the reading is told that no more will come.
+            with cut, batches:
+                try:
+                    content = embed_stream(cut, lambda key: self.embedder(key, called), how.texts_per_window, gathered)
+                except BaseException:
+                    reading.stopped = True  # not after the two hundred documents of a batch, which may be large PDFs
+                    raise
+        say()
+        return replace(content, documents=tuple(sorted(content.documents, key=lambda item: item.document_id)))
+
+    def counter(self) -> TokenCounter:
+        """What counts tokens; something that can be sent to a process where there are any."""
+        if not self.how.workers:
+            return self.encoder.count_tokens
+        if not isinstance(self.encoder, PortableCounting):
+            raise RetrievalError(
+                f"this encoder's counting cannot be sent to {self.how.workers} other processes; index with workers=0"
+            )
+        return self.encoder.portable_counter()
+
+    def embedder(self, collection_id: int, progress: Callable[[int], None]) -> Embedder:
+        return Embedder(self.store, self.encoder, collection_id, self.how.texts_per_call, progress)
+
+    def known_spans(self, before: _Before) -> KnownSpans:
         """Where the chunks of the published documents lie, if cutting them again would give the same."""
         manifest = before.manifest
         if manifest is None or (manifest.params.chunking, manifest.encoder) != (
             self.params.chunking,
             self.encoder.fingerprint,
         ):
-            return {}
-        table = load_table(self.folder / manifest.hash)
-        spans: dict[DocumentVersion, list[Span]] = {version: [] for version in table.versions}
-        for place, start, end in table.rows.tolist():
-            spans[table.versions[place]].append(Span(start, end))
-        return spans
+            return KnownSpans(None)
+        return KnownSpans(before.table)
 
-    def cut(self, content: SourceContent, known: Mapping[DocumentVersion, Sequence[Span]]) -> _Cut:
-        versions = tuple(DocumentVersion(document_id, version.sha256) for document_id, version in content.versions)
-        rows: list[tuple[int, int, int]] = []
-        hashes: list[str] = []
-        words = Bm25Builder(self.params.bm25)
-        stored = read_documents(self.store, [version for _, version in content.versions])
-        for place, item in enumerate(stored):
-            document = item.document
-            spans = known.get(versions[place])
-            if spans is None:
-                spans = chunk_spans(document.text, self.encoder.count_tokens, self.params.chunking)
-            texts = [searchable_text(chunk) for chunk in chunks_from_spans(document, spans)]
-            rows.extend((place, span.start, span.end) for span in spans)
-            hashes.extend(text_hash(text) for text in texts)
-            for tokens in tokenise_all(texts, self.params.tokenising):
-                words.add(tokens)
-            if place % 50 == 49 or place == len(versions) - 1:
-                self.say("chunks", place + 1, len(versions))
-        table = ChunkTable(versions, np.asarray(rows, dtype=np.int64).reshape(-1, 3))
-        return _Cut(table, hashes, words.build())
+    def same(self, before: _Before, content: Embedded) -> _Done | None:
+        """The published generation, if it is what the job would build."""
+        manifest, table = before.manifest, before.table
+        if manifest is None or table is None:
+            return None
+        if manifest.params != self.params:
+            return None
+        if (manifest.encoder, manifest.dimension) != (self.encoder.fingerprint, self.encoder.dimension):
+            return None
+        if {item.document_id: item.version.sha256 for item in content.documents} != before.versions:
+            return None
+        if any(item.version.reoutlined for item in content.documents):
+            return None
+        return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=False)
 
-    def texts(self, table: ChunkTable, versions: Sequence[StoredVersion], positions: Sequence[int]) -> Iterator[str]:
-        """The searchable texts of the chunks at these ascending positions."""
-        by_place: dict[int, list[Span]] = {}
-        for place, start, end in table.rows[list(positions)].tolist():
-            by_place.setdefault(place, []).append(Span(start, end))
-        stored = read_documents(self.store, [versions[place] for place in by_place])
-        for item, spans in zip(stored, by_place.values(), strict=True):
-            yield from (searchable_text(chunk) for chunk in chunks_from_spans(item.document, spans))
+    def build(self, before: _Before, content: Embedded) -> _Done:
+        assembly = Assembly(
+            self.store,
+            self.encoder,
+            self.params,
+            content.documents,
+            lambda: self.embedder(content.collection_id, lambda _: None),
+            lambda done, total: self.say("words", done, total),
+            lambda done, total: self.say("index", done, total),
+        )
+        table = assembly.table()
+        found = generation_hash(table.versions, table.rows, self.params, self.encoder.fingerprint)
+        if self.expected_hash not in (None, found):
+            raise RetrievalError(
+                f"these documents and parameters give the generation {found[:12]}, not {self.expected_hash}; nothing "
+                "was published. Run `plumbline index` again with the same sources"
+            )
+        manifest = write_generation(self.folder, table, self.params, self.encoder.fingerprint, assembly.write)
+        self.say("publishing", 0, 1)
+        relative = (self.folder / manifest.hash).relative_to(self.home)
+        versions = [item.version for item in content.documents]
+        publish_generation(self.store, content.collection_id, manifest, relative, versions)
+        kept = [(self.encoder.fingerprint, table.texts)]
+        if before.manifest is not None and before.table is not None:
+            # Going back to the content of before must cost nothing.
+            kept.append((before.manifest.encoder, before.table.texts))
+        prune_collection(self.store, self.home, content.collection_id, kept)
+        remove_other_generations(self.folder, manifest.hash)
+        self.say("publishing", 1, 1)
+        return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=True)
+
+
+def _recall(manifest: Manifest) -> float | None:
+    return float(manifest.recall["recall"]) if manifest.recall is not None else None

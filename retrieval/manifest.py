@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from retrieval.errors import RetrievalError
 from retrieval.index_params import IndexParams
 
-FORMAT = 1
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+FORMAT = 2
 """Raised by one whenever the same documents and parameters would give other chunks, words or files."""
+
+MANIFEST = "manifest.json"
+"""The file of the folder that lists the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,11 @@ class DocumentVersion:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """hash: the generation's. encoder: its fingerprint. dimension: E. documents, chunks: how many."""
+    """hash: the generation's. encoder: its fingerprint. dimension: E. documents, chunks: how many.
+
+    index: the kind of vector index that was built ("flat", "hnsw", ...). recall: of an approximate one against exact
+    search, as it was measured when it was built (retrieval/vectors/recall.py); None for an exact one.
+    """
 
     hash: str
     params: IndexParams
@@ -44,11 +57,13 @@ class Manifest:
     documents: int
     chunks: int
     files: tuple[FileEntry, ...]
+    index: str = "flat"
+    recall: Mapping[str, Any] | None = None
     format: int = FORMAT
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
-        return asdict(self)
+        return {**asdict(self), "params": self.params.to_json(), "files": [asdict(entry) for entry in self.files]}
 
     @classmethod
     def from_json(cls, value: Any, where: str) -> Manifest:
@@ -60,22 +75,39 @@ class Manifest:
                     "index the collection again"
                 )
             return cls(
-                hash=str(value["hash"]),
+                hash=_hash(value["hash"]),
                 params=IndexParams.from_json(value["params"]),
                 encoder=str(value["encoder"]),
                 dimension=int(value["dimension"]),
                 documents=int(value["documents"]),
                 chunks=int(value["chunks"]),
-                files=tuple(FileEntry(str(f["name"]), int(f["bytes"]), str(f["sha256"])) for f in value["files"]),
+                files=tuple(_file(entry) for entry in value["files"]),
+                index=str(value["index"]),
+                recall=dict(value["recall"]) if value["recall"] is not None else None,
                 format=FORMAT,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise RetrievalError(f"{where} is not a manifest ({error!r}); index the collection again") from error
 
 
+def _hash(value: Any) -> str:
+    """Raises ValueError for anything but a SHA-256: it names a folder."""
+    if not isinstance(value, str) or not _SHA256.fullmatch(value):
+        raise ValueError(f"{value!r} is no SHA-256")
+    return value
+
+
+def _file(value: Any) -> FileEntry:
+    """Raises ValueError for a name that is more than a name: it will be joined to a folder."""
+    name = str(value["name"])
+    if not name or name.startswith(".") or "/" in name or "\0" in name:
+        raise ValueError(f"{name!r} is no name of a file in the folder")
+    return FileEntry(name, int(value["bytes"]), str(value["sha256"]))
+
+
 def generation_hash(
     versions: Sequence[DocumentVersion],
-    chunks: Sequence[Sequence[int]],
+    chunks: NDArray[np.int64],
     params: IndexParams,
     encoder: str,
 ) -> str:
@@ -87,7 +119,7 @@ def generation_hash(
     content = {
         "format": FORMAT,
         "documents": [[version.document_id, version.sha256] for version in versions],
-        "chunks": [list(chunk) for chunk in chunks],
+        "chunks": hashlib.sha256(np.ascontiguousarray(chunks, dtype="<i8").tobytes()).hexdigest(),
         "parameters": params.to_json(),
         "encoder": encoder,
     }
@@ -108,6 +140,10 @@ def describe_file(path: Path) -> FileEntry:
 def damaged_files(folder: Path, manifest: Manifest) -> tuple[str, ...]:
     """What is wrong with the folder's files, each line with the file's path; empty if all are as the manifest says."""
     problems: list[str] = []
+    listed = {entry.name for entry in manifest.files}
+    # A file that is not listed was never checked, and might be read all the same.
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in listed) if folder.is_dir() else []
+    problems += [f"{folder / name} is not of this index" for name in strange if name != MANIFEST]
     for entry in manifest.files:
         path = folder / entry.name
         try:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from data.columns import utc_now
 from data.schema import collections, documents, generation_documents, generations
 from data.store import Store
-from retrieval.document_versions import StoredVersion, batches
+from retrieval.document_versions import StoredVersion, batches, readable_rows
 from retrieval.manifest import Manifest
 
 
@@ -30,21 +30,27 @@ class PublishedGeneration:
 
 def current_generation(connection: Connection, collection: str) -> PublishedGeneration | None:
     """The generation that answers for the collection, or None if there is none or no such collection."""
-    found = connection.execute(
-        select(
-            generations.c.id,
-            generations.c.hash,
-            generations.c.folder,
-            generations.c.manifest,
-            generations.c.published_at,
-        )
-        .join(collections, collections.c.current_generation_id == generations.c.id)
-        .where(collections.c.name == collection)
-    ).one_or_none()
+    with readable_rows("generations"):
+        found = connection.execute(
+            select(
+                generations.c.id,
+                generations.c.hash,
+                generations.c.folder,
+                generations.c.manifest,
+                generations.c.published_at,
+            )
+            .join(
+                collections,
+                (collections.c.current_generation_id == generations.c.id)
+                # Never another collection's, whatever became of the row.
+                & (generations.c.collection_id == collections.c.id),
+            )
+            .where(collections.c.name == collection, generations.c.status == "published")
+        ).one_or_none()
     if found is None:
         return None
     key, name, folder, manifest, published_at = found
-    return PublishedGeneration(key, name, Path(folder), manifest, published_at)
+    return PublishedGeneration(key, name, Path(folder), manifest or {}, published_at)
 
 
 def generation_versions(connection: Connection, generation: int) -> dict[str, str]:
@@ -71,7 +77,7 @@ def publish_generation(
         "manifest": manifest.to_json(),
         "published_at": utc_now(),
     }
-    with store.write() as connection:
+    with readable_rows("generations"), store.write() as connection:
         same = (generations.c.collection_id == collection_id) & (generations.c.hash == manifest.hash)
         key = connection.execute(select(generations.c.id).where(same)).scalar()
         if key is None:

@@ -2,60 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from threading import Lock
 
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.chunking import searchable_text
 from retrieval.chunks import Chunk, RetrievedChunk
 from retrieval.encoder import Encoder
 from retrieval.errors import RetrievalError
-from retrieval.fusion import fuse_min_max, fuse_reciprocal_rank
+from retrieval.filtering import DocumentFilters, Filter, Metadata
+from retrieval.fusion import fuse_min_max, fuse_reciprocal_rank, fuse_z_score
 from retrieval.generations import Generation
 from retrieval.hits import Hit
+from retrieval.reformulation.rm3 import Rm3Params, rm3
+from retrieval.retrieval_params import Fusion, Mode, RetrievalParams
 from retrieval.tokenising import tokenise
 
-Mode = Literal["hybrid", "dense", "bm25"]
-Fusion = Literal["minmax", "rrf"]
+__all__ = ["Candidates", "Fusion", "Mode", "RetrievalParams", "Retriever"]
+
+_MASKS_KEPT = 8
 
 
 @dataclass(frozen=True, slots=True)
-class RetrievalParams:
-    """mode: which retrievers are asked. fusion: how a hybrid joins them. depth: how many chunks each may put forward.
+class Candidates:
+    """What each retriever puts forward for one query, best first; empty for one that was not asked."""
 
-    dense_weight: of the vectors under "minmax", in [0, 1]; the words have the rest. rrf_constant: the k of reciprocal
-    rank.
-    """
-
-    mode: Mode = "hybrid"
-    fusion: Fusion = "minmax"
-    depth: int = 100
-    dense_weight: float = 0.5
-    rrf_constant: float = 60.0
-
-    def __post_init__(self) -> None:
-        if self.mode not in get_args(Mode):
-            raise ValueError(f"mode must be one of {', '.join(get_args(Mode))}, not {self.mode!r}")
-        if self.fusion not in get_args(Fusion):
-            raise ValueError(f"fusion must be one of {', '.join(get_args(Fusion))}, not {self.fusion!r}")
-        if self.depth < 1:
-            raise ValueError(f"depth must be at least 1, not {self.depth}")
-        if not 0 <= self.dense_weight <= 1:
-            raise ValueError(f"dense_weight must lie in [0, 1], not {self.dense_weight}")
-        if self.rrf_constant < 0:
-            raise ValueError(f"rrf_constant must not be negative, not {self.rrf_constant}")
+    dense: tuple[Hit, ...]
+    sparse: tuple[Hit, ...]
 
 
 class Retriever:
     """Retrieves from one generation, whatever is published meanwhile; safe to use from several threads."""
 
     def __init__(
-        self, generation: Generation, chunks: Sequence[Chunk], encoder: Encoder, is_current: Callable[[], bool]
+        self,
+        generation: Generation,
+        chunks: Sequence[Chunk],
+        encoder: Encoder,
+        is_current: Callable[[], bool],
+        metadata: Mapping[str, Metadata] | None = None,
     ):
-        """chunks: one for every row of the generation's table. is_current: whether it is still the published one."""
+        """chunks: one for every row of the generation's table. is_current: whether it is still the published one.
+
+        metadata: (key, value) pairs by document id, for filters.
+        """
         self._generation = generation
         self._chunks = tuple(chunks)
         self._encoder = encoder
         self._is_current = is_current
+        self._metadata = metadata or {}
+        self._masks: dict[tuple[Filter, ...], NDArray[np.bool_]] = {}
+        self._lock = Lock()
 
     @property
     def generation_hash(self) -> str:
@@ -72,9 +74,36 @@ class Retriever:
         """All chunks, in index order: by document id, then by offset."""
         return self._chunks
 
+    @property
+    def encoder(self) -> Encoder:
+        """What turns queries into vectors."""
+        return self._encoder
+
+    @cached_property
+    def filters(self) -> DocumentFilters:
+        """What filters can speak of."""
+        return DocumentFilters(self._chunks, self._metadata)
+
     def is_current(self) -> bool:
         """Whether this is still the generation that is published; if not, open the collection again."""
         return self._is_current()
+
+    def position(self, chunk: Chunk) -> int:
+        """The chunk's place in ``chunks``. Raises RetrievalError if it is not one of them."""
+        wanted = (chunk.document_id, chunk.start, chunk.end)
+        place = bisect_left(self._chunks, wanted, key=lambda held: (held.document_id, held.start, held.end))
+        if place == len(self._chunks) or self._chunks[place].id != chunk.id:
+            raise RetrievalError(f"the chunk {chunk.id!r} is not in this index")
+        return place
+
+    def vectors(self, chunks: Sequence[Chunk]) -> NDArray[np.float32]:
+        """The stored (P, E) vectors of chunks of this index."""
+        positions = np.asarray([self.position(chunk) for chunk in chunks], dtype=np.int64)
+        return self._generation.dense.vectors(positions)
+
+    def words(self, text: str) -> tuple[str, ...]:
+        """The text as this index counts words; empty where it holds only stop words or punctuation."""
+        return tokenise(text, self._generation.manifest.params.tokenising)
 
     def retrieve(
         self,
@@ -102,40 +131,50 @@ class Retriever:
     ) -> tuple[tuple[RetrievedChunk, ...], ...]:
         """``retrieve`` for each query; they go through the encoder together."""
         try:
-            params = RetrievalParams(mode, fusion, max(depth, k) if depth >= 1 else depth, dense_weight)
+            params = RetrievalParams(mode, fusion, depth, dense_weight)
         except ValueError as error:
             raise RetrievalError(str(error)) from error
+        return self.fused_many(queries, k, params)
+
+    def fused_many(
+        self,
+        queries: Sequence[str],
+        k: int,
+        params: RetrievalParams,
+        vectors: NDArray[np.float32] | None = None,
+    ) -> tuple[tuple[RetrievedChunk, ...], ...]:
+        """``retrieve_many`` with all that ``params`` says up to the fusion; options after it are retrieval/search.py's.
+
+        vectors: (Q, E) to search with in place of the queries' own. Raises RetrievalError as ``retrieve`` does, and for
+        filters that speak of what no document has.
+        """
         if k < 1:
             raise RetrievalError(f"k must be at least 1, not {k}: ask for the number of chunks that you want")
+        params = replace(params, depth=max(params.depth, k))
+        found = self.candidates_many(queries, params, vectors)
+        return tuple(self.fuse(candidates, k, params) for candidates in found)
+
+    def candidates_many(
+        self, queries: Sequence[str], params: RetrievalParams, vectors: NDArray[np.float32] | None = None
+    ) -> tuple[Candidates, ...]:
+        """What each retriever finds for each query, before they are fused; see ``fused_many``."""
         for query in queries:
             _check(query)
+        allowed = self._allowed(params.filters)
         nothing: tuple[tuple[Hit, ...], ...] = ((),) * len(queries)
-        dense = self._dense(queries, params.depth) if params.mode != "bm25" else nothing
-        sparse = self._sparse(queries, params.depth) if params.mode != "dense" else nothing
-        return tuple(self._fused(d, s, k, params) for d, s in zip(dense, sparse, strict=True))
+        dense = sparse = nothing
+        if params.mode != "bm25" and queries:
+            asked = self._encoder.encode_queries(queries) if vectors is None else vectors
+            dense = self._generation.dense.search(asked, params.depth, allowed)
+        if params.mode != "dense":
+            sparse = tuple(self._sparse(query, params.depth, allowed, params.rm3) for query in queries)
+        return tuple(Candidates(one, other) for one, other in zip(dense, sparse, strict=True))
 
-    def _dense(self, queries: Sequence[str], depth: int) -> tuple[tuple[Hit, ...], ...]:
-        if not queries:
-            return ()
-        return self._generation.dense.search(self._encoder.encode_queries(queries), depth)
-
-    def _sparse(self, queries: Sequence[str], depth: int) -> tuple[tuple[Hit, ...], ...]:
-        tokenising = self._generation.manifest.params.tokenising
-        return tuple(self._generation.lexical.search(tokenise(query, tokenising), depth) for query in queries)
-
-    def _fused(
-        self, dense: tuple[Hit, ...], sparse: tuple[Hit, ...], k: int, params: RetrievalParams
-    ) -> tuple[RetrievedChunk, ...]:
-        if params.mode == "dense":
-            fused = dense
-        elif params.mode == "bm25":
-            fused = sparse
-        elif params.fusion == "rrf":
-            fused = fuse_reciprocal_rank((dense, sparse), params.rrf_constant)
-        else:
-            fused = fuse_min_max((dense, sparse), (params.dense_weight, 1.0 - params.dense_weight))
-        by_dense = {hit.position: (rank, hit.score) for rank, hit in enumerate(dense, start=1)}
-        by_sparse = {hit.position: (rank, hit.score) for rank, hit in enumerate(sparse, start=1)}
+    def fuse(self, candidates: Candidates, k: int, params: RetrievalParams) -> tuple[RetrievedChunk, ...]:
+        """The k best chunks of both lists; see ``RetrievalParams``."""
+        fused = fused_hits(candidates, params)
+        by_dense = {hit.position: (rank, hit.score) for rank, hit in enumerate(candidates.dense, start=1)}
+        by_sparse = {hit.position: (rank, hit.score) for rank, hit in enumerate(candidates.sparse, start=1)}
         retrieved: list[RetrievedChunk] = []
         for rank, hit in enumerate(fused[:k], start=1):
             dense_rank, dense_score = by_dense.get(hit.position, (None, None))
@@ -152,6 +191,43 @@ class Retriever:
                 )
             )
         return tuple(retrieved)
+
+    def _sparse(
+        self, query: str, depth: int, allowed: NDArray[np.bool_] | None, feedback: Rm3Params | None
+    ) -> tuple[Hit, ...]:
+        lexical, words = self._generation.lexical, self.words(query)
+        if feedback is None:
+            return lexical.search(words, depth, allowed)
+        first = lexical.search(words, feedback.passages, allowed)
+        passages = [self.words(searchable_text(self._chunks[hit.position])) for hit in first]
+        return lexical.search_weighted(rm3(words, passages, [hit.score for hit in first], feedback), depth, allowed)
+
+    def _allowed(self, filters: tuple[Filter, ...]) -> NDArray[np.bool_] | None:
+        if not filters:
+            return None
+        with self._lock:
+            held = self._masks.get(filters)
+        if held is None:
+            held = self.filters.allowed(filters)
+            with self._lock:
+                while len(self._masks) >= _MASKS_KEPT:
+                    self._masks.pop(next(iter(self._masks)))
+                self._masks[filters] = held
+        return held
+
+
+def fused_hits(candidates: Candidates, params: RetrievalParams) -> tuple[Hit, ...]:
+    """Both lists as one, best first, as mode, fusion and weights say. Pure: for tuning, which fuses them many ways."""
+    if params.mode == "dense":
+        return candidates.dense
+    if params.mode == "bm25":
+        return candidates.sparse
+    runs = (candidates.dense, candidates.sparse)
+    weights = (params.dense_weight, 1.0 - params.dense_weight)
+    if params.fusion == "rrf":
+        # Doubled, so that equal weights give the sum as it was published.
+        return fuse_reciprocal_rank(runs, params.rrf_constant, (2 * weights[0], 2 * weights[1]))
+    return fuse_z_score(runs, weights) if params.fusion == "zscore" else fuse_min_max(runs, weights)
 
 
 def _check(query: str) -> None:

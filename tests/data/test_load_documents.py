@@ -9,7 +9,8 @@ import pytest
 from data.documents import Document
 from data.errors import DataError
 from data.loaders import Refused, load_documents
-from data.text_files import read_text_file
+from data.outline import Heading, Outline
+from data.parsing.limits import ParsingLimits
 
 
 def write(folder: Path, files: dict[str, str | bytes]) -> Path:
@@ -52,32 +53,32 @@ def test_a_folder_is_read_in_order_of_names_with_ids_below_it(tmp_path: Path) ->
         Document("a/deep/y.TXT", "", "# not a title"),
         Document("a/z.txt", "", "  z"),
         Document("a.txt", "", "a"),
-        Document("b.md", "Two words", "First.\n\nSecond."),
-        Document("c.md", "", "no title"),
-        Document("d.md", "", "## Sub\ntext"),
+        Document("b.md", "Two words", "First.\n\nSecond.", outline=Outline(first_line=4)),
+        Document("c.md", "", "no title", outline=Outline(first_line=3)),
+        Document("d.md", "", "## Sub\ntext", outline=Outline((Heading(3, 6, 2),))),
     ]
     assert list(refused(items)) == [str(tmp_path / "empty")]
     assert list(load_documents([tmp_path])) == items
 
 
 def test_other_kinds_are_refused_once_each_and_a_folder_without_any_is_named(tmp_path: Path) -> None:
-    write(tmp_path, {"a.txt": "a", "b.pdf": "b", "c/d.docx": "d", "c/e.jsonl": "{}", "none/.x": ""})
-    items = list(load_documents([tmp_path, tmp_path / "b.pdf"]))
+    write(tmp_path, {"a.txt": "a", "b.png": "b", "c/d.doc": "d", "c/e.jsonl": "{}", "none/.x": ""})
+    items = list(load_documents([tmp_path, tmp_path / "b.png"]))
     assert ids(items) == ["a.txt"]
     assert [Path(item.where).name for item in items if isinstance(item, Refused)] == [
-        "b.pdf",
-        "d.docx",
-        "e.jsonl",
-        "b.pdf",
+        "b.png",
+        "d.doc",
+        "e.jsonl:1",
+        "b.png",
     ]
-    assert "by its own name" in refused(items)[str(tmp_path / "c/e.jsonl")]
-    assert "no .txt or .md" in refused(load_documents([tmp_path / "none"]))[str(tmp_path / "none")]
+    assert "only .txt, .md, " in refused(items)[str(tmp_path / "c/d.doc")]
+    assert "no file in this folder that is read" in refused(load_documents([tmp_path / "none"]))[str(tmp_path / "none")]
 
 
 def test_single_files_have_their_name_as_id_and_bad_ones_do_not_stop_others(tmp_path: Path) -> None:
     write(tmp_path, {"x/a.txt": "a", "x/b.txt": "", "c.md": "# T\nc"})
     items = list(load_documents([tmp_path / "x/a.txt", tmp_path / "x/b.txt", tmp_path / "c.md"]))
-    assert good(items) == [Document("a.txt", "", "a"), Document("c.md", "T", "c")]
+    assert good(items) == [Document("a.txt", "", "a"), Document("c.md", "T", "c", outline=Outline(first_line=2))]
     assert refused(items) == {str(tmp_path / "x/b.txt"): "the file is empty"}
 
 
@@ -100,8 +101,8 @@ def test_a_missing_path_is_an_error_before_anything_is_read(tmp_path: Path) -> N
         (b" \n\t\r\n", "only white space"),
         (b"\xef\xbb\xbf", "only white space"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary, not text (byte 8 is NUL)"),
-        (b"caf\xe9 au lait", "not UTF-8 at byte 3 (0xe9)"),
-        (b"\xef\xbb\xbfcaf\xe9", "not UTF-8 at byte 6 (0xe9)"),
+        (b"caf\x81 au lait", "not UTF-8 at byte 3 (0x81)"),
+        (b"\xef\xbb\xbfcaf\x81", "not UTF-8 at byte 6 (0x81)"),
         (b"cut \xe2\x82", "not UTF-8 at byte 4"),
         (b"surrogate \xed\xa0\x80", "not UTF-8 at byte 10"),
         ("abc".encode("utf-16") + b"x", "starts like UTF-16 but is not at byte 8"),
@@ -124,16 +125,17 @@ def test_a_title_alone_is_no_document(tmp_path: Path) -> None:
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_encodings_and_line_ends_make_no_difference(tmp_path: Path, encoding: str, newline: str) -> None:
     write(tmp_path, {"a.md": newline.join(["# Tïtle", "", "é", "ü", ""]).encode(encoding)})
-    assert good(load_documents([tmp_path])) == [Document("a.md", "Tïtle", "é\nü")]
+    assert good(load_documents([tmp_path])) == [Document("a.md", "Tïtle", "é\nü", outline=Outline(first_line=3))]
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "big.txt"
     with path.open("wb") as file:
         file.truncate(50_000_001)
-    assert "50,000,001 bytes" in refused(load_documents([path]))[str(path)]
-    item = read_text_file(write(tmp_path, {"s.txt": "12345"}) / "s.txt", "s", max_bytes=5)
-    assert isinstance(item, Document)
+    assert "more than the 50,000,000 bytes" in refused(load_documents([path]))[str(path)]
+    small = write(tmp_path, {"s.txt": "12345"}) / "s.txt"
+    assert ids(load_documents([small], ParsingLimits(text_bytes=5))) == ["s.txt"]
+    assert not ids(load_documents([small], ParsingLimits(text_bytes=4)))
 
 
 def test_a_pipe_named_txt_is_refused_and_not_waited_for(tmp_path: Path) -> None:

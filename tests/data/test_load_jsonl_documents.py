@@ -180,7 +180,7 @@ def test_a_beir_folder_is_its_corpus(tmp_path: Path) -> None:
 
 
 @settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(st.binary(max_size=60) | st.text(max_size=40).map(str.encode), st.sampled_from([".txt", ".md", ".jsonl"]))
+@given(st.binary(max_size=60) | st.text(max_size=40).map(str.encode), st.sampled_from([".txt", ".jsonl"]))
 def test_any_bytes_become_a_sound_document_or_a_refusal(tmp_path: Path, content: bytes, suffix: str) -> None:
     path = tmp_path / f"x{suffix}"
     path.write_bytes(content)

@@ -1,0 +1,77 @@
+"""What people said of an answer: hallucinated or not, in the ways in which files say it, and the marked characters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from data.fields import FieldError, kind_of
+
+_TRUE, _FALSE = frozenset({"true", "yes", "1", "1.0"}), frozenset({"false", "no", "0", "0.0"})
+SUPPORTED_WORDS = frozenset(
+    {"supported", "faithful", "grounded", "factual", "consistent", "entailment", "entailed", "correct"}
+    | {"not_hallucinated"}
+)
+HALLUCINATED_WORDS = frozenset(
+    {"hallucinated", "hallucination", "unsupported", "unfaithful", "ungrounded", "inconsistent", "contradicted"}
+    | {"contradiction", "refuted", "incorrect", "not_supported"}
+)
+_NONE = frozenset({"", "nan", "none", "null"})
+
+
+def label_of(found: tuple[str, str, object]) -> bool | None:
+    """Whether people call the answer hallucinated; None where they say nothing. found: (part, field's name, value).
+
+    Under ``hallucinated`` true means so, under ``supported`` the reverse, under both (and under ``label``) a word may
+    stand for itself. Raises FieldError for anything that is neither true nor false: a guess would be a wrong label.
+    """
+    part, name, value = found
+    if value is None:
+        return None
+    if isinstance(value, str) and value.strip().casefold() in _NONE:
+        return None
+    if isinstance(value, str):
+        word = "_".join(value.casefold().split()).replace("-", "_")
+        if word in SUPPORTED_WORDS or word in HALLUCINATED_WORDS:
+            return word in HALLUCINATED_WORDS
+    truth = _truth(value)
+    if truth is None:
+        raise FieldError(f'"{name}" is {_shown(value)}: a label must be true or false, or a word such as supported')
+    if part == "label":
+        raise FieldError(
+            f'"{name}" is {_shown(value)}, which may mean supported or hallucinated: name it with '
+            f"--hallucinated-field or --supported-field {name} (--ignore-labels leaves labels unread)"
+        )
+    return truth if part == "hallucinated" else not truth
+
+
+def marked_spans(value: object, length: int) -> tuple[tuple[int, int], ...] | None:
+    """Characters that people marked as hallucinated, from a list of {start, end}; None where there is no such list.
+
+    Spans that run past the answer's ``length`` are cut there. A list of anything else is some other field's. Raises
+    FieldError for a span that cannot be.
+    """
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) and "start" in item for item in value):
+        return None
+    spans = []
+    for item in value:
+        start, end = item.get("start"), item.get("end")
+        if type(start) is not int or type(end) is not int or not 0 <= start <= end:
+            raise FieldError(f"a marked span runs from {start!r} to {end!r}: characters of the answer are needed")
+        if start < min(end, length):
+            spans.append((start, min(end, length)))
+    return tuple(sorted(spans))
+
+
+def _truth(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float) and value in (0, 1):
+        return bool(value)
+    if isinstance(value, str):
+        word = value.strip().casefold()
+        return True if word in _TRUE else False if word in _FALSE else None
+    return None
+
+
+def _shown(value: object) -> str:
+    return repr(value[:40]) if isinstance(value, str) else kind_of(value) if isinstance(value, list) else repr(value)

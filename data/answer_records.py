@@ -1,0 +1,265 @@
+"""AnswerRecord: an answer that some system gave to a question, with what it was given and what people say of it.
+
+Which field is which is guessed from NAMES, the names that Ragas, Inspect, DeepEval, RAGTruth and people use, or named.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from data.answer_labels import label_of, marked_spans
+from data.fields import FieldError, kind_of
+
+DEFAULT_ARM = "answers"
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    "question": ("question", "user_input", "query", "prompt", "input"),
+    "answer": (
+        *("answer", "response", "output.completion", "completion", "prediction", "generated_answer"),
+        *("model_answer", "actual_output", "generated_text"),
+    ),
+    "contexts": (
+        *("contexts", "retrieved_contexts", "context", "retrieval_context", "metadata.contexts", "passages"),
+        *("retrieved_documents", "documents", "evidence"),
+    ),
+    "references": (
+        *("references", "ground_truths", "reference", "ground_truth", "target", "answers", "expected_output"),
+        *("expected_answer", "gold_answer", "reference_answer", "reference_answers"),
+    ),
+    "arm": ("arm", "system", "metadata.arm", "model", "generator"),
+    "id": ("id", "_id", "sample_id", "response_id", "answer_id"),
+    "sample": ("sample", "epoch", "sample_index"),
+    "group": ("group", "question_id", "query_id", "source_id", "metadata.group"),
+    "kind": ("kind", "task", "task_type", "metadata.kind", "category"),
+    "hallucinated": ("hallucinated", "is_hallucinated", "is_hallucination", "hallucination"),
+    "supported": ("supported", "is_supported", "faithful", "is_faithful", "grounded", "factual"),
+    "label": ("label", "human_label", "annotation"),
+    "spans": ("labels",),
+}
+"""For each part of a record the names that are looked for, in this order, whatever their case; a dot goes into an
+object. docs/score.md holds the same table."""
+
+_INSIDE = ("text", "content", "page_content", "contents", "passage", "chunk")
+_LABELS = ("hallucinated", "supported", "label")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNames:
+    """Names that are used instead of the guessed ones; None guesses. labels: whether labels are read at all."""
+
+    question: str | None = None
+    answer: str | None = None
+    contexts: str | None = None
+    references: str | None = None
+    arm: str | None = None
+    id: str | None = None
+    sample: str | None = None
+    group: str | None = None
+    hallucinated: str | None = None
+    supported: str | None = None
+    labels: bool = True
+
+    def named(self) -> tuple[str, ...]:
+        """The parts that a person named."""
+        return tuple(f.name for f in fields(self) if f.name != "labels" and getattr(self, f.name) is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """One answer. id: the file's own, or where it stands. sample: distinguishes answers of one id and arm.
+
+    question: empty where none was asked (summaries). contexts: what the system was shown, references: accepted answers,
+    both perhaps empty. arm: which system gave it. group: what is one unit of independence, "" where it is not named.
+    hallucinated: what people say, None where nobody did; spans: the characters of the answer that they marked. where:
+    ``file:line``. kind: for grouping.
+    """
+
+    id: str
+    question: str
+    answer: str
+    contexts: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
+    arm: str = DEFAULT_ARM
+    sample: str = ""
+    group: str = ""
+    hallucinated: bool | None = None
+    spans: tuple[tuple[int, int], ...] = ()
+    where: str = ""
+    kind: str = ""
+
+
+def record_from_fields(
+    row: Mapping[str, object], default_id: str, where: str, names: FieldNames | None = None, cells: bool = False
+) -> AnswerRecord:
+    """The record of an object's fields. cells: they come from a table, whose cells may hold lists as JSON or Python.
+
+    Raises FieldError naming the field: no answer, several that could be the answer, a label that is neither true nor
+    false, lists in lists, a conversation where one question is needed.
+    """
+    names = names or FieldNames()
+    found = _Fields(row, names)
+    answer = _text(found.one("answer"), found.name("answer"), empty=True)
+    question = found.get("question")
+    if isinstance(question, list):
+        raise FieldError(f'"{found.name("question")}" is a list of turns: give the question that was answered as text')
+    hallucinated = label_of(found.label(_LABELS)) if names.labels else None
+    spans = marked_spans(found.get("spans"), len(answer)) if names.labels else None
+    if hallucinated is None and spans is not None:
+        hallucinated = bool(spans)
+    return AnswerRecord(
+        id=_word(found, "id") or default_id,
+        question=_text(question, found.name("question"), empty=True).strip(),
+        answer=answer,
+        contexts=_texts(found.get("contexts"), found.name("contexts"), cells),
+        references=_texts(found.get("references"), found.name("references"), cells),
+        arm=_word(found, "arm") or DEFAULT_ARM,
+        sample=_word(found, "sample"),
+        group=_word(found, "group"),
+        hallucinated=hallucinated,
+        spans=spans or (),
+        where=where,
+        kind=_word(found, "kind"),
+    )
+
+
+def known_names(row: Mapping[str, object], names: FieldNames | None = None) -> dict[str, str]:
+    """Which part each field of an object is read as: {"answer": "response", ...}, only those that are there."""
+    found = _Fields(row, names or FieldNames())
+    return {part: found.name(part) for part in NAMES if found.has(part)}
+
+
+class _Fields:
+    """An object's fields by the part that they are."""
+
+    def __init__(self, row: Mapping[str, object], names: FieldNames) -> None:
+        self._row, self._names = row, names
+        self._by_plain = {_plain(key): key for key in reversed([k for k in row if isinstance(k, str)])}
+
+    def name(self, part: str) -> str:
+        """The name under which a part is found, else the first that it could have."""
+        given = getattr(self._names, part, None)
+        if given is not None:
+            return str(given)
+        return next((self._shown(name) for name in NAMES[part] if self._value(name) is not None), NAMES[part][0])
+
+    def has(self, part: str) -> bool:
+        """Whether the part is there."""
+        return self.get(part) is not None
+
+    def get(self, part: str) -> object:
+        """The part's value; None where it is missing or null."""
+        given = getattr(self._names, part, None)
+        if given is not None:
+            return self._row.get(given) if given in self._row else self._value(given)
+        return next((v for name in NAMES[part] if (v := self._value(name)) is not None), None)
+
+    def one(self, part: str) -> object:
+        """As ``get``, where it must be there under one name only; an answer of null is an empty one."""
+        given = getattr(self._names, part, None)
+        if given is not None:
+            if given not in self._row and not self._there(given):
+                raise FieldError(f'it has no "{given}": it has {_listed(self._row)}')
+            return self.get(part) or ""
+        present = [name for name in NAMES[part] if self._there(name)]
+        if not present:
+            raise FieldError(
+                f"no field is known to be the {part} (looked for {', '.join(NAMES[part])}; there are "
+                f"{_listed(self._row)}): name it with --{part}-field"
+            )
+        values = [v for name in present if (v := self._value(name)) is not None]
+        if any(v != values[0] for v in values):
+            both = " and ".join(f'"{self._shown(name)}"' for name in present)
+            raise FieldError(f"{both} could each be the {part}: name one with --{part}-field")
+        return values[0] if values else ""
+
+    def label(self, parts: tuple[str, ...]) -> tuple[str, str, object]:
+        """(part, name, value) of the label that is there; ("", "", None) without one."""
+        named = [p for p in parts if getattr(self._names, p, None) is not None]
+        for part in named or parts:
+            value = self.get(part)
+            if value is not None and value != "":
+                return part, self.name(part), value
+        return "", "", None
+
+    def _there(self, name: str) -> bool:
+        return _plain(name) in self._by_plain or self._value(name) is not None
+
+    def _shown(self, name: str) -> str:
+        return self._by_plain.get(_plain(name), name)
+
+    def _value(self, name: str) -> object:
+        if _plain(name) in self._by_plain:
+            return self._row[self._by_plain[_plain(name)]]
+        at: object = self._row
+        for step in name.split("."):
+            at = at.get(step) if isinstance(at, Mapping) else None
+        return at if "." in name else None
+
+
+def _plain(name: str) -> str:
+    return name.strip().casefold().replace(" ", "_").replace("-", "_")
+
+
+def _listed(row: Mapping[str, object]) -> str:
+    names = [str(key)[:40] for key in row]
+    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "") if names else "no field at all"
+
+
+def _clean(text: str) -> str:
+    """Lone surrogates and NUL become U+FFFD, one for one, so that offsets hold and every file and database takes it."""
+    return "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+def _text(value: object, name: str, *, empty: bool = False) -> str:
+    if value is None and empty:
+        return ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise FieldError(f'"{name}" is {kind_of(value)}, it must be text')
+    return _clean(value)
+
+
+def _word(found: _Fields, part: str) -> str:
+    """A name or number that people use as a key; empty where it is missing. An object ({"name": ...}) is not one."""
+    value = found.get(part)
+    if isinstance(value, Mapping | list):
+        return ""
+    return _text(value, found.name(part), empty=True).strip()
+
+
+def _texts(value: object, name: str, cells: bool) -> tuple[str, ...]:
+    """A list of texts, blank ones left out. One text is a list of one; a table's cell may be a list in writing."""
+    if isinstance(value, str) and cells and value.lstrip().startswith("["):
+        value = _written_list(value)
+    if value is None or value == "":
+        return ()
+    items = value if isinstance(value, list | tuple) else [value]
+    texts = []
+    for place, item in enumerate(items):
+        at = f"{name}[{place}]" if isinstance(value, list | tuple) else name
+        if isinstance(item, list | tuple):
+            raise FieldError(f'"{at}" is a list in a list: give a flat list of texts')
+        if isinstance(item, Mapping):
+            inner = next((item[key] for key in _INSIDE if isinstance(item.get(key), str)), None)
+            if inner is None:
+                raise FieldError(f'"{at}" is an object without {", ".join(_INSIDE[:3])}: give its text')
+            item = inner
+        if item is not None:
+            texts.append(_text(item, at))
+    return tuple(text for text in texts if text.strip())
+
+
+def _written_list(cell: str) -> object:
+    """The list that a cell spells, as JSON or as Python prints it (pandas' to_csv); the cell itself if it is none."""
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        try:
+            value = ast.literal_eval(cell.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return cell
+    return value if isinstance(value, list) else cell

@@ -1,0 +1,199 @@
+"""Rows of a file that holds one answer each: JSON Lines, a JSON list, or a table with a header; plain or compressed."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from data.errors import DataError
+from data.fields import kind_of
+from data.jsonl import read_jsonl
+from data.ragtruth import find_ragtruth
+from data.refused import Refused, shown
+
+AnswerFormat = Literal["jsonl", "json", "csv", "tsv", "ragtruth"]
+ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("jsonl", "json", "csv", "tsv", "ragtruth")
+WRAPPERS = ("samples", "data", "records", "rows", "examples", "results")
+"""Under one of these names an object holds the list (Ragas' and Inspect's: samples)."""
+_SUFFIXES: Mapping[str, AnswerFormat] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "tsv",
+}
+_SNIFFED = 65_536
+_LONGEST_CELL = 50_000_000
+_PACKED = (".gz", ".bz2")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object. where: ``file:line``, of a JSON list ``file, item n``. number: of line or item, from 1."""
+
+    number: int
+    where: str
+    fields: Mapping[str, object]
+
+
+def answer_format(path: Path) -> AnswerFormat:
+    """The layout of a file or folder, by its name, else by its content. Raises DataError when it is none."""
+    if path.is_dir():
+        if find_ragtruth(path) is None:
+            raise DataError(
+                f"{shown(path)} is a folder without response.jsonl and source_info.jsonl (RAGTruth): give a file of "
+                "answers"
+            )
+        return "ragtruth"
+    if not path.exists():
+        raise DataError(f"{shown(path)} does not exist: give a file of answers")
+    head = _head(path)
+    first = next((line for line in head.splitlines() if line.strip()), "")
+    if _is_ragtruth(first) and find_ragtruth(path) is not None:
+        return "ragtruth"
+    suffixes = [s.lower() for s in path.suffixes]
+    while suffixes and suffixes[-1] in _PACKED:
+        suffixes.pop()
+    named = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if named == "json" and first and isinstance(_json(first), dict) and len(head.splitlines()) > 1:
+        return "jsonl"  # one object a line, whatever the name says
+    if named is not None:
+        return named
+    if not first:
+        raise DataError(f"{shown(path)} is empty: there is no answer to score")
+    if first.lstrip().startswith("["):
+        return "json"
+    if first.lstrip().startswith("{"):
+        return "jsonl" if isinstance(_json(first), dict) else "json"
+    return "tsv" if "\t" in first else "csv"
+
+
+def read_rows(path: Path, layout: AnswerFormat) -> Iterator[Row | Refused]:
+    """The rows of a file that is not in RAGTruth's layout, and in its place each that cannot be read.
+
+    Raises DataError for a file that cannot be read as a whole (a JSON list, a table).
+    """
+    if layout == "jsonl":
+        for line in read_jsonl(path):
+            yield line if isinstance(line, Refused) else Row(line.number, line.where, line.fields)
+    elif layout == "json":
+        yield from _json_rows(path)
+    elif layout in ("csv", "tsv"):
+        yield from _table_rows(path, layout)
+    else:
+        raise ValueError(f"{layout} has no rows")
+
+
+def rows_of(items: Iterable[object], name: str) -> Iterator[Row | Refused]:
+    """Rows of objects in memory, known as ``name``."""
+    for number, item in enumerate(items, start=1):
+        where = f"{name}, item {number}"
+        if isinstance(item, Mapping):
+            yield Row(number, where, item)
+        else:
+            yield Refused(where, f"it is {kind_of(item)}, it must be an object such as {{...}}")
+
+
+def _json_rows(path: Path) -> Iterator[Row | Refused]:
+    try:
+        with _opened(path) as file:
+            value = json.loads(file.read().decode("utf-8-sig"))
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise DataError(f"{shown(path)} cannot be read: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{shown(path)} is not JSON ({error}): mend it, or give one object a line (.jsonl)") from error
+    if isinstance(value, dict):
+        held = next((value[name] for name in WRAPPERS if isinstance(value.get(name), list)), None)
+        if held is None and (columns := _columns(value)) is not None:
+            held = columns
+        value = [value] if held is None else held
+    if not isinstance(value, list):
+        raise DataError(f"{shown(path)} holds {kind_of(value)}: a list of objects is needed, one an answer")
+    yield from rows_of(value, shown(path))
+
+
+def _columns(value: Mapping[str, Any]) -> list[dict[str, object]] | None:
+    """Rows of an object of equally long lists (datasets, pandas orient="list"); None where it is none."""
+    lists = [v for v in value.values() if isinstance(v, list)]
+    if len(lists) < 2 or len(lists) < len(value) or len({len(v) for v in lists}) != 1:
+        return None
+    return [dict(zip(value, cells, strict=True)) for cells in zip(*lists, strict=True)]
+
+
+def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
+    """All rows at once: Python's limit of a cell's size is the process's, and is put back before anyone else runs."""
+    name = shown(path)
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        with _opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
+            mark = "\t" if layout == "tsv" else _separator(_head(path))
+            reader = csv.reader(file, delimiter=mark, strict=True)
+            header = next((cells for cells in reader if any(c.strip() for c in cells)), None)
+            if header is None:
+                return []
+            _check_header(header, name)
+            return [_cells(header, cells, reader.line_num, name) for cells in reader if any(cells)]
+    except csv.Error as error:
+        raise DataError(f"{name} is no table that can be read ({error}): check its quotes and its separator") from error
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise DataError(f"{name} cannot be read: {error}") from error
+    finally:
+        csv.field_size_limit(before)
+
+
+def _cells(header: list[str], cells: list[str], number: int, name: str) -> Row | Refused:
+    where = f"{name}:{number}"
+    if len(cells) != len(header):
+        return Refused(where, f"the row ends here with {len(cells)} cells, the header has {len(header)}")
+    return Row(number, where, {key: cell if cell.strip() else None for key, cell in zip(header, cells, strict=True)})
+
+
+def _check_header(header: list[str], name: str) -> None:
+    names = [cell.strip() for cell in header]
+    doubled = next((n for n in names if n and names.count(n) > 1), None)
+    if doubled is not None:
+        raise DataError(f"{name} has two columns {doubled!r}: give each column its own name")
+    if any(len(n) > 80 or len(n.split()) > 6 for n in names):
+        raise DataError(
+            f"the first line of {name} reads like an answer, not like a header ({names[0][:60]!r}...): put the names "
+            "of the columns above it, such as question,contexts,answer"
+        )
+
+
+def _separator(head: str) -> str:
+    first = next((line for line in head.splitlines() if line.strip()), "")
+    return max((",", ";", "\t", "|"), key=first.count) if any(c in first for c in ",;\t|") else ","
+
+
+def _opened(path: Path) -> IO[bytes]:
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+    opened: IO[bytes] = openers.get(path.suffix.lower(), io.open)(path, "rb")
+    return opened
+
+
+def _head(path: Path) -> str:
+    try:
+        with _opened(path) as file:
+            return file.read(_SNIFFED).decode("utf-8", "replace").removeprefix("\ufeff")
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{shown(path)} cannot be read: {error}") from error
+
+
+def _json(line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_ragtruth(line: str) -> bool:
+    value = _json(line)
+    return isinstance(value, dict) and {"response", "source_id", "labels"} <= value.keys()

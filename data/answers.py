@@ -1,0 +1,155 @@
+"""Answers of other systems, out of files of many layouts: every one whole and with an id of its own, or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.answer_records import AnswerRecord, FieldNames, known_names, record_from_fields
+from data.answer_rows import AnswerFormat, Row, answer_format, read_rows, rows_of
+from data.errors import DataError
+from data.fields import FieldError
+from data.ragtruth import load_ragtruth
+from data.refused import Refused, shown
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFile:
+    """What was read. format: of the files, joined where they differ. columns: (part, name) as the first row was read.
+
+    skipped: "file:line: reason" of what ``skip_bad`` left out. notes: what a person should know.
+    """
+
+    records: tuple[AnswerRecord, ...]
+    format: str
+    columns: tuple[tuple[str, str], ...]
+    skipped: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def load_answers(
+    paths: Sequence[Path],
+    *,
+    layout: AnswerFormat | None = None,
+    names: FieldNames | None = None,
+    split: str | None = None,
+    skip_bad: bool = False,
+    limit: int | None = None,
+) -> AnswerFile:
+    """The answers of files, one after the other. layout: of all of them, None looks at each.
+
+    split: of RAGTruth's layout (its test split by default). limit: the first so many answers. Raises DataError naming
+    file and line of what cannot be read, what has an id twice and what labels cannot be (``skip_bad`` leaves such out
+    and lists them), for missing files, and where no answer is left.
+    """
+    if not paths:
+        raise DataError("no file of answers was given")
+    collected = _Collected(names or FieldNames(), skip_bad)
+    formats: list[str] = []
+    for path in paths:
+        found = layout or answer_format(path)
+        formats.append(found)
+        if found == "ragtruth":
+            collected.ragtruth(path, split, limit)
+        elif split is not None:
+            raise DataError(f"--split {split}: only files in RAGTruth's layout have splits, {shown(path)} is {found}")
+        else:
+            several = f"{path.name}:" if len(paths) > 1 else ""
+            collected.rows(read_rows(path, found), several, found in ("csv", "tsv"))
+    return collected.file(", ".join(map(shown, paths)), "+".join(dict.fromkeys(formats)), limit)
+
+
+def answers_from_rows(
+    rows: Iterable[Mapping[str, object]], *, names: FieldNames | None = None, skip_bad: bool = False
+) -> AnswerFile:
+    """The answers of objects in memory, as ``load_answers`` reads those of a file. Raises DataError as it does."""
+    collected = _Collected(names or FieldNames(), skip_bad)
+    collected.rows(rows_of(rows, "rows"), "", False)
+    return collected.file("the rows given", "rows", None)
+
+
+class _Collected:
+    """Records and problems so far."""
+
+    def __init__(self, names: FieldNames, skip_bad: bool) -> None:
+        self._names, self._skip_bad = names, skip_bad
+        self._records: list[AnswerRecord] = []
+        self._problems: list[str] = []
+        self._notes: list[str] = []
+        self._columns: dict[str, str] = {}
+        self._places: dict[tuple[str, str, str], str] = {}
+
+    def rows(self, rows: Iterable[Row | Refused], prefix: str, cells: bool) -> None:
+        """Records of rows. prefix: of the ids that records get where they have none."""
+        for row in rows:
+            if isinstance(row, Refused):
+                self._problem(str(row))
+                continue
+            try:
+                record = record_from_fields(row.fields, f"{prefix}{row.number}", row.where, self._names, cells)
+            except FieldError as error:
+                self._problem(f"{row.where}: {error}")
+                continue
+            for part, name in known_names(row.fields, self._names).items():
+                self._columns.setdefault(part, name)
+            self._keep(record)
+
+    def ragtruth(self, path: Path, split: str | None, limit: int | None) -> None:
+        """Records of a folder or file in RAGTruth's layout."""
+        read = load_ragtruth(path, split=split, skip_bad=self._skip_bad, limit=limit)
+        self._problems.extend(read.skipped)
+        if read.trimmed:
+            self._notes.append(f"{read.trimmed} responses have a span that runs past their end; it was cut there")
+        if read.split != "all":
+            self._notes.append(f"only the split {read.split!r} is scored (--split all takes every response)")
+        self._columns |= {"answer": "response", "contexts": "source_info", "arm": "model", "group": "source_id"}
+        self._columns |= {"spans": "labels"} if self._names.labels else {}
+        for r in read.responses:
+            self._keep(
+                AnswerRecord(
+                    r.id,
+                    r.question,
+                    r.text,
+                    (r.evidence,) if r.evidence.strip() else (),
+                    arm=r.model or "answers",
+                    group=r.source_id,
+                    hallucinated=r.hallucinated if self._names.labels else None,
+                    spans=r.spans if self._names.labels else (),
+                    where=f"{shown(path)}: response {r.id}",
+                    kind=r.task,
+                )
+            )
+
+    def file(self, name: str, layout: str, limit: int | None) -> AnswerFile:
+        """What was read, if nothing is wrong with it."""
+        if self._problems and not self._skip_bad:
+            count = len(self._problems)
+            listed = "\n".join(f"  {problem}" for problem in self._problems[:_SHOWN])
+            more = f"\n  and {count - _SHOWN} more" if count > _SHOWN else ""
+            raise DataError(
+                f"{count} {'problem' if count == 1 else 'problems'} in {name}: mend them, or leave them out and count "
+                f"them with --skip-bad\n{listed}{more}"
+            )
+        if not self._records:
+            left = [f"; {len(self._problems)} lines were left out, the first: {p}" for p in self._problems[:1]]
+            raise DataError(f"there is no answer in {name}: nothing to score{''.join(left)}")
+        records = tuple(self._records[:limit])
+        return AnswerFile(records, layout, tuple(self._columns.items()), tuple(self._problems), tuple(self._notes))
+
+    def _keep(self, record: AnswerRecord) -> None:
+        key = (record.arm, record.id, record.sample)
+        if key in self._places:
+            what = f"the id {record.id!r}" + (f" of {record.arm!r}" if record.arm != "answers" else "")
+            self._problem(
+                f"{record.where}: {what} was used already at {self._places[key]} (several answers of one id need "
+                "numbers of their own: --sample-field NAME)"
+            )
+            return
+        self._places[key] = record.where
+        self._records.append(record)
+
+    def _problem(self, said: str) -> None:
+        self._problems.append(said)

@@ -1,0 +1,70 @@
+"""The outline of a text: where its headings and pages begin. Knows nothing of the formats they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The words of a heading are ``text[start:end]`` (in characters); level: 1 for the highest, at most 9."""
+
+    start: int
+    end: int
+    level: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"a heading must not be empty: [{self.start}, {self.end})")
+        if not 1 <= self.level <= 9:
+            raise ValueError(f"a heading's level is from 1 to 9, not {self.level}")
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """headings: in order, not overlapping. pages: where page 1, 2, ... begins; empty for texts without pages.
+
+    first_line: the line of the file with which the text begins, 0 where the text is not lines of a file (PDF, HTML).
+    """
+
+    headings: tuple[Heading, ...] = ()
+    pages: tuple[int, ...] = ()
+    first_line: int = 1
+
+    def __post_init__(self) -> None:
+        if any(left.end > right.start for left, right in pairwise(self.headings)):
+            raise ValueError("headings must be in order and must not overlap")
+        if any(left > right for left, right in pairwise(self.pages)) or (self.pages and self.pages[0] < 0):
+            raise ValueError("pages must begin one after the other")
+        if self.first_line < 0:
+            raise ValueError(f"first_line must not be negative, not {self.first_line}")
+
+    @property
+    def end(self) -> int:
+        """The least length of a text that has this outline."""
+        return max(self.headings[-1].end if self.headings else 0, self.pages[-1] if self.pages else 0)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object; what is at its default is left out, so that most documents have ``{}``."""
+        value: dict[str, Any] = {}
+        if self.headings:
+            value["headings"] = [[heading.start, heading.end, heading.level] for heading in self.headings]
+        if self.pages:
+            value["pages"] = list(self.pages)
+        if self.first_line != 1:
+            value["first_line"] = self.first_line
+        return value
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any] | None) -> Outline:
+        """Back from ``to_json``; None is the default. Raises TypeError or ValueError if it is something else."""
+        value = value or {}
+        headings = value.get("headings", ())
+        return cls(
+            headings=tuple(Heading(int(start), int(end), int(level)) for start, end, level in headings),
+            pages=tuple(int(start) for start in value.get("pages", ())),
+            first_line=int(value.get("first_line", 1)),
+        )

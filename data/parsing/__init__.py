@@ -1,0 +1,1 @@
+"""Files of many formats into documents; hostile ones cost a child process, never this one."""

@@ -1,0 +1,114 @@
+"""One file to its documents, in this process: opened safely, and parsed by its kind. Never raises for what is in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from stat import S_ISREG
+from typing import IO
+
+from data.parsing.archives import parse_zip
+from data.parsing.decoding import one_line
+from data.parsing.errors import ParseError
+from data.parsing.kinds import SHOWN_KINDS, kind_of_file, parser_of
+from data.parsing.limits import ParsingLimits
+from data.parsing.origin import Item, Numbered, Origin
+from data.refused import Refused
+
+CHANGED = "it changed while it was read"
+
+
+def parse_file(path: Path, origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+    """The documents of one file, or why it was refused.
+
+    A file whose size or time differs after reading is refused, because nobody ever wrote what was read; of a kind that
+    gives many documents those that came before are kept, and the change is said at the end.
+    """
+    kind = kind_of_file(path)
+    if kind is None:
+        yield Refused(origin.where, f"files of this kind are not read, only {SHOWN_KINDS}")
+        return
+    items = read_unchanged(path, origin, lambda file: _parsed(file, origin, limits), streamed=kind.streamed)
+    yield from (_sound(item, origin) for item in items)
+
+
+def read_unchanged(
+    path: Path,
+    origin: Origin,
+    parse: Callable[[IO[bytes]], Iterator[Item]],
+    *,
+    streamed: bool,
+) -> Iterator[Item]:
+    """What ``parse`` gives of the file, and a refusal for what goes wrong in opening, reading or parsing it."""
+    try:
+        with _opened(path) as file:
+            before = _state(file)
+            if not before.size:
+                yield Refused(origin.where, "the file is empty")
+                return
+            if streamed:
+                yield from parse(file)
+                if _state(file) != before:
+                    yield Refused(origin.where, f"{CHANGED}: what was read of it is kept, index it again")
+                return
+            items = list(parse(file))
+            if _state(file) != before:
+                items = [Refused(origin.where, f"{CHANGED}: index it again")]
+            yield from items
+    except ParseError as error:
+        yield Refused(origin.where, str(error))
+    except OSError as error:
+        yield Refused(origin.where, f"cannot be read ({error.strerror or error})")
+    except RecursionError:
+        yield Refused(origin.where, "it is nested too deeply")
+
+
+def _parsed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+    kind = kind_of_file(origin.document_id) or kind_of_file(origin.where)
+    if kind is None:
+        raise ParseError(f"files of this kind are not read, only {SHOWN_KINDS}")
+    try:
+        if kind.archive:
+            yield from parse_zip(file, origin, limits, _parsed)
+        else:
+            yield from parser_of(kind)(file, origin, limits)
+    except (ParseError, OSError, RecursionError, MemoryError):
+        raise
+    except Exception as error:  # a parser of others may raise anything for a damaged file; it must cost this file only
+        raise ParseError(f"cannot be parsed ({type(error).__name__}: {one_line(str(error), 200)})") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    size: int
+    modified_ns: int
+
+
+def _state(file: IO[bytes]) -> _State:
+    status = os.fstat(file.fileno())
+    return _State(status.st_size, status.st_mtime_ns)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """The open file. Raises ParseError if it is no regular file; a pipe is not waited for."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ParseError("not a regular file (a pipe, a device or a folder)")
+    return os.fdopen(descriptor, "rb")
+
+
+def _sound(item: Item, origin: Origin) -> Item:
+    """The item, unless it holds what no database takes."""
+    if isinstance(item, Refused):
+        return item
+    document = item.document if isinstance(item, Numbered) else item
+    parts = (part for pair in document.metadata for part in pair)
+    try:
+        "\0".join((document.id, document.title, document.text, *parts)).encode()
+    except UnicodeEncodeError:
+        reason = "it (or its name) holds what has no UTF-8 form: rename or repair it"
+        return Refused(origin.where, reason)
+    return item

@@ -1,0 +1,91 @@
+"""Frames between this process and its parser children: a length of four bytes (big-endian), then a JSON object.
+
+JSON and no pickle: a child that a hostile file has taken over can send wrong text, but nothing that runs here.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from data.documents import Document
+from data.fields import as_text
+from data.outline import Outline
+from data.parsing.origin import Item, Numbered
+from data.refused import Refused
+
+MAX_FRAME = 1 << 29
+"""The largest frame in bytes that either side takes: the longest text, its escapes and its outline."""
+
+_LENGTH = struct.Struct(">I")
+
+
+class FrameError(Exception):
+    """The other side sent something that is no frame. ended: nothing more will come of it."""
+
+    def __init__(self, message: str, *, ended: bool = False) -> None:
+        super().__init__(message)
+        self.ended = ended
+
+
+def packed(value: Mapping[str, Any]) -> bytes:
+    """A frame. Raises FrameError when it would be larger than a frame may be."""
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    if len(body) > MAX_FRAME:
+        raise FrameError(f"a frame of {len(body):,} bytes, more than {MAX_FRAME:,}")
+    return _LENGTH.pack(len(body)) + body
+
+
+def read_frame(read: Callable[[int], bytes]) -> dict[str, Any] | None:
+    """The next frame, or None at the end. read(n): n bytes, fewer only at the end. Raises FrameError."""
+    head = read(_LENGTH.size)
+    if not head:
+        return None
+    if len(head) < _LENGTH.size:
+        raise FrameError("it ended within a frame", ended=True)
+    (size,) = _LENGTH.unpack(head)
+    if size > MAX_FRAME:
+        raise FrameError(f"a frame of {size:,} bytes, more than {MAX_FRAME:,}")
+    body = read(size)
+    if len(body) < size:
+        raise FrameError("it ended within a frame", ended=True)
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise FrameError(f"a frame is not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise FrameError("a frame is not an object")
+    return value
+
+
+def item_to_json(item: Item) -> dict[str, Any]:
+    """A document or refusal as a frame's value."""
+    match item:
+        case Refused():
+            return {"refused": [item.where, item.reason]}
+        case Numbered():
+            return {**item_to_json(item.document), "line": item.line}
+        case Document():
+            metadata = [list(pair) for pair in item.metadata]
+            return {"document": [item.id, item.title, item.text, metadata, item.outline.to_json()]}
+
+
+def item_from_json(value: Mapping[str, Any]) -> Item:
+    """Back from ``item_to_json``. Raises FrameError if it is something else."""
+    try:
+        if "refused" in value:
+            where, reason = value["refused"]
+            return Refused(as_text(where, "where"), as_text(reason, "reason"))
+        document_id, title, text, metadata, outline = value["document"]
+        document = Document(
+            as_text(document_id, "id"),
+            as_text(title, "title"),
+            as_text(text, "text"),
+            tuple((as_text(key, "metadata"), as_text(item, "metadata")) for key, item in metadata),
+            Outline.from_json(outline),
+        )
+        return Numbered(document, int(value["line"])) if "line" in value else document
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FrameError(f"a frame holds no document ({error})") from None

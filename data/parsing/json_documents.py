@@ -1,0 +1,114 @@
+"""A .json file to Documents: one object, a list of objects, or SQuAD's articles; and .jsonl, one object a line."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from collections.abc import Iterator
+from typing import IO, NoReturn, cast
+
+from data.document_json import document_from_fields
+from data.documents import Document
+from data.fields import FieldError, kind_of
+from data.jsonl import JsonLine, json_lines
+from data.parsing.errors import ParseError
+from data.parsing.limits import ParsingLimits
+from data.parsing.origin import Item, Numbered, Origin
+from data.parsing.plain_text import read_whole
+from data.refused import Refused
+
+
+def parse_json(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+    """``{"text", "title", ...}`` (its id is the file's name if it has none), ``[{"id", "text"}, ...]``, the same under
+    "documents", or SQuAD's ``{"data": [{"title", "paragraphs": [{"context"}]}]}``, each paragraph a document of its own
+    so that answer offsets stay right, called ``title/number``. Raises ParseError for anything else."""
+    value = _parsed(read_whole(file, limits.file_bytes))
+    if isinstance(value, dict) and isinstance(value.get("data"), list):
+        yield from _squad(value["data"], origin)
+        return
+    if isinstance(value, dict) and "text" in value:
+        named = value if value.get("id", value.get("_id")) is not None else {**value, "id": origin.document_id}
+        yield _document(named, origin.where, origin)
+        return
+    items = value.get("documents") if isinstance(value, dict) else value
+    if not isinstance(items, list):
+        raise ParseError(
+            f'it is {kind_of(value)} without documents: give an object with "text", a list of such objects, or '
+            "SQuAD's layout"
+        )
+    if not items:
+        raise ParseError("it is an empty list")
+    for number, item in enumerate(items):
+        where = f"{origin.where}[{number}]"
+        if isinstance(item, dict):
+            yield _document(item, where, origin)
+        else:
+            yield Refused(where, f"the item is {kind_of(item)}, it must be an object such as {{...}}")
+
+
+def parse_jsonl(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+    """``{"id" or "_id", "title", "text", "metadata"}`` a line; bad lines are refused by number. Holds one line."""
+    for line in json_lines(file, origin.where, limits.line_bytes):
+        item = line if isinstance(line, Refused) else _document(line.fields, line.where, origin)
+        yield Numbered(item, line.number) if isinstance(line, JsonLine) and isinstance(item, Document) else item
+
+
+def parse_jsonl_gzip(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+    """As ``parse_jsonl``, after gzip."""
+    with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+        yield from parse_jsonl(cast(IO[bytes], unpacked), origin, limits)
+
+
+def parse_jsonl_bzip2(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+    """As ``parse_jsonl``, after bzip2."""
+    with bz2.BZ2File(file, mode="rb") as unpacked:
+        yield from parse_jsonl(cast(IO[bytes], unpacked), origin, limits)
+
+
+def _parsed(raw: bytes) -> object:
+    """The value. UTF-8, or UTF-16 and UTF-32 as ``json`` detects them."""
+    try:
+        return json.loads(raw, parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise ParseError(f"not {error.encoding} at byte {error.start}: JSON must be UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ParseError(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
+    except RecursionError:
+        raise ParseError("not usable JSON: nested too deeply") from None
+    except ValueError as error:  # a constant JSON does not have, or a number of more digits than Python converts
+        raise ParseError(f"not usable JSON: {error}") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _document(fields: dict[str, object], where: str, origin: Origin) -> Document | Refused:
+    try:
+        document = document_from_fields(fields)
+    except FieldError as error:
+        return Refused(where, str(error))
+    if not origin.metadata:
+        return document
+    return Document(document.id, document.title, document.text, origin.metadata_with(*document.metadata))
+
+
+def _squad(articles: list[object], origin: Origin) -> Iterator[Item]:
+    found = False
+    for a, article in enumerate(articles):
+        paragraphs = article.get("paragraphs") if isinstance(article, dict) else None
+        title = article.get("title") if isinstance(article, dict) else None
+        if not isinstance(paragraphs, list):
+            yield Refused(
+                f"{origin.where}: data[{a}]", "it has no list 'paragraphs': the file is not in SQuAD's layout"
+            )
+            continue
+        for p, paragraph in enumerate(paragraphs):
+            where = f"{origin.where}: data[{a}].paragraphs[{p}]"
+            context = paragraph.get("context") if isinstance(paragraph, dict) else None
+            name = f"{title or a}/{p + 1}"
+            yield _document({"id": name, "title": title, "text": context}, where, origin)
+            found = True
+    if not found:
+        raise ParseError("no paragraph in it: SQuAD's layout has paragraphs with a context below 'data'")

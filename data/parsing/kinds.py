@@ -1,0 +1,70 @@
+"""Which files are read, by what, and where: a Kind for each ending of a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, cast
+
+from data.parsing.limits import ParsingLimits
+from data.parsing.origin import Item, Origin
+
+Parser = Callable[[IO[bytes], Origin, ParsingLimits], Iterator[Item]]
+"""Documents of one open file, and what was refused of it; raises ParseError for the whole file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How files of one ending are parsed. module, function: the Parser, imported when it is first needed.
+
+    apart: in a child process. Only what is read in one pass of bounded memory and time, without a parser of others, is
+    read here. streamed: gives many documents, the first before the last is read. archive: holds files of other kinds.
+    """
+
+    module: str
+    function: str
+    apart: bool = True
+    streamed: bool = False
+    archive: bool = False
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        ".txt": Kind("plain_text", "parse_plain_text", apart=False),
+        ".md": Kind("markdown", "parse_markdown"),
+        ".markdown": Kind("markdown", "parse_markdown"),
+        ".html": Kind("web_pages", "parse_web_page"),
+        ".htm": Kind("web_pages", "parse_web_page"),
+        ".xhtml": Kind("web_pages", "parse_web_page"),
+        ".pdf": Kind("portable_documents", "parse_pdf"),
+        ".docx": Kind("word_documents", "parse_docx"),
+        ".csv": Kind("tables", "parse_csv", streamed=True),
+        ".tsv": Kind("tables", "parse_tsv", streamed=True),
+        ".json": Kind("json_documents", "parse_json", streamed=True),
+        ".jsonl": Kind("json_documents", "parse_jsonl", apart=False, streamed=True),
+        ".jsonl.gz": Kind("json_documents", "parse_jsonl_gzip", streamed=True),
+        ".jsonl.bz2": Kind("json_documents", "parse_jsonl_bzip2", streamed=True),
+        ".zip": Kind("archives", "parse_zip", streamed=True, archive=True),
+    }
+)
+
+SHOWN_KINDS = ", ".join(KINDS)
+"""For messages: every ending that is read."""
+
+
+def kind_of_file(path: Path | str) -> Kind | None:
+    """The kind that a file's name says, in any case; None if files of this kind are not read."""
+    name = str(path).lower().replace("\\", "/").rpartition("/")[2]
+    stem, dot, last = name.rpartition(".")
+    if not dot or not stem:
+        return None
+    _, _, before = stem.rpartition(".")
+    return KINDS.get(f".{before}.{last}") or KINDS.get(f".{last}")
+
+
+def parser_of(kind: Kind) -> Parser:
+    """The function that parses files of this kind; not for archives, which need the other kinds too."""
+    return cast(Parser, getattr(import_module(f"data.parsing.{kind.module}"), kind.function))

@@ -1,0 +1,219 @@
+"""A .csv or .tsv file to Documents, one a row, as a stream: a table of any length needs the memory of one row."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+from data.documents import Document
+from data.parsing.decoding import GUESSED, encoding_of
+from data.parsing.errors import ParseError
+from data.parsing.limits import ParsingLimits
+from data.parsing.origin import Item, Numbered, Origin
+from data.refused import Refused
+
+_PIECE = 1 << 20
+_AHEAD = 100
+_NUMBER = re.compile(r"[-+]?[\d.,]+%?")
+_YEAR = re.compile(r"[12]\d{3}")
+_DELIMITERS = ",;\t|"
+
+
+def parse_csv(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+    """Quoted cells; the delimiter is whichever of comma, semicolon, tab and bar divides the first line most often."""
+    return _parse(file, origin, limits, quoted=True)
+
+
+def parse_tsv(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+    """Cells between tabs, where quotes are letters like any other (IANA text/tab-separated-values)."""
+    return _parse(file, origin, limits, quoted=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """names: one a cell. id, title, text: their positions; None where there is no such column."""
+
+    names: tuple[str, ...]
+    id: int | None
+    title: int | None
+    text: int | None
+
+
+def _parse(file: IO[bytes], origin: Origin, limits: ParsingLimits, *, quoted: bool) -> Iterator[Item]:
+    """With a column "text", that is each row's text, "title" its title, "id" (or "_id") its id, and the other columns
+    are metadata. Without one, a row's text is a line "column: value" for each cell. Rows without an id are called
+    ``name#row``. metadata: row, as a spreadsheet counts them. Rows whose cells do not match the header are refused.
+    Raises ParseError for what is no table."""
+    encoding = _encoding(file)
+    note = (("encoding", GUESSED),) if encoding == GUESSED else ()
+    csv.field_size_limit(limits.line_bytes)
+    lines = _Lines(file, encoding, limits.line_bytes)
+    try:
+        yield from _rows(lines, origin, note, quoted=quoted)
+    finally:
+        lines.leave()
+
+
+def _rows(lines: _Lines, origin: Origin, note: tuple[tuple[str, str], ...], *, quoted: bool) -> Iterator[Item]:
+    delimiter = _delimiter(lines.first()) if quoted else "\t"
+    reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    columns: _Columns | None = None
+    row = 0
+    while True:
+        begins = lines.number + 1
+        try:
+            cells = next(reader, None)
+        except csv.Error as error:
+            yield Refused(
+                f"{origin.where}:{begins}",
+                f"the row that begins here cannot be read ({error}; is a quote never closed?): the rest of the file is "
+                "missing",
+            )
+            return
+        for number in lines.take_refused():
+            yield Refused(f"{origin.where}:{number}", f"the line is longer than {lines.limit:,} characters: split it")
+        if cells is None:
+            break
+        row += 1
+        if not any(cell.strip() for cell in cells):
+            continue
+        if columns is None:
+            columns = _columns(cells)
+            if _is_header(cells):
+                continue
+        item = _row(cells, columns, origin, row, f"{origin.where}:{begins}", note)
+        yield item if isinstance(item, Refused) else Numbered(item, begins)
+    if columns is None:
+        raise ParseError("it holds no row")
+
+
+def _encoding(file: IO[bytes]) -> str:
+    """Read the file once, in pieces, to know its encoding; then go back to its beginning. Raises ParseError."""
+    piece = file.read(_PIECE)
+    if not piece:
+        raise ParseError("the file is empty")
+    found = "utf-16" if piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    read = 0
+    while piece and found != "utf-16":
+        if (nul := piece.find(b"\0")) >= 0:
+            raise ParseError(f"it looks binary, not text (byte {read + nul} is NUL)")
+        if found == "utf-8":
+            try:
+                decoder.decode(piece)
+            except UnicodeDecodeError:
+                found = encoding_of(piece[: piece.rfind(b"\n") + 1] or piece)
+                decoder.reset()
+        read += len(piece)
+        piece = file.read(_PIECE)
+    file.seek(0)
+    return "utf-8-sig" if found == "utf-8" else found
+
+
+class _Lines(Iterator[str]):
+    """The lines of a file, decoded. Of one that is longer than ``limit`` characters only the number is kept."""
+
+    def __init__(self, file: IO[bytes], encoding: str, limit: int) -> None:
+        self.limit = limit
+        self.number = 0
+        self._text = io.TextIOWrapper(file, encoding=encoding, newline="")
+        self._waiting: list[str] = []
+        self._refused: list[int] = []
+
+    def leave(self) -> None:
+        """Let go of the file without closing it."""
+        self._text.detach()
+
+    def first(self) -> str:
+        """The first of the first hundred lines that is not blank, without moving on."""
+        seen: list[str] = []
+        while len(seen) < _AHEAD and (line := next(self, None)) is not None:
+            seen.append(line)
+            if line.strip():
+                break
+        self._waiting = seen[::-1]
+        self.number -= len(seen)
+        return seen[-1] if seen else ""
+
+    def take_refused(self) -> list[int]:
+        """The numbers of the lines that were too long since the last call."""
+        taken, self._refused = self._refused, []
+        return taken
+
+    def __next__(self) -> str:
+        if self._waiting:
+            self.number += 1
+            return self._waiting.pop()
+        while line := self._read(self.limit + 1):
+            self.number += 1
+            if len(line) <= self.limit:
+                if "\0" in line:
+                    raise ParseError(f"it looks binary, not text (NUL in line {self.number})")
+                return line
+            self._refused.append(self.number)
+            while line and not line.endswith(("\n", "\r")):
+                line = self._read(_PIECE)
+        raise StopIteration
+
+    def _read(self, limit: int) -> str:
+        try:
+            return self._text.readline(limit)
+        except UnicodeError as error:
+            raise ParseError(f"not {self._text.encoding} after line {self.number} ({error}): convert it") from None
+
+
+def _delimiter(line: str) -> str:
+    return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([line], delimiter=mark), [])))
+
+
+def _columns(cells: Sequence[str]) -> _Columns:
+    """Of the first row: its cells as names, or "column 1", ... when it is not a header."""
+    header = _is_header(cells)
+    names = [cell.strip() or f"column {n}" if header else f"column {n}" for n, cell in enumerate(cells, start=1)]
+    lower = [name.lower() for name in names]
+    doubled = sorted({name for name in lower if lower.count(name) > 1})
+    if doubled:
+        raise ParseError(f"the first row has the column {doubled[0]!r} twice: columns need names of their own")
+    places = {name: place for place, name in enumerate(lower)}
+    return _Columns(tuple(names), places.get("id", places.get("_id")), places.get("title"), places.get("text"))
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    """A first row with a number in it, other than a year, is taken for data: nothing is lost if that is wrong."""
+    stripped = [cell.strip() for cell in cells]
+    return all(not _NUMBER.fullmatch(cell) or _YEAR.fullmatch(cell) is not None for cell in stripped) and any(
+        cell and not _YEAR.fullmatch(cell) for cell in stripped
+    )
+
+
+def _row(
+    cells: Sequence[str], columns: _Columns, origin: Origin, row: int, where: str, note: tuple[tuple[str, str], ...]
+) -> Document | Refused:
+    if len(cells) != len(columns.names):
+        return Refused(where, f"the row has {len(cells)} cells, the header {len(columns.names)}: mend the row")
+    document_id = cells[columns.id].strip() if columns.id is not None else f"{origin.document_id}#{row}"
+    if not document_id:
+        return Refused(where, f'the cell "{columns.names[columns.id or 0]}" is empty: every row needs an id')
+    title = " ".join(cells[columns.title].split()) if columns.title is not None else ""
+    special = {columns.id, columns.title, columns.text}
+    other = [
+        (name, cell.strip())
+        for place, (name, cell) in enumerate(zip(columns.names, cells, strict=True))
+        if place not in special and cell.strip()
+    ]
+    if columns.text is not None:
+        text = cells[columns.text].replace("\r\n", "\n").replace("\r", "\n").strip("\n")
+        if not text.strip():
+            return Refused(where, 'the cell "text" is empty')
+        metadata = origin.metadata_with(*other, *note, ("row", str(row)))
+    else:
+        text = "\n".join(f"{name}: {' '.join(cell.split())}" for name, cell in other)
+        if not text:
+            return Refused(where, "the row has no text besides its id and title")
+        metadata = origin.metadata_with(*note, ("row", str(row)))
+    return Document(document_id, title, text, metadata)

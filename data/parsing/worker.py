@@ -1,0 +1,108 @@
+"""The child process: parses one file after the other, within limits, until nobody asks any more.
+
+Runs in a bare interpreter of its own (see process.py): no environment, no terminal, no way to write a file.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+import resource
+import threading
+import time
+import warnings
+from pathlib import Path
+from typing import IO, Any
+
+from data.parsing.files import parse_file
+from data.parsing.frames import FrameError, item_to_json, packed, read_frame
+from data.parsing.limits import ParsingLimits
+from data.parsing.origin import Origin
+from data.refused import Refused
+
+_STDERR_BYTES = 1 << 20
+_OPEN_FILES = 64
+
+
+def main(parent: int, settings: str, life: int) -> None:
+    """Serve requests on standard input. parent: the process to live no longer than. settings: ParsingLimits as JSON.
+    life: the reading end of a pipe whose other end only the parent has."""
+    limits = ParsingLimits(**json.loads(settings))
+    # Frames go where standard output was; whatever a library prints goes to standard error.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    requests = os.fdopen(os.dup(0), "rb")
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_FSIZE, _STDERR_BYTES)
+    _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
+    _limit(resource.RLIMIT_AS, limits.memory_bytes)
+    _watch(parent, life)
+    _send(out, {"ready": True})
+    while request := read_frame(requests.read):
+        leaving = _serve(request, limits, out)
+        _send(out, {"end": True, "leaving": leaving})
+        if leaving:
+            return
+
+
+def _serve(request: dict[str, Any], limits: ParsingLimits, out: IO[bytes]) -> bool:
+    """Parse one file; returns whether this process should not parse another one, because its memory ran out."""
+    path = Path(os.fsdecode(bytes.fromhex(request["path"])))
+    origin = Origin(request["where"], request["document_id"])
+    _allow_time(limits)
+    try:
+        for item in parse_file(path, origin, limits):
+            _send(out, item_to_json(item))
+            _allow_time(limits)
+    except MemoryError:
+        pass
+    except FrameError:
+        _send(out, item_to_json(Refused(origin.where, "its text or its outline is too large")))
+        return False
+    else:
+        return False
+    _send(
+        out, item_to_json(Refused(origin.where, f"it needs more than {limits.memory_bytes:,} bytes of memory to parse"))
+    )
+    return True
+
+
+def _send(out: IO[bytes], value: dict[str, Any]) -> None:
+    out.write(packed(value))
+    out.flush()
+
+
+def _limit(which: int, value: int) -> None:
+    hard = resource.getrlimit(which)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (value, value))
+
+
+def _allow_time(limits: ParsingLimits) -> None:
+    """From now on cpu_seconds more, for the next document. Past it the system ends this process (SIGXCPU)."""
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    until = int(time.process_time()) + 1 + limits.cpu_seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (until if hard == resource.RLIM_INFINITY else min(until, hard), hard))
+
+
+def _watch(parent: int, life: int) -> None:
+    """End this process with its parent, in two ways.
+
+    The system sends SIGIO, which ends a process, when the pipe's other end is closed: that works in the midst of a
+    regular expression that never lets a thread run. Where a fork of the parent holds that end too, a thread looks.
+    Not prctl's PR_SET_PDEATHSIG: that follows the thread that started the child, and jobs run in threads that end.
+    """
+    fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.stack_size(1 << 18)
+    threading.Thread(target=look, daemon=True).start()

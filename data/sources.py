@@ -1,0 +1,49 @@
+"""What a person can name as a source of documents: a path, or a query to a database."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.errors import DataError
+
+_SQL = "sql:"
+_EXAMPLE = "'sql:sqlite:///notes.db SELECT id, title, text FROM notes'"
+_PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*(?=@)|([?&]password=)[^&\s]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlSource:
+    """url: SQLAlchemy's, with its password: never print or store it, but ``shown``. query: a SELECT."""
+
+    url: str
+    query: str
+
+    @property
+    def shown(self) -> str:
+        """The source without its password."""
+        return f"{_SQL}{_without_password(self.url)} {self.query}"
+
+
+Source = Path | SqlSource
+
+
+def parse_source(text: str) -> Source:
+    """``sql:URL SELECT id, title, text FROM ...`` or a path (a file called ``sql:x`` is ``./sql:x``).
+
+    Raises DataError when there is no URL or no query behind ``sql:``. Nothing is opened.
+    """
+    if not text.startswith(_SQL):
+        return Path(text)
+    url, _, query = text[len(_SQL) :].strip().partition(" ")
+    if "://" not in url or not query.strip():
+        raise DataError(
+            f"{_without_password(text)!r} is no database source: write the URL, a blank and a query as one argument, "
+            f"such as {_EXAMPLE}"
+        )
+    return SqlSource(url, query.strip())
+
+
+def _without_password(url: str) -> str:
+    return _PASSWORD.sub(lambda match: f"{match.group(1) or match.group(2)}***", url)

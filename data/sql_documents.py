@@ -1,0 +1,115 @@
+"""Documents out of a database, by a query of the user's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date, time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+
+from data.document_json import document_from_fields
+from data.documents import Document
+from data.errors import DataError
+from data.fields import FieldError
+from data.refused import Refused
+from data.sources import SqlSource
+
+_ROWS_AT_ONCE = 500
+_READS = re.compile(r"\s*(?:--[^\n]*\n\s*)*(select|with|values|table)\b", re.IGNORECASE)
+_NEEDED = ("id", "text")
+
+
+def check_sql(source: SqlSource) -> None:
+    """Raises DataError for what can be seen without asking the database: a bad URL, no driver, no SELECT, no file."""
+    url = _url(source)
+    if not _READS.match(source.query):
+        raise DataError(f"{source.shown}: the query must read (SELECT ... or WITH ...), nothing is ever written")
+    if url.get_backend_name() == "sqlite" and not (url.database and Path(url.database).is_file()):
+        raise DataError(f"{source.shown}: there is no database file {url.database or '(in memory)'}")
+
+
+def read_sql(source: SqlSource) -> Iterator[Document | Refused]:
+    """A document for each row of the query: columns id and text, perhaps title; every other column that is not null is
+    metadata. Names of columns are compared without case. The rows stream (server-side cursor where there is one).
+
+    The transaction is read only where the database can hold to that (SQLite, PostgreSQL), and always rolled back. Rows
+    whose id or text is unusable are refused by number and column. Raises DataError when the database cannot be reached,
+    the query fails or columns are missing, and when it fails midway: half a table must not pass for the whole of it.
+    """
+    check_sql(source)
+    engine = create_engine(_url(source))
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _never_write)
+    try:
+        with engine.connect() as connection:
+            yield from _rows(connection, source)
+    except SQLAlchemyError as error:
+        raise DataError(f"{source.shown}: the database says: {_said(error)}") from None
+    finally:
+        engine.dispose()
+
+
+def _rows(connection: Connection, source: SqlSource) -> Iterator[Document | Refused]:
+    options: dict[str, Any] = {"stream_results": True, "yield_per": _ROWS_AT_ONCE}
+    if connection.dialect.name == "postgresql":
+        options["postgresql_readonly"] = True
+    # exec_driver_sql: in a query as a person writes it, ":name" is not a parameter.
+    result = connection.execution_options(**options).exec_driver_sql(source.query)
+    names = [name.lower() for name in result.keys()]  # noqa: SIM118 - a result iterates over rows
+    missing = [name for name in _NEEDED if name not in names]
+    doubled = sorted({name for name in names if names.count(name) > 1})
+    if missing or doubled:
+        problem = f"has no column {missing[0]!r}" if missing else f"has the column {doubled[0]!r} twice"
+        raise DataError(
+            f"{source.shown}: the query {problem}, it gives {', '.join(names)}; it needs id and text, may have title "
+            "(SELECT number AS id, body AS text ...)"
+        )
+    for number, row in enumerate(result, start=1):
+        yield _document(dict(zip(names, row, strict=True)), f"{source.shown} row {number}")
+
+
+def _document(values: Mapping[str, Any], where: str) -> Document | Refused:
+    try:
+        fields: dict[str, object] = {
+            name: _value(values[name], name) for name in ("id", "title", "text") if name in values
+        }
+        others = {name: _value(value, name) for name, value in values.items() if name not in fields}
+        return document_from_fields({**fields, "metadata": others})
+    except FieldError as error:
+        return Refused(where, str(error))
+
+
+def _value(value: Any, name: str) -> object:
+    """A database's value as one of JSON's kinds; what has its own way to be written as text is."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise FieldError(f'"{name}" is binary ({len(value):,} bytes), it must be text: CAST it or leave the column out')
+    if value is None or isinstance(value, str | int):
+        return value
+    return value.isoformat() if isinstance(value, date | time) else str(value)
+
+
+def _url(source: SqlSource) -> URL:
+    try:
+        url = make_url(source.url)
+        url.get_dialect().import_dbapi()
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        raise DataError(f"{source.shown}: not a database URL that SQLAlchemy knows ({type(error).__name__})") from None
+    except ImportError as error:
+        raise DataError(f"{source.shown}: the driver is missing ({error}); install it with pip") from None
+    return url
+
+
+def _never_write(connection: Any, _: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA query_only = ON")
+    cursor.close()
+
+
+def _said(error: SQLAlchemyError) -> str:
+    """The driver's own words, without SQLAlchemy's link and without the statement, on one line."""
+    return " ".join(str(getattr(error, "orig", None) or error).split())[:300]

@@ -1,0 +1,55 @@
+"""How documents are cut: the parameters, and how tokens are counted. Knows no way of cutting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+TokenCounter = Callable[[Sequence[str]], Sequence[int]]
+"""The number of tokens of each text, without special tokens, without truncation."""
+
+Strategy = Literal["sentences", "headings", "tokens"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkingParams:
+    """How documents are cut.
+
+    max_tokens: the most tokens of the encoder a chunk may hold, as the sum over its parts (for word-piece encoders
+    that is the chunk's own count). overlap_sentences: how many sentences of a chunk are repeated at the head of the
+    next one, where they fit. max_characters: a second limit, because a tokenizer may turn a long run of characters
+    into one unknown token. strategy: "sentences" packs whole sentences; "headings" does so within the sections that the
+    document's headings make; "tokens" cuts windows of words that are as full as they can be, whatever the sentences.
+    overlap_tokens: how many tokens, at most, the next window of "tokens" repeats.
+    """
+
+    max_tokens: int = 110
+    overlap_sentences: int = 0
+    max_characters: int = 2000
+    strategy: Strategy = "sentences"
+    overlap_tokens: int = 0
+
+    def __post_init__(self) -> None:
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, not {self.max_tokens}")
+        if self.overlap_sentences < 0:
+            raise ValueError(f"overlap_sentences must not be negative, not {self.overlap_sentences}")
+        if self.max_characters < 1:
+            raise ValueError(f"max_characters must be at least 1, not {self.max_characters}")
+        if self.strategy not in get_args(Strategy):
+            raise ValueError(f"strategy must be one of {', '.join(get_args(Strategy))}, not {self.strategy!r}")
+        if not 0 <= self.overlap_tokens < self.max_tokens:
+            raise ValueError(f"overlap_tokens must be from 0 to max_tokens - 1, not {self.overlap_tokens}")
+        if self.overlap_tokens and self.strategy != "tokens":
+            raise ValueError(f"overlap_tokens is for the strategy tokens; {self.strategy} takes overlap_sentences")
+        if self.overlap_sentences and self.strategy == "tokens":
+            raise ValueError("overlap_sentences is not for the strategy tokens, which takes overlap_tokens")
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object. What came later than the first indexes is left out at its default: their hashes stand."""
+        value = asdict(self)
+        for name in ("strategy", "overlap_tokens"):
+            if value[name] == ChunkingParams.__dataclass_fields__[name].default:
+                del value[name]
+        return value

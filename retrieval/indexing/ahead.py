@@ -1,0 +1,79 @@
+"""An iterator that works ahead in a thread of its own, a bounded number of items before whoever takes them."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Ahead(Generic[T]):
+    """The items of ``source`` in their order, made in a thread. Use it in a with statement.
+
+    The thread starts with the with statement and has ended when that is left: at the source's end, at its exception
+    (which is raised again where the item would have been taken), or at the item it is at when it is closed early. The
+    source is closed in its own thread, so that a generator's ``finally`` runs where its ``try`` did.
+    """
+
+    def __init__(self, source: Iterator[T], most: int) -> None:
+        """most: items that may wait to be taken; the thread pauses while there are so many."""
+        if most < 1:
+            raise ValueError(f"at least one item must be allowed to wait, not {most}")
+        self._source = source
+        self._most = most
+        self._waiting: deque[T] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._ended = False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="plumbline-ahead", daemon=True)
+
+    def __enter__(self) -> Ahead[T]:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._thread.join()
+
+    def __iter__(self) -> Iterator[T]:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._ended or self._closed)
+                if not self._waiting:
+                    if self._error is not None:
+                        raise self._error
+                    return
+                item = self._waiting.popleft()
+                self._changed.notify_all()
+            yield item
+
+    def _run(self) -> None:
+        try:
+            for item in self._source:
+                with self._changed:
+                    self._changed.wait_for(lambda: len(self._waiting) < self._most or self._closed)
+                    if self._closed:
+                        return
+                    self._waiting.append(item)
+                    self._changed.notify_all()
+        except BaseException as error:  # every kind: it is raised again in the thread that takes the items
+            self._error = error
+        finally:
+            close = getattr(self._source, "close", None)
+            try:
+                if close is not None:
+                    close()
+            except BaseException as error:
+                self._error = self._error or error
+            with self._changed:
+                self._ended = True
+                self._changed.notify_all()

@@ -1,0 +1,85 @@
+"""Work that is handed over and done in order by a thread of its own, while the one who hands it over goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Behind(Generic[T]):
+    """Calls ``work`` with each item put, in order. Use it in a with statement: leaving it waits for all items.
+
+    What ``work`` raises is raised by the next ``put`` or ``drain``; nothing is worked on after that. When the with
+    statement is left by an exception (Ctrl-C, say), what was handed over is still done: it was paid for.
+    """
+
+    def __init__(self, work: Callable[[T], None], most: int) -> None:
+        """most: items that may wait; ``put`` pauses while there are so many."""
+        self._work = work
+        self._most = most
+        self._waiting: deque[T] = deque()
+        self._changed = threading.Condition()
+        self._busy = False
+        self._closed = False
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="plumbline-behind", daemon=True)
+
+    def __enter__(self) -> Behind[T]:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.drain()
+        finally:
+            with self._changed:
+                self._closed = True
+                self._changed.notify_all()
+            self._thread.join()
+
+    def put(self, item: T) -> None:
+        """Hand an item over."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._waiting) < self._most or self._error is not None)
+            self._check()
+            self._waiting.append(item)
+            self._changed.notify_all()
+
+    def drain(self) -> None:
+        """Wait until everything that was handed over is done."""
+        with self._changed:
+            self._changed.wait_for(lambda: (not self._waiting and not self._busy) or self._error is not None)
+            self._check()
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                if not self._waiting:
+                    return
+                item = self._waiting.popleft()
+                self._busy = True
+                self._changed.notify_all()
+            try:
+                self._work(item)
+            except BaseException as error:  # every kind: it is raised again in the thread that hands the items over
+                with self._changed:
+                    self._error = error
+                    self._waiting.clear()
+                    self._closed = True
+            finally:
+                with self._changed:
+                    self._busy = False
+                    self._changed.notify_all()

@@ -1,0 +1,155 @@
+"""A vector in the store for every chunk that is cut: looked up, or else embedded, sorted by length across documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.refused import Refused
+from data.store import Store
+from retrieval.document_versions import batches, read_documents
+from retrieval.encoder import Encoder
+from retrieval.errors import RetrievalError
+from retrieval.indexing.behind import Behind
+from retrieval.indexing.cutting import CutBatch, CutDocument, searchable_texts
+from retrieval.vector_cache import read_vectors, write_vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Everything that was cut, its vectors in the store. embedded: texts put through the encoder; reused: chunks that
+    needed none."""
+
+    collection_id: int
+    documents: tuple[CutDocument, ...]
+    refused: tuple[Refused, ...]
+    embedded: int
+    reused: int
+
+
+class Wanted(NamedTuple):
+    """A chunk whose text has no vector: which document, which of its chunks, and the hash of the text."""
+
+    place: int
+    chunk: int
+    text_sha256: str
+
+
+class Embedder:
+    """Puts texts through an encoder in calls of alike lengths; each call is committed while the next one runs.
+
+    Use it in a with statement: when that is left, everything is in the store.
+    """
+
+    def __init__(
+        self, store: Store, encoder: Encoder, collection_id: int, texts_per_call: int, progress: Callable[[int], None]
+    ) -> None:
+        """progress: called in the caller's thread after each call, with the number of its texts."""
+        self._store = store
+        self._encoder = encoder
+        self._collection_id = collection_id
+        self._texts_per_call = texts_per_call
+        self._progress = progress
+        self._writing: Behind[dict[str, NDArray[np.float32]]] = Behind(self._write, most=4)
+
+    def __enter__(self) -> Embedder:
+        self._writing.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._writing.__exit__(*error)  # type: ignore[arg-type]
+
+    def known(self, hashes: Sequence[str]) -> set[str]:
+        """Which of these texts have a whole vector in the store, all calls so far included."""
+        self._writing.drain()
+        found = read_vectors(self._store, self._encoder.fingerprint, sorted(set(hashes)), self._encoder.dimension)
+        return set(found)
+
+    def embed(self, documents: Sequence[CutDocument], wanted: Sequence[Wanted]) -> None:
+        """Embed these chunks' texts. wanted: by place in ``documents``, ascending. RetrievalError for bad vectors."""
+        by_length = sorted(self._texts(documents, wanted), key=lambda item: (len(item[0]), item[1]))
+        for call in batches(by_length, self._texts_per_call):
+            texts = [text for text, _ in call]
+            vectors = checked_vectors(self._encoder.encode_passages(texts), texts, self._encoder.dimension)
+            self._writing.put({key: vectors[i] for i, (_, key) in enumerate(call)})
+            self._progress(len(call))
+
+    def _texts(self, documents: Sequence[CutDocument], wanted: Sequence[Wanted]) -> Iterator[tuple[str, str]]:
+        chunks: dict[int, list[Wanted]] = {}
+        for item in wanted:
+            chunks.setdefault(item.place, []).append(item)
+        stored = read_documents(self._store, [documents[place].version for place in chunks])
+        for read, (place, wants) in zip(stored, chunks.items(), strict=True):
+            spans = documents[place].spans[[want.chunk for want in wants]]
+            yield from zip(searchable_texts(read.document, spans), (want.text_sha256 for want in wants), strict=True)
+
+    def _write(self, by_hash: dict[str, NDArray[np.float32]]) -> None:
+        write_vectors(self._store, self._encoder.fingerprint, by_hash, self._collection_id)
+
+
+def checked_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimension: int) -> NDArray[np.float32]:
+    """The (N, E) vectors if they are what an Encoder promises: that many, that wide, finite and of length 1.
+
+    Raises RetrievalError naming the text: a bad vector would be near to nothing or to everything, and no search would
+    ever say so.
+    """
+    if vectors.shape != (len(texts), dimension):
+        raise RetrievalError(
+            f"the encoder gave vectors of the shape {vectors.shape} for {len(texts)} texts and says that it has "
+            f"{dimension} dimensions; nothing of this call was kept. Check the encoder"
+        )
+    norms = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1))
+    bad = np.flatnonzero(~(np.abs(norms - 1.0) < 1e-3))
+    if bad.size:
+        raise RetrievalError(
+            f"the encoder gave no usable vector for {bad.size} of {len(texts)} texts (length {norms[bad[0]]:g}, not "
+            f"1), the first of them {texts[int(bad[0])][:80]!r}; check its weights, and its precision on this device"
+        )
+    return np.asarray(vectors, dtype=np.float32)
+
+
+def embed_stream(
+    cut: Iterable[CutBatch],
+    make_embedder: Callable[[int], Embedder],
+    texts_per_window: int,
+    progress: Callable[[int], None],
+) -> Embedded:
+    """Take batches as they are cut, until the last one is embedded.
+
+    texts_per_window: texts that are gathered, in the order of the source, before they are sorted by length and
+    embedded; more waste less, because a call pads its texts to the longest. make_embedder: for a collection's key.
+    progress: called after each batch with the number of texts that are wanted so far.
+    """
+    batches_cut = iter(cut)
+    first = next(batches_cut, None)
+    if first is None:
+        raise RetrievalError("nothing was cut, so there is nothing to embed")
+    documents: list[CutDocument] = []
+    refused: list[Refused] = []
+    window: dict[str, Wanted] = {}
+    wanted = chunks = 0
+    with make_embedder(first.collection_id) as embedder:
+        for batch in chain((first,), batches_cut):
+            hashes = [[row.tobytes().hex() for row in item.hashes] for item in batch.documents]
+            known = embedder.known([key for keys in hashes for key in keys if key not in window])
+            for place, keys in enumerate(hashes, start=len(documents)):
+                for chunk, key in enumerate(keys):
+                    if key not in known and key not in window:
+                        window[key] = Wanted(place, chunk, key)
+                        wanted += 1
+                chunks += len(keys)
+            documents.extend(batch.documents)
+            refused.extend(batch.refused)
+            progress(wanted)
+            while len(window) >= texts_per_window:
+                now = list(window.values())[:texts_per_window]
+                embedder.embed(documents, now)
+                for item in now:
+                    del window[item.text_sha256]
+        embedder.embed(documents, list(window.values()))
+    return Embedded(first.collection_id, tuple(documents), tuple(refused), wanted, chunks - wanted)

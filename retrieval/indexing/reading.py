@@ -1,0 +1,113 @@
+"""Streaming a source of documents into the store. Knows nothing of chunks or vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from data.documents import Document
+from data.refused import Refused
+from data.store import Store
+from retrieval.document_versions import StoredVersion, create_collection, store_documents
+from retrieval.errors import RetrievalError
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBatch:
+    """What one transaction stored: the versions with their document ids, in the source's order; what was refused."""
+
+    collection_id: int
+    versions: tuple[tuple[str, StoredVersion], ...]
+    refused: tuple[Refused, ...]
+
+
+@dataclass(slots=True)
+class Reading:
+    """How far the reading is. Written by the thread that reads, looked at by others; but for ``stopped``, which others
+    set to have it end after the document it is at.
+    """
+
+    documents: int = 0
+    ended: bool = False
+    stopped: bool = False
+
+
+def read_source(
+    store: Store,
+    collection: str,
+    source: Iterable[Document | Refused],
+    documents_per_commit: int,
+    characters_per_commit: int,
+    state: Reading,
+) -> Iterator[ReadBatch]:
+    """Store every document of the source, some at a time, each lot in one transaction; yields what was stored.
+
+    The collection's row is made with the first document. A second document of the same id, and one that cannot be
+    written as UTF-8, is refused. Raises RetrievalError at the end if there was no document.
+    """
+    seen: set[str] = set()
+    refused: list[Refused] = []
+    shown: list[Refused] = []  # the first few, for the message when nothing could be taken
+    total_refused = 0
+    waiting: list[Document] = []
+    collection_id: int | None = None
+    characters = 0
+
+    def stored() -> ReadBatch:
+        nonlocal collection_id
+        if collection_id is None:
+            collection_id = create_collection(store, collection)
+        versions = store_documents(store, collection_id, waiting)
+        state.documents += len(versions)
+        return ReadBatch(collection_id, tuple(versions.items()), tuple(refused))
+
+    for item in _closed_at_the_end(source):
+        if state.stopped:
+            return
+        reason = "" if isinstance(item, Refused) else _unfit(item, item.id in seen)
+        if isinstance(item, Refused) or reason:
+            refused.append(item if isinstance(item, Refused) else Refused(f"document {item.id!r}", reason))
+            shown += refused[-1:] if len(shown) < 3 else []
+            total_refused += 1
+            continue
+        seen.add(item.id)
+        waiting.append(item)
+        characters += len(item.text)
+        if len(waiting) >= documents_per_commit or characters >= characters_per_commit:
+            yield stored()
+            waiting, refused, characters = [], [], 0
+    if waiting:
+        yield stored()
+    elif refused and collection_id is not None:
+        yield ReadBatch(collection_id, (), tuple(refused))
+    state.ended = True
+    if collection_id is None:
+        why = "; ".join(f"{r.where}: {r.reason}" for r in shown)
+        raise RetrievalError(
+            f"nothing to index for {collection!r}: the source gave no document"
+            + (f" and {total_refused} were refused ({why})" if total_refused else "")
+            + "; the collection stays as it was"
+        )
+
+
+def _closed_at_the_end(source: Iterable[Document | Refused]) -> Iterator[Document | Refused]:
+    """The source's items; a generator is closed even if it is left early, which ends the processes that parse."""
+    try:
+        yield from source
+    finally:
+        close = getattr(source, "close", None)
+        if close is not None:
+            close()
+
+
+def _unfit(document: Document, seen: bool) -> str:
+    """Why the document cannot be taken; empty if it can."""
+    if seen:
+        return "an earlier document has the same id and is kept; give each its own"
+    try:
+        "\0".join(
+            (document.id, document.title, document.text, *(part for pair in document.metadata for part in pair))
+        ).encode()
+    except UnicodeEncodeError:
+        return "it holds half of a surrogate pair, which is no character; repair its encoding"
+    return ""

@@ -1,0 +1,67 @@
+"""A matrix on the disk that is written from top to bottom and read in slices, so that it never is in memory whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class VectorFile:
+    """(N, E) float32. Reads like an array where an array is only sliced or indexed; each read is a copy.
+
+    Not a np.memmap: the pages of one count as the process's memory for as long as the system likes. Use it in a with
+    statement; the file is removed when that is left.
+    """
+
+    def __init__(self, path: Path, count: int, dimension: int) -> None:
+        self._path = path
+        self._row = 4 * dimension
+        self._descriptor = -1
+        self.shape = (count, dimension)
+        self.dtype = np.dtype("<f4")
+        self.ndim = 2
+
+    def __enter__(self) -> VectorFile:
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        os.close(self._descriptor)
+        self._path.unlink(missing_ok=True)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def write(self, start: int, vectors: NDArray[np.float32]) -> None:
+        """Write rows from ``start`` on. Raises OSError if the disk is full."""
+        rest = memoryview(np.ascontiguousarray(vectors, dtype=self.dtype).tobytes())
+        place = start * self._row
+        while rest:
+            done = os.pwrite(self._descriptor, rest, place)
+            rest, place = rest[done:], place + done
+
+    def __getitem__(self, wanted: Any) -> NDArray[np.float32]:
+        """The rows of a slice or of an array of positions."""
+        if isinstance(wanted, slice):
+            start, stop, step = wanted.indices(len(self))
+            return self._read(start, max(0, stop - start))[::step]
+        rows = [self._read(int(position), 1) for position in np.asarray(wanted).ravel()]
+        return np.concatenate(rows) if rows else self._read(0, 0)
+
+    def _read(self, start: int, count: int) -> NDArray[np.float32]:
+        wanted = count * self._row
+        parts: list[bytes] = []
+        while wanted:
+            part = os.pread(self._descriptor, wanted, start * self._row + sum(map(len, parts)))
+            if not part:
+                raise OSError(f"{self._path} ended before row {start + count}")
+            parts.append(part)
+            wanted -= len(part)
+        return np.frombuffer(b"".join(parts), dtype=self.dtype).reshape(count, self.shape[1])

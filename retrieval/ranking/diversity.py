@@ -1,0 +1,66 @@
+"""Maximal marginal relevance: each next chunk is relevant and unlike those chosen before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.chunks import RetrievedChunk
+from retrieval.fusion import min_max
+
+
+@dataclass(frozen=True, slots=True)
+class MmrParams:
+    """relevance: lambda, the weight of relevance against novelty, in [0, 1]; 1 changes nothing.
+
+    depth: how many of the first chunks take part.
+    """
+
+    relevance: float = 0.7
+    depth: int = 50
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.relevance <= 1:
+            raise ValueError(f"MMR's weight of relevance must lie in [0, 1], not {self.relevance}")
+        if self.depth < 1:
+            raise ValueError(f"MMR must look at one chunk or more, not {self.depth}")
+
+
+def mmr_order(relevance: NDArray[np.float64], similarity: NDArray[np.float64], weight: float, k: int) -> list[int]:
+    """argmax of lambda relevance - (1 - lambda) max similarity to what is chosen: Carbonell and Goldstein, SIGIR 1998.
+
+    relevance: (C,). similarity: (C, C). Result: k places, in the order chosen; ties by place.
+    """
+    chosen: list[int] = []
+    nearest = np.full(len(relevance), -np.inf)
+    left = np.ones(len(relevance), dtype=bool)
+    while len(chosen) < min(k, len(relevance)):
+        novelty = nearest if chosen else np.zeros(len(relevance))
+        values = np.where(left, weight * relevance - (1.0 - weight) * novelty, -np.inf)
+        best = int(np.argmax(values))
+        chosen.append(best)
+        left[best] = False
+        nearest = np.maximum(nearest, similarity[best])
+    return chosen
+
+
+def diversify(
+    found: Sequence[RetrievedChunk], vectors: NDArray[np.float32], params: MmrParams, k: int
+) -> tuple[RetrievedChunk, ...]:
+    """The k chunks that MMR chooses among the first ``depth``, in its order, then the rest as they were.
+
+    vectors: (C, E) of length 1, of the first ``depth`` chunks. Relevance is the score, min-max normalised over them,
+    and similarity the cosine. Scores stay what they were, so that they may rise along the list.
+    """
+    head, tail = list(found[: params.depth]), list(found[params.depth :])
+    if not head:
+        return tuple(found)
+    relevance = np.asarray(min_max([item.score for item in head]))
+    similarity = (vectors @ vectors.T).astype(np.float64)
+    order = mmr_order(relevance, similarity, params.relevance, k)
+    rest = [i for i in range(len(head)) if i not in set(order)]
+    items = [*(head[i] for i in (*order, *rest)), *tail]
+    return tuple(replace(item, rank=rank) for rank, item in enumerate(items, start=1))

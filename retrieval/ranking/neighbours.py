@@ -1,0 +1,33 @@
+"""The chunks that stand beside a retrieved one in its document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from retrieval.chunks import Chunk, RetrievedChunk
+
+
+def with_neighbours(
+    found: Sequence[RetrievedChunk], chunks: Sequence[Chunk], position: Callable[[Chunk], int], count: int
+) -> tuple[RetrievedChunk, ...]:
+    """Each chunk, then up to ``count`` chunks before and behind it in its document that the list does not hold yet.
+
+    chunks: all, in index order. position: of a chunk in it. A neighbour has the score of the chunk that brought it and
+    no rank or score of a retriever. Chunks stay separate: what lies between two of them is not part of either.
+    """
+    held = {item.chunk.id for item in found}
+    listed: list[RetrievedChunk] = []
+    for item in found:
+        listed.append(item)
+        place = position(item.chunk)
+        for step in (side * distance for distance in range(1, count + 1) for side in (-1, 1)):
+            other = place + step
+            if not 0 <= other < len(chunks):
+                continue
+            chunk = chunks[other]
+            if chunk.document_id != item.chunk.document_id or chunk.id in held:
+                continue
+            held.add(chunk.id)
+            listed.append(RetrievedChunk(chunk, item.score, 0))
+    return tuple(replace(item, rank=rank) for rank, item in enumerate(listed, start=1))

@@ -1,0 +1,82 @@
+"""Several hops: retrieve, read what was found, ask again for what is missing, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from retrieval.chunks import RetrievedChunk
+from retrieval.fusion import reciprocal_rank
+
+Retrieve = Callable[[Sequence[str], int], Sequence[Sequence[RetrievedChunk]]]
+AskAgain = Callable[[str, Sequence[RetrievedChunk]], str | None]
+"""(question, chunks found so far, best first) -> the next query; None or blank when nothing is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class HopBudget:
+    """hops: searches in all, the first among them. read: how many of the chunks found so far are shown to who asks
+    again.
+    """
+
+    hops: int = 2
+    read: int = 4
+
+    def __post_init__(self) -> None:
+        if self.hops < 1 or self.read < 1:
+            raise ValueError(f"a budget needs at least one hop and one chunk to read, not {self.hops} and {self.read}")
+
+
+@dataclass(frozen=True, slots=True)
+class Hops:
+    """queries: that were asked, the question first. found: best first, of all hops together."""
+
+    queries: tuple[str, ...]
+    found: tuple[RetrievedChunk, ...]
+
+
+def retrieve_in_hops(retrieve: Retrieve, question: str, k: int, ask_again: AskAgain, budget: HopBudget) -> Hops:
+    """Search, show the best chunks to ``ask_again``, search for what it asks, and so on; fused by reciprocal rank.
+
+    Ends when the budget is spent, when nothing more is asked, or when a query comes again. One hop gives exactly what
+    ``retrieve`` gives.
+    """
+    queries = [question]
+    runs = [tuple(retrieve((question,), k)[0])]
+    while len(queries) < budget.hops:
+        asked = ask_again(question, fuse_runs(runs, k)[: budget.read])
+        if asked is None or not asked.strip() or asked in queries:
+            break
+        queries.append(asked)
+        runs.append(tuple(retrieve((asked,), k)[0]))
+    return Hops(tuple(queries), fuse_runs(runs, k))
+
+
+def fuse_runs(runs: Sequence[Sequence[RetrievedChunk]], k: int) -> tuple[RetrievedChunk, ...]:
+    """The k best chunks of several queries' results by reciprocal rank; a single run as it is.
+
+    What the retrievers said of a chunk is kept from the first run that holds it. Ties by that order.
+    """
+    if len(runs) == 1:
+        return tuple(runs[0][:k])
+    totals: dict[str, float] = {}
+    first: dict[str, RetrievedChunk] = {}
+    for run in runs:
+        for rank, item in enumerate(run, start=1):
+            totals[item.chunk.id] = totals.get(item.chunk.id, 0.0) + reciprocal_rank(rank)
+            first.setdefault(item.chunk.id, item)
+    order = sorted(first, key=lambda key: -totals[key])[:k]
+    return tuple(replace(first[key], score=totals[key], rank=rank) for rank, key in enumerate(order, start=1))
+
+
+def by_best_title(question: str, found: Sequence[RetrievedChunk]) -> str | None:
+    """Ask again without a language model: the question with the title of the best chunk whose title it lacks.
+
+    What a question that needs two articles names is often only the first of them; its chunks then name the second.
+    """
+    known = question.lower()
+    for item in found:
+        title = item.chunk.title.strip()
+        if title and title.lower() not in known:
+            return f"{question} {title}"
+    return None

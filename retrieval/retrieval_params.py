@@ -1,0 +1,63 @@
+"""How a query is answered, as one frozen value: which retrievers, how they are fused, and which options are on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from retrieval.filtering import Filter
+from retrieval.ranking.diversity import MmrParams
+from retrieval.ranking.reranking import RerankParams
+from retrieval.reformulation.rm3 import Rm3Params
+
+Mode = Literal["hybrid", "dense", "bm25"]
+Fusion = Literal["minmax", "rrf", "zscore"]
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalParams:
+    """mode: which retrievers are asked. fusion: how a hybrid joins them. depth: how many chunks each may put forward.
+
+    dense_weight: of the vectors in a fusion, in [0, 1]; the words have the rest. rrf_constant: reciprocal rank's k.
+    filters: all must hold. rm3: expand the words of the query by those of what it finds first. rerank: by a
+    cross-encoder. deduplicate: leave out a chunk whose resemblance to a better one reaches this, in (0, 1]. mmr:
+    relevance against novelty. neighbours: chunks added on each side of every chunk found. All off unless given.
+    """
+
+    mode: Mode = "hybrid"
+    fusion: Fusion = "minmax"
+    depth: int = 100
+    dense_weight: float = 0.5
+    rrf_constant: float = 60.0
+    filters: tuple[Filter, ...] = ()
+    rm3: Rm3Params | None = None
+    rerank: RerankParams | None = None
+    deduplicate: float | None = None
+    mmr: MmrParams | None = None
+    neighbours: int = 0
+
+    def __post_init__(self) -> None:
+        if self.mode not in get_args(Mode):
+            raise ValueError(f"mode must be one of {', '.join(get_args(Mode))}, not {self.mode!r}")
+        if self.fusion not in get_args(Fusion):
+            raise ValueError(f"fusion must be one of {', '.join(get_args(Fusion))}, not {self.fusion!r}")
+        if self.depth < 1:
+            raise ValueError(f"depth must be at least 1, not {self.depth}")
+        if not 0 <= self.dense_weight <= 1:
+            raise ValueError(f"dense_weight must lie in [0, 1], not {self.dense_weight}")
+        if not self.rrf_constant >= 0:
+            raise ValueError(f"rrf_constant must not be negative, not {self.rrf_constant}")
+        if self.deduplicate is not None and not 0 < self.deduplicate <= 1:
+            raise ValueError(f"deduplicate must lie in (0, 1], not {self.deduplicate}")
+        if self.neighbours < 0:
+            raise ValueError(f"neighbours must not be negative, not {self.neighbours}")
+
+    @property
+    def considered(self) -> int:
+        """How many fused chunks the options after the fusion want to see, beside the k that are asked for."""
+        wanted = [1]
+        if self.rerank is not None:
+            wanted.append(self.rerank.depth)
+        if self.mmr is not None:
+            wanted.append(self.mmr.depth)
+        return max(wanted)

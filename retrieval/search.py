@@ -1,0 +1,152 @@
+"""A retriever with options, as one value: reformulate, retrieve, rerank, deduplicate, diversify, cut, add neighbours.
+
+What needs a language model comes as a callable: this room knows no generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.pair_scoring import PairScorer
+from retrieval.chunks import RetrievedChunk
+from retrieval.errors import RetrievalError
+from retrieval.ranking.diversity import diversify
+from retrieval.ranking.duplicates import without_duplicates
+from retrieval.ranking.neighbours import with_neighbours
+from retrieval.ranking.reranking import rerank_many
+from retrieval.reformulation.hops import AskAgain, HopBudget, fuse_runs, retrieve_in_hops
+from retrieval.retrieval_params import RetrievalParams
+from retrieval.retriever import Retriever
+
+Rewrite = Callable[[str], Sequence[str]]
+"""A question -> texts for the same question: other wordings of it, or passages that might answer it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Helpers:
+    """What options need that is no value. scorer: reranks. rewrite: other wordings, each searched, fused by reciprocal
+    rank (RAG-Fusion). imagine: passages that might answer, whose vectors are averaged with the question's (HyDE, Gao et
+    al., ACL 2023). ask_again, budget: several hops.
+    """
+
+    scorer: PairScorer | None = None
+    rewrite: Rewrite | None = None
+    imagine: Rewrite | None = None
+    ask_again: AskAgain | None = None
+    budget: HopBudget = field(default_factory=HopBudget)
+
+
+class Search:
+    """A retriever bound to parameters and helpers; a Searcher for arms and evaluations."""
+
+    def __init__(
+        self, retriever: Retriever, params: RetrievalParams | None = None, helpers: Helpers | None = None
+    ) -> None:
+        """Raises RetrievalError if reranking is on and there is no scorer."""
+        self._retriever = retriever
+        self._params = params or RetrievalParams()
+        self._helpers = helpers or Helpers()
+        if self._params.rerank is not None and self._helpers.scorer is None:
+            raise RetrievalError("reranking needs a cross-encoder: name one (--rerank FOLDER), or leave reranking out")
+
+    @property
+    def params(self) -> RetrievalParams:
+        """How it searches."""
+        return self._params
+
+    @property
+    def settings(self) -> str:
+        """All that determines what is found beside the index and the query, in words; defaults are left out."""
+        default = RetrievalParams()
+        said = [f"mode={self._params.mode}"]
+        if self._params.mode == "hybrid":
+            said.append(f"fusion={self._params.fusion}")
+        for name in (one.name for one in fields(self._params)):
+            value = getattr(self._params, name)
+            if name not in ("mode", "fusion") and value != getattr(default, name):
+                said.append(f"{name}={_shown(value)}")
+        if self._params.rerank is not None and self._helpers.scorer is not None:
+            said.append(f"scorer={self._helpers.scorer.name}")
+        for name in ("rewrite", "imagine", "ask_again"):
+            helper = getattr(self._helpers, name)
+            if helper is not None:
+                said.append(f"{name}={getattr(helper, 'name', getattr(helper, '__name__', type(helper).__name__))}")
+        if self._helpers.ask_again is not None:
+            said.append(f"hops={self._helpers.budget.hops} read={self._helpers.budget.read}")
+        return " ".join(said)
+
+    def retrieve(self, query: str, k: int) -> tuple[RetrievedChunk, ...]:
+        """The k best chunks, best first, and their neighbours; see ``retrieve_many``."""
+        return self.retrieve_many((query,), k)[0]
+
+    def retrieve_many(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
+        """For each query at most k chunks, best first; with neighbours on, their neighbours beside.
+
+        Equal to one query at a time, but for the last bits of an encoder or scorer that pads its batches. Raises
+        RetrievalError for an empty query, k below 1, or filters that speak of what no document has.
+        """
+        ask = self._helpers.ask_again
+        if ask is not None:
+            budget = self._helpers.budget
+            return tuple(retrieve_in_hops(self._wordings, query, k, ask, budget).found for query in queries)
+        return self._wordings(queries, k)
+
+    def _wordings(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
+        """Each query in its own words and those of its rewrites."""
+        rewrite = self._helpers.rewrite
+        if rewrite is None:
+            return self._ranked(queries, k)
+        asked = [_with_rewrites(query, rewrite) for query in queries]
+        found = iter(self._ranked([wording for wordings in asked for wording in wordings], k))
+        return tuple(fuse_runs([next(found) for _ in wordings], k) for wordings in asked)
+
+    def _ranked(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
+        params, retriever = self._params, self._retriever
+        wide = max(k, params.considered)
+        if params.deduplicate is not None:
+            # Others must be there to take the places of those left out, but not more than the depth: that would change
+            # the scores that are normalised.
+            wide = max(wide, min(2 * wide, params.depth))
+        found = retriever.fused_many(queries, wide if k >= 1 else k, params, self._imagined(queries))
+        if params.rerank is not None and self._helpers.scorer is not None:
+            found = rerank_many(queries, found, self._helpers.scorer, params.rerank)
+        return tuple(self._selected(items, k) for items in found)
+
+    def _selected(self, found: Sequence[RetrievedChunk], k: int) -> tuple[RetrievedChunk, ...]:
+        params, retriever = self._params, self._retriever
+        items = tuple(found)
+        if params.deduplicate is not None:
+            items = without_duplicates(items, params.deduplicate, max(k, params.mmr.depth if params.mmr else 1))
+        if params.mmr is not None:
+            head = [item.chunk for item in items[: params.mmr.depth]]
+            items = diversify(items, retriever.vectors(head), params.mmr, k) if head else items
+        items = items[:k]
+        if params.neighbours:
+            items = with_neighbours(items, retriever.chunks, retriever.position, params.neighbours)
+        return items
+
+    def _imagined(self, queries: Sequence[str]) -> NDArray[np.float32] | None:
+        """(Q, E) means of each query's vector and those of its imagined passages, of length 1; None without them."""
+        if self._helpers.imagine is None or self._params.mode == "bm25" or not queries:
+            return None
+        encoder = self._retriever.encoder
+        means = encoder.encode_queries(queries).astype(np.float64)
+        for row, query in enumerate(queries):
+            passages = [text for text in self._helpers.imagine(query) if text.strip()]
+            if passages:
+                vectors = encoder.encode_passages(passages).astype(np.float64)
+                means[row] = (means[row] + vectors.sum(axis=0)) / (1 + len(passages))
+        lengths = np.linalg.norm(means, axis=1, keepdims=True)
+        return np.asarray(means / np.maximum(lengths, 1e-12), dtype=np.float32)
+
+
+def _with_rewrites(query: str, rewrite: Rewrite) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((query, *(text for text in rewrite(query) if text.strip()))))
+
+
+def _shown(value: object) -> str:
+    return "(" + ", ".join(map(str, value)) + ")" if isinstance(value, tuple) else str(value)

@@ -1,0 +1,82 @@
+"""The LexicalIndex served by rank-bm25 itself: the reference, slow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import rank_bm25
+from numpy.typing import NDArray
+
+from retrieval.errors import RetrievalError
+from retrieval.hits import Hit, best_hits
+from retrieval.sparse.lexical import Allowed, Words
+from retrieval.sparse.params import Bm25Params
+
+_FILE = "bm25_chunks.json"
+
+
+class RankBm25Index:
+    """The LexicalIndex served by rank-bm25's BM25Okapi, BM25L or BM25Plus."""
+
+    def __init__(self, chunks: Sequence[Words], params: Bm25Params):
+        self._chunks = tuple(tuple(words) for words in chunks)
+        # It divides by the size of the vocabulary and by the mean length, so it cannot be built without a word.
+        self._served = _build([list(words) for words in self._chunks], params) if any(self._chunks) else None
+
+    @property
+    def size(self) -> int:
+        """N, the number of chunks."""
+        return len(self._chunks)
+
+    def scores(self, query: Words) -> NDArray[np.float64]:
+        """(N,) scores; see ``LexicalIndex``."""
+        if self._served is None:
+            return np.zeros(self.size)
+        return np.asarray(self._served.get_scores(list(query)), dtype=np.float64)
+
+    def search(self, query: Words, k: int, allowed: Allowed | None = None) -> tuple[Hit, ...]:
+        """At most k chunks that hold at least one word of the query, best first, equal scores by position."""
+        return best_hits(self.scores(query), self._holding(query, allowed), k)
+
+    def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> tuple[Hit, ...]:
+        """``search`` for words that count as often as their weights say; weights of 0 and below are left out."""
+        scores = np.zeros(self.size)
+        wanted = {word: weight for word, weight in query.items() if weight > 0}
+        for word, weight in wanted.items():
+            scores += weight * self.scores((word,))
+        return best_hits(scores, self._holding(tuple(wanted), allowed), k)
+
+    def save(self, folder: Path) -> None:
+        """Write bm25_chunks.json, the words of every chunk, from which the index is built anew."""
+        (folder / _FILE).write_text(json.dumps(self._chunks, ensure_ascii=False), encoding="utf-8")
+
+    def _holding(self, query: Words, allowed: Allowed | None) -> NDArray[np.int64]:
+        wanted = set(query)
+        found = [
+            i
+            for i, words in enumerate(self._chunks)
+            if (allowed is None or allowed[i]) and not wanted.isdisjoint(words)
+        ]
+        return np.asarray(found, dtype=np.int64)
+
+
+def load_reference(folder: Path, params: Bm25Params) -> RankBm25Index:
+    """Read what ``save`` wrote. Raises RetrievalError if it cannot be read."""
+    try:
+        return RankBm25Index(json.loads((folder / _FILE).read_text(encoding="utf-8")), params)
+    except (OSError, ValueError, TypeError) as error:
+        raise RetrievalError(
+            f"the BM25 index in {folder} cannot be read ({error}); index the collection again"
+        ) from error
+
+
+def _build(chunks: list[list[str]], params: Bm25Params) -> Any:
+    if params.weighting == "bm25l":
+        return rank_bm25.BM25L(chunks, k1=params.k1, b=params.b, delta=params.shift)
+    if params.weighting == "bm25+":
+        return rank_bm25.BM25Plus(chunks, k1=params.k1, b=params.b, delta=params.shift)
+    return rank_bm25.BM25Okapi(chunks, k1=params.k1, b=params.b, epsilon=params.epsilon)

@@ -1,0 +1,128 @@
+"""The LexicalIndex served by bm25s from arrays that were filled here: a sparse matrix, one column a word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import bm25s
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.errors import RetrievalError
+from retrieval.hits import Hit, best_hits
+from retrieval.sparse.lexical import Allowed, Words
+
+_ARRAYS = ("data", "indices", "indptr")
+_HEADER = "bm25_words.json"
+_ABSENT = "bm25_absent.npy"
+
+
+class Bm25Index:
+    """The LexicalIndex served by bm25s."""
+
+    def __init__(
+        self,
+        data: NDArray[Any],
+        indices: NDArray[np.int32],
+        indptr: NDArray[np.int64],
+        words: Words,
+        size: int,
+        absent: NDArray[np.float64] | None = None,
+    ):
+        """data, indices: (P,) weight and chunk of each pair, by word, then by chunk. indptr: (V + 1,). words: (V,).
+
+        absent: (V,) what a word is worth to a chunk that lacks it (BM25+), already taken off ``data``.
+        """
+        self._size = size
+        self._vocabulary = {word: i for i, word in enumerate(words)}
+        self._absent = absent
+        self._served = bm25s.BM25(dtype=str(data.dtype), int_dtype="int64", backend="numpy")
+        self._served.scores = {"data": data, "indices": indices, "indptr": indptr, "num_docs": size}
+        self._served.nonoccurrence_array = absent
+        self._served.vocab_dict = self._vocabulary
+
+    @property
+    def size(self) -> int:
+        """N, the number of chunks."""
+        return self._size
+
+    def scores(self, query: Words) -> NDArray[np.float64]:
+        """(N,) scores; see ``LexicalIndex``."""
+        known = self._known(query)
+        if not known:
+            return np.zeros(self._size)
+        return np.asarray(self._served.get_scores_from_ids(known), dtype=np.float64)
+
+    def search(self, query: Words, k: int, allowed: Allowed | None = None) -> tuple[Hit, ...]:
+        """At most k chunks that hold at least one word of the query, best first, equal scores by position."""
+        known = self._known(query)
+        if not known or k <= 0:
+            return ()
+        return best_hits(self._served.get_scores_from_ids(known), self._holding(known, allowed), k)
+
+    def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> tuple[Hit, ...]:
+        """``search`` for words that count as often as their weights say; weights of 0 and below are left out."""
+        known = [
+            (self._vocabulary[word], weight)
+            for word, weight in query.items()
+            if weight > 0 and word in self._vocabulary
+        ]
+        if not known or k <= 0:
+            return ()
+        served = self._served.scores
+        scores = np.zeros(self._size)
+        for word, weight in known:
+            column = slice(served["indptr"][word], served["indptr"][word + 1])
+            # A chunk stands once in a column, so that adding through an index loses nothing.
+            scores[served["indices"][column]] += weight * served["data"][column]
+            if self._absent is not None:
+                scores += weight * self._absent[word]
+        return best_hits(scores, self._holding([word for word, _ in known], allowed), k)
+
+    def save(self, folder: Path) -> None:
+        """Write bm25_{data,indices,indptr}.npy, bm25_words.json and, for BM25+, bm25_absent.npy."""
+        for name in _ARRAYS:
+            np.save(folder / f"bm25_{name}.npy", self._served.scores[name], allow_pickle=False)
+        if self._absent is not None:
+            np.save(folder / _ABSENT, self._absent, allow_pickle=False)
+        header = {"size": self._size, "words": list(self._vocabulary)}
+        (folder / _HEADER).write_text(json.dumps(header, ensure_ascii=False), encoding="utf-8")
+
+    def _known(self, query: Words) -> list[int]:
+        return [self._vocabulary[word] for word in query if word in self._vocabulary]
+
+    def _holding(self, words: list[int], allowed: Allowed | None) -> NDArray[np.int64]:
+        """Positions that hold one of the words: not those with a positive score, since okapi's weights may be 0."""
+        indptr, indices = self._served.scores["indptr"], self._served.scores["indices"]
+        found = np.zeros(self._size, dtype=bool)
+        for word in set(words):
+            found[indices[indptr[word] : indptr[word + 1]]] = True
+        if allowed is not None:
+            found &= allowed
+        return np.flatnonzero(found)
+
+
+def load_served(folder: Path) -> Bm25Index:
+    """Map what ``save`` wrote into memory: pages are read when a query touches them, and shared between processes.
+
+    Raises RetrievalError if the files cannot be read or do not fit each other.
+    """
+    try:
+        data, indices, indptr = (
+            np.load(folder / f"bm25_{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS
+        )
+        absent = np.load(folder / _ABSENT, allow_pickle=False) if (folder / _ABSENT).exists() else None
+        header = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
+        words, size = header["words"], int(header["size"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RetrievalError(
+            f"the BM25 index in {folder} cannot be read ({error}); index the collection again"
+        ) from error
+    fits = data.shape == indices.shape and indptr.shape == (len(words) + 1,) and indptr[-1] == data.size
+    if not fits or (absent is not None and absent.shape != (len(words),)):
+        raise RetrievalError(f"the BM25 files in {folder} do not fit each other; index the collection again")
+    # As plain arrays over the same pages: indexing a np.memmap makes a new one each time, which costs more than adding.
+    return Bm25Index(np.asarray(data), np.asarray(indices), np.asarray(indptr), words, size, absent)

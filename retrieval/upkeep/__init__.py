@@ -1,0 +1,1 @@
+"""Looking after collections: checking everything, rebuilding what can be rebuilt, and moving them between machines."""

@@ -1,0 +1,105 @@
+"""Writing a collection into one file that another machine can take in: a tar with a manifest, no pickle."""
+
+from __future__ import annotations
+
+import json
+import os
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+from data.store import Store
+from retrieval.collection_folder import collection_lock, generations_folder
+from retrieval.collections import linked_versions
+from retrieval.document_versions import read_documents
+from retrieval.errors import RetrievalError
+from retrieval.generations import load_generation
+from retrieval.manifest import DocumentVersion, FileEntry, Manifest, describe_file
+from retrieval.publishing import current_generation
+from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, Moved
+from retrieval.upkeep.verifying import verify_collection
+
+
+def export_collection(store: Store, home: Path, name: str, file: Path) -> Moved:
+    """Write a collection into one new file, which is there whole or not at all.
+
+    Everything is checked first. Raises RetrievalError if there is no such collection, it is damaged, it is being
+    written, or the file exists; OSError if the disk is full.
+    """
+    if file.exists() or file.is_symlink():
+        raise RetrievalError(f"{file} exists already and is not overwritten: name another file, or remove it")
+    part = file.with_name(f".{file.name}.part")
+    documents = file.with_name(f".{file.name}.documents")
+    with collection_lock(home, name), _removed(part), _removed(documents):
+        verified = verify_collection(store, home, name)
+        if verified.problems:
+            raise RetrievalError(
+                f"{name!r} is damaged and was not written to a file ({verified.problems[0]}); run `plumbline "
+                f"collections repair {name}`"
+            )
+        with store.read() as connection:
+            published = current_generation(connection, name)
+        if published is None:
+            raise RetrievalError(f"{name!r} was changed while it was being written; try again")
+        manifest = Manifest.from_json(published.manifest, f"the published index of {name!r}")
+        folder = generations_folder(home, name) / manifest.hash
+        generation = load_generation(folder, manifest)
+        with documents.open("wb") as written:
+            for line in _document_lines(store, name, generation.table.versions):
+                written.write(line)
+        entry = describe_file(documents)
+        header = {
+            "format": ARCHIVE_FORMAT,
+            "name": name,
+            "manifest": manifest.to_json(),
+            "documents": asdict(FileEntry(DOCUMENTS, entry.bytes, entry.sha256)),
+        }
+        with part.open("wb") as raw:
+            with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
+                content = json.dumps(header, indent=1, sort_keys=True).encode()
+                _add(tar, HEADER, len(content), BytesIO(content))
+                with documents.open("rb") as lines:
+                    _add(tar, DOCUMENTS, entry.bytes, lines)
+                for listed in manifest.files:
+                    with (folder / listed.name).open("rb") as stream:
+                        _add(tar, INDEX + listed.name, listed.bytes, stream)
+            raw.flush()
+            os.fsync(raw.fileno())
+        size = part.stat().st_size
+        part.replace(file)
+    return Moved(name, manifest.hash, manifest.documents, manifest.chunks, size)
+
+
+@contextmanager
+def _removed(path: Path) -> Iterator[None]:
+    """Remove a file at the end, if it is there."""
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _document_lines(store: Store, name: str, versions: tuple[DocumentVersion, ...]) -> Iterator[bytes]:
+    rows = linked_versions(store, name)
+    for item in read_documents(store, [rows[version] for version in versions]):
+        document = item.document
+        value = {
+            "id": document.id,
+            "title": document.title,
+            "text": document.text,
+            "metadata": dict(document.metadata),
+            "outline": document.outline.to_json(),
+            "sha256": document.sha256,
+        }
+        yield json.dumps(value, ensure_ascii=False).encode() + b"\n"
+
+
+def _add(tar: tarfile.TarFile, name: str, size: int, content: IO[bytes]) -> None:
+    """A member without an owner or a time, so that equal collections give equal files."""
+    member = tarfile.TarInfo(name)
+    member.size = size
+    tar.addfile(member, content)

@@ -1,0 +1,203 @@
+"""Taking in a collection that another machine has written: nothing in the file is believed before it is checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from data.documents import Document
+from data.outline import Outline
+from data.store import Store
+from retrieval.collection_folder import check_name, collection_lock, generations_folder
+from retrieval.collections import delete_collection
+from retrieval.document_versions import StoredVersion, batches, collection_key, create_collection, store_documents
+from retrieval.errors import RetrievalError
+from retrieval.generations import aside_folder, load_generation, place_generation
+from retrieval.manifest import DocumentVersion, FileEntry, Manifest
+from retrieval.publishing import current_generation, publish_generation
+from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, Moved
+from retrieval.upkeep.verifying import verify_collection
+from retrieval.vector_cache import write_vectors
+
+_HEADER_LIMIT = 16 << 20
+_BLOCK = 1 << 20
+
+
+def import_collection(store: Store, home: Path, file: Path, name: str | None = None) -> Moved:
+    """Take in what ``export_collection`` wrote, under its own name or another.
+
+    Nothing is believed: names, kinds, sizes and hashes of the members must be those the header lists, every document
+    must have its hash, and the whole is verified; else it is removed again. Raises RetrievalError, naming the member,
+    if anything is amiss or the name is taken; OSError if the file cannot be read or the disk is full.
+    """
+    try:
+        with tarfile.open(file, mode="r|") as tar:
+            wanted, manifest = _take_in(store, home, file, tar, name)
+    except (tarfile.TarError, EOFError) as error:
+        raise RetrievalError(f"{file} is not a whole export of a collection ({error})") from error
+    verified = verify_collection(store, home, wanted)
+    if verified.problems:
+        delete_collection(store, home, wanted)
+        raise RetrievalError(f"{file} was not taken in: {'; '.join(map(str, verified.problems[:5]))}")
+    return Moved(wanted, manifest.hash, manifest.documents, manifest.chunks, file.stat().st_size)
+
+
+def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: str | None) -> tuple[str, Manifest]:
+    """Read, check and publish; what was stored is removed again if that fails."""
+    members = iter(tar)
+    header = _read_header(file, tar, next(members, None))
+    manifest = Manifest.from_json(header.get("manifest"), str(file))
+    wanted = name if name is not None else header.get("name")
+    if not isinstance(wanted, str):
+        raise RetrievalError(f"{file} names no collection: give a name with --name")
+    folder = generations_folder(home, check_name(wanted))
+    stored = False
+    try:
+        with collection_lock(home, wanted):
+            _check_free(store, wanted)
+            with (
+                aside_folder(folder, manifest.hash) as aside,
+                aside_folder(folder, f"documents-{manifest.hash}") as beside,
+            ):
+                _unpack(file, tar, members, _targets(header, manifest, aside, beside))
+                place_generation(aside, folder, manifest)
+                stored = True
+                _publish(store, home, wanted, manifest, beside / DOCUMENTS)
+    except BaseException:
+        if stored:
+            _remove_unpublished(store, home, wanted)
+        raise
+    return wanted, manifest
+
+
+def _read_header(file: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> dict[str, Any]:
+    if member is None or member.name != HEADER or not _plain(member) or member.size > _HEADER_LIMIT:
+        raise RetrievalError(f"{file} is not an export of a collection: it does not begin with {HEADER}")
+    stream = tar.extractfile(member)
+    try:
+        value = json.loads(stream.read() if stream is not None else b"")
+        if value["format"] != ARCHIVE_FORMAT:
+            raise RetrievalError(
+                f"{file} has the format {value['format']}, this version reads {ARCHIVE_FORMAT}: export it again with "
+                "the same version of Plumbline"
+            )
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RetrievalError(f"the header of {file} cannot be read ({error})") from error
+    return dict(value)
+
+
+def _plain(member: tarfile.TarInfo) -> bool:
+    """A plain file: no link, device, folder or file with holes."""
+    return member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
+
+
+def _targets(
+    header: dict[str, Any], manifest: Manifest, aside: Path, beside: Path
+) -> dict[str, tuple[FileEntry, Path]]:
+    """What must be in the file, and where it goes: only names that we give ourselves are ever joined to a folder."""
+    try:
+        listed = header["documents"]
+        documents = FileEntry(DOCUMENTS, int(listed["bytes"]), str(listed["sha256"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise RetrievalError(f"the header does not list {DOCUMENTS} ({error!r})") from error
+    targets = {INDEX + entry.name: (entry, aside / entry.name) for entry in manifest.files}
+    return {DOCUMENTS: (documents, beside / DOCUMENTS), **targets}
+
+
+def _unpack(
+    file: Path, tar: tarfile.TarFile, members: Iterator[tarfile.TarInfo], targets: dict[str, tuple[FileEntry, Path]]
+) -> None:
+    left = dict(targets)
+    for member in members:
+        if member.name not in left:
+            why = "comes twice" if member.name in targets else "is not listed in its header"
+            raise RetrievalError(f"{file} was not taken in: the member {member.name[:200]!r} {why}")
+        entry, path = left.pop(member.name)
+        if not _plain(member) or member.size != entry.bytes:
+            raise RetrievalError(
+                f"{file} was not taken in: the member {member.name!r} is no plain file of {entry.bytes} bytes"
+            )
+        stream = tar.extractfile(member)
+        digest = hashlib.sha256()
+        with path.open("wb") as target:
+            while stream is not None and (block := stream.read(_BLOCK)):
+                digest.update(block)
+                target.write(block)
+        if digest.hexdigest() != entry.sha256:
+            raise RetrievalError(
+                f"{file} was not taken in: the member {member.name!r} has changed since it was written"
+            )
+    if left:
+        raise RetrievalError(f"{file} was not taken in: it lacks {', '.join(sorted(left))}")
+
+
+def _check_free(store: Store, name: str) -> None:
+    with store.read() as connection:
+        taken = collection_key(connection, name) is not None
+    if taken:
+        raise RetrievalError(
+            f"there is a collection {name!r} already: take the file in under another name with --name, or delete that "
+            "one first"
+        )
+
+
+def _remove_unpublished(store: Store, home: Path, name: str) -> None:
+    """What a failed import has stored."""
+    with store.read() as connection:
+        half = collection_key(connection, name) is not None and current_generation(connection, name) is None
+    if half:
+        delete_collection(store, home, name)
+
+
+def _publish(store: Store, home: Path, name: str, manifest: Manifest, lines: Path) -> None:
+    folder = generations_folder(home, name) / manifest.hash
+    generation = load_generation(folder, manifest)
+    key = create_collection(store, name)
+    rows: dict[DocumentVersion, StoredVersion] = {}
+    waiting: list[Document] = []
+
+    def keep() -> None:
+        stored = store_documents(store, key, waiting)
+        rows.update({DocumentVersion(document_id, row.sha256): row for document_id, row in stored.items()})
+        waiting.clear()
+
+    with lines.open(encoding="utf-8") as text:
+        for number, line in enumerate(text, start=1):
+            waiting.append(_document(line, number))
+            if len(waiting) >= 200 or sum(len(document.text) for document in waiting) > 2_000_000:
+                keep()
+    if waiting:
+        keep()
+    if set(rows) != set(generation.table.versions):
+        raise RetrievalError(f"{DOCUMENTS} does not hold the documents that the index lists; nothing was taken in")
+    publish_generation(
+        store, key, manifest, folder.relative_to(home), [rows[version] for version in generation.table.versions]
+    )
+    if "int8" not in manifest.index:  # else the vectors are not what an encoder gave, and are made anew when needed
+        for positions in batches(range(generation.dense.size), 1000):
+            kept = generation.dense.vectors(np.asarray(positions, dtype=np.int64))
+            keys = [generation.table.texts[position].tobytes().hex() for position in positions]
+            write_vectors(store, manifest.encoder, dict(zip(keys, kept, strict=True)), key)
+
+
+def _document(line: str, number: int) -> Document:
+    try:
+        value = json.loads(line)
+        document = Document(
+            id=str(value["id"]),
+            title=str(value["title"]),
+            text=str(value["text"]),
+            metadata=tuple(sorted((str(k), str(v)) for k, v in value["metadata"].items())),
+            outline=Outline.from_json(value["outline"]),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RetrievalError(f"line {number} of {DOCUMENTS} is no document ({error})") from error
+    if document.sha256 != value["sha256"]:
+        raise RetrievalError(f"line {number} of {DOCUMENTS}: the text of {document.id!r} is not what was exported")
+    return document

@@ -1,0 +1,120 @@
+"""What is wrong with the vectors and the words of a generation whose files are as they were written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import select
+
+from data.schema import vectors
+from data.store import Store
+from retrieval.bm25 import Bm25Builder
+from retrieval.document_versions import StoredVersion, batches, read_documents
+from retrieval.errors import RetrievalError
+from retrieval.generations import VECTORS, ChunkTable
+from retrieval.indexing.cutting import searchable_texts
+from retrieval.manifest import DocumentVersion, Manifest
+from retrieval.tokenising import tokenise_all
+from retrieval.vector_cache import read_vectors
+from retrieval.vectors.building import load_dense
+
+Progress = Callable[[str, int, int], None]
+
+_BLOCK = 5000
+_WHOLE_NORM, _QUANTISED_NORM = 1e-3, 0.05  # how far from 1 the length of a kept vector may be
+
+
+def vector_problems(
+    store: Store, folder: Path, manifest: Manifest, table: ChunkTable, progress: Progress
+) -> Iterator[str]:
+    """Every vector must be finite, of length 1, and the stored one of its text where that is stored."""
+    size = next((entry.bytes for entry in manifest.files if entry.name == VECTORS), 0)
+    try:
+        dense = load_dense(folder / VECTORS, size)
+    except RetrievalError as error:
+        yield str(error)
+        return
+    if (dense.size, dense.dimension) != (manifest.chunks, manifest.dimension) or dense.size != len(table.texts):
+        yield f"it holds {dense.size} vectors of {dense.dimension}, not {manifest.chunks} of {manifest.dimension}"
+        return
+    whole = "int8" not in manifest.index
+    allowed = _WHOLE_NORM if whole else _QUANTISED_NORM
+    damaged = 0
+    for positions in batches(range(dense.size), _BLOCK):
+        kept = dense.vectors(np.asarray(positions, dtype=np.int64))
+        norms = np.sqrt(np.square(kept, dtype=np.float64).sum(axis=1))
+        bad = np.flatnonzero(~(np.abs(norms - 1.0) < allowed))
+        if bad.size:
+            yield f"{bad.size} vectors are not of length 1, the first that of chunk {positions[int(bad[0])]}"
+        keys = [table.texts[position].tobytes().hex() for position in positions]
+        found = read_vectors(store, manifest.encoder, sorted(set(keys)), dense.dimension)
+        with store.read() as connection:
+            there: set[str] = set()
+            for part in batches(sorted(set(keys)), 500):
+                wanted = select(vectors.c.text_sha256).where(
+                    vectors.c.encoder == manifest.encoder, vectors.c.text_sha256.in_(part)
+                )
+                there.update(connection.execute(wanted).scalars())
+        damaged += len(there - found.keys())
+        for row, key in enumerate(keys):
+            vector = found.get(key)
+            if vector is not None and float(np.dot(vector, kept[row])) < 1.0 - 2 * allowed:
+                yield f"the vector of chunk {positions[row]} is not the one that is stored for its text"
+                break
+        progress("vectors", positions[-1] + 1, dense.size)
+    if damaged:
+        yield f"{damaged} stored vectors in the database are damaged; the index itself does not need them"
+
+
+def word_problems(
+    store: Store,
+    folder: Path,
+    manifest: Manifest,
+    table: ChunkTable,
+    rows: Mapping[DocumentVersion, StoredVersion],
+    aside: Path,
+    progress: Progress,
+) -> Iterator[str]:
+    """The word index must be what the documents' words give when they are counted again.
+
+    aside: an empty folder to count in. Numbers may differ in their last bits, which the logarithm of another machine
+    does.
+    """
+    builder = Bm25Builder(manifest.params.bm25)
+    starts = np.searchsorted(table.rows[:, 0], np.arange(len(table.versions) + 1))
+    total = len(table.versions)
+    for group in batches(range(total), 100):
+        stored = read_documents(store, [rows[table.versions[place]] for place in group])
+        for place, item in zip(group, stored, strict=True):
+            spans = table.rows[starts[place] : starts[place + 1], 1:]
+            for tokens in tokenise_all(searchable_texts(item.document, spans), manifest.params.tokenising):
+                builder.add(tokens)
+        progress("words", group[-1] + 1, total)
+    builder.build().save(aside)
+    for path in sorted(aside.iterdir()):
+        reason = _difference(folder / path.name, path)
+        if reason:
+            yield f"{path.name} {reason}"
+
+
+def _difference(kept: Path, counted: Path) -> str:
+    """What sets a kept file apart from the one that was counted anew; empty if nothing does."""
+    try:
+        if counted.suffix != ".npy":
+            same = json.loads(kept.read_text(encoding="utf-8")) == json.loads(counted.read_text(encoding="utf-8"))
+            return "" if same else "is not what the documents' words give"
+        one, two = (np.load(path, mmap_mode="r", allow_pickle=False) for path in (kept, counted))
+    except (OSError, ValueError) as error:
+        return f"cannot be read ({error})"
+    if one.shape != two.shape or one.dtype != two.dtype:
+        return f"holds {one.dtype} of the shape {one.shape}; the documents' words give {two.dtype} of {two.shape}"
+    for part in batches(range(len(one)), 1_000_000):
+        stretch = slice(part[0], part[-1] + 1)
+        close = np.isclose(one[stretch], two[stretch], rtol=1e-5, atol=1e-7)
+        if not close.all():
+            place = part[0] + int(np.flatnonzero(~close)[0])
+            return f"says {one[place]} at {place}; the documents' words give {two[place]}"
+    return ""

@@ -1,0 +1,265 @@
+"""Rebuilding what can be rebuilt of a damaged collection: its rows from its folder, its folder from its rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import Connection, func, or_, select, update
+
+from data.documents import Document
+from data.schema import documents, generation_documents, generations
+from data.store import Store
+from retrieval.collection_folder import collection_lock, generations_folder
+from retrieval.document_versions import StoredVersion, batches, collection_key, read_documents, readable_rows
+from retrieval.encoder import Encoder
+from retrieval.errors import RetrievalError
+from retrieval.generations import ChunkTable, check_hash, load_generation, load_table
+from retrieval.indexer import JobParams, ProgressListener, index_documents
+from retrieval.manifest import MANIFEST, DocumentVersion, Manifest, describe_file
+from retrieval.publishing import publish_generation
+from retrieval.upkeep.verifying import Verified, verify_collection
+from retrieval.vector_cache import write_vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """done: what was rebuilt, one line each, empty if nothing had to be. after: what a check says now."""
+
+    done: tuple[str, ...]
+    after: Verified
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A document of the collection as it lies in the database, by what it really contains."""
+
+    row: int
+    version: DocumentVersion
+    characters: int
+
+
+def repair_collection(
+    store: Store,
+    home: Path,
+    name: str,
+    encoder: Encoder,
+    progress: ProgressListener | None = None,
+    job: JobParams | None = None,
+) -> Repaired:
+    """Check a collection and mend what its own parts allow.
+
+    If a whole index folder is there, the database rows are set right from it, and its stored vectors; else the index is
+    built anew from the documents in the database, which gives the same generation hash. What neither holds any more
+    (a document whose text was changed) cannot be made up: then RetrievalError says which, and nothing is touched.
+    """
+    before = verify_collection(store, home, name)
+    if not before.problems:
+        return Repaired((), before)
+    key, held = _held(store, name)
+    whole = _whole_folder(home, name)
+    if whole is not None:
+        done = _relink(store, home, name, key, held, whole)
+    else:
+        done = _rebuild(store, home, name, key, held, encoder, progress, job)
+    return Repaired(tuple(done), verify_collection(store, home, name))
+
+
+def _held(store: Store, name: str) -> tuple[int, dict[DocumentVersion, _Held]]:
+    """The collection's key, and its readable documents by id and true hash."""
+    with store.read() as connection:
+        key = collection_key(connection, name)
+        if key is None:
+            raise RetrievalError(f"there is no collection {name!r}; `plumbline collections` lists those there are")
+        rows = connection.execute(
+            select(documents.c.id, func.length(documents.c.text)).where(documents.c.collection_id == key)
+        ).all()
+    found: dict[DocumentVersion, _Held] = {}
+    for row, characters in rows:
+        try:
+            (stored,) = read_documents(store, [StoredVersion(row, "", characters or 0)])
+        except RetrievalError:
+            continue
+        version = DocumentVersion(stored.document.id, stored.document.sha256)
+        found[version] = _Held(row, version, len(stored.document.text))
+    return key, found
+
+
+def _whole_folder(home: Path, name: str) -> Manifest | None:
+    """The manifest of a generation folder that is whole by its own copy of the manifest."""
+    for folder in sorted(generations_folder(home, name).glob("[!.]*")):
+        try:
+            manifest = Manifest.from_json(
+                json.loads((folder / MANIFEST).read_text(encoding="utf-8")), str(folder / MANIFEST)
+            )
+            if manifest.hash != folder.name:
+                continue
+            load_generation(folder, manifest)
+        except (RetrievalError, OSError, ValueError):
+            continue
+        return manifest
+    return None
+
+
+def _relink(
+    store: Store, home: Path, name: str, key: int, held: dict[DocumentVersion, _Held], manifest: Manifest
+) -> list[str]:
+    folder = generations_folder(home, name) / manifest.hash
+    with collection_lock(home, name):
+        generation = load_generation(folder, manifest)
+        rows = _all_held(name, generation.table.versions, held)
+        with readable_rows("documents"), store.write() as connection:
+            mended = sum(_mend_row(connection, item) for item in rows)
+        versions = [StoredVersion(item.row, item.version.sha256, item.characters) for item in rows]
+        publish_generation(store, key, manifest, folder.relative_to(home), versions)
+        done = [f"the rows of generation {manifest.hash[:12]} were written again from its folder"]
+        if mended:
+            done.append(f"the hashes of {mended} document rows were computed again")
+        if "int8" not in manifest.index:
+            for positions in batches(range(generation.dense.size), 1000):
+                kept = generation.dense.vectors(np.asarray(positions, dtype=np.int64))
+                keys = [generation.table.texts[position].tobytes().hex() for position in positions]
+                write_vectors(store, manifest.encoder, dict(zip(keys, kept, strict=True)), key)
+            done.append(f"{generation.dense.size} stored vectors were written again from the index")
+    return done
+
+
+def _mend_row(connection: Connection, item: _Held) -> bool:
+    """Whether the row said something else of its document than the document itself does."""
+    wrong = (documents.c.id == item.row) & or_(
+        documents.c.sha256 != item.version.sha256, documents.c.document_id != item.version.document_id
+    )
+    values = {"sha256": item.version.sha256, "document_id": item.version.document_id}
+    return bool(connection.execute(update(documents).where(wrong).values(values)).rowcount)
+
+
+def _rebuild(
+    store: Store,
+    home: Path,
+    name: str,
+    key: int,
+    held: dict[DocumentVersion, _Held],
+    encoder: Encoder,
+    progress: ProgressListener | None,
+    job: JobParams | None,
+) -> list[str]:
+    manifest, table = _readable_manifest(store, home, name, key)
+    if manifest.encoder != encoder.fingerprint:
+        raise RetrievalError(
+            f"{name!r} was indexed with another encoder (fingerprint {manifest.encoder[:12]}, not "
+            f"{encoder.fingerprint[:12]}); repair it with that one, or index it again with this one"
+        )
+    wanted = table.versions if table is not None else _linked(store, key)
+    rows = _all_held(name, wanted, held)
+    if len(rows) != manifest.documents:
+        raise RetrievalError(
+            f"{name!r} was indexed with {manifest.documents} documents and the database still links {len(rows)}: which "
+            "ones are missing is not known; run `plumbline index` again with the same sources"
+        )
+
+    def source() -> Iterator[Document]:
+        stored = read_documents(store, [StoredVersion(item.row, item.version.sha256, item.characters) for item in rows])
+        for item in stored:
+            yield item.document
+
+    with readable_rows("documents"), store.write() as connection:
+        for item in rows:
+            _mend_row(connection, item)
+    params = manifest.params
+    report = index_documents(
+        store,
+        home,
+        name,
+        source(),
+        encoder,
+        chunking=params.chunking,
+        tokenising=params.tokenising,
+        bm25=params.bm25,
+        dense=params.dense,
+        progress=progress,
+        job=job,
+        # What says how it was indexed may itself be damaged: then another generation comes out, and is not published.
+        expected_hash=manifest.hash,
+    )
+    return [
+        f"the index was built again from {report.documents} stored documents, {report.embedded} chunks of which were "
+        f"embedded again: the same generation {report.generation_hash[:12]}"
+    ]
+
+
+def _readable_manifest(store: Store, home: Path, name: str, key: int) -> tuple[Manifest, ChunkTable | None]:
+    """How the collection was indexed: the database's word or the folder's, whichever can be proven; and the chunk table
+    if it is whole.
+    """
+    candidates: list[Manifest] = []
+    with store.read() as connection:
+        hashes = connection.execute(
+            select(generations.c.id).where(generations.c.collection_id == key).order_by(generations.c.status)
+        ).scalars()
+        for generation in hashes.all():
+            try:
+                value = connection.execute(
+                    select(generations.c.manifest).where(
+                        generations.c.id == generation, generations.c.status == "published"
+                    )
+                ).scalar()
+                candidates += [Manifest.from_json(value, "the manifest in the database")] if value else []
+            except (RetrievalError, ValueError, TypeError):
+                continue
+    for path in sorted(generations_folder(home, name).glob(f"[!.]*/{MANIFEST}")):
+        try:
+            candidates.append(Manifest.from_json(json.loads(path.read_text(encoding="utf-8")), str(path)))
+        except (RetrievalError, OSError, ValueError):
+            continue
+    for manifest in candidates:
+        table = _whole_table(generations_folder(home, name) / manifest.hash, manifest)
+        if table is not None:
+            return manifest, table
+    if not candidates:
+        raise RetrievalError(
+            f"how {name!r} was indexed cannot be read, neither from the database nor from its folder; run `plumbline "
+            "index` again with the same sources"
+        )
+    return candidates[0], None
+
+
+def _whole_table(folder: Path, manifest: Manifest) -> ChunkTable | None:
+    try:
+        for entry in manifest.files:
+            if (
+                entry.name in ("chunks.npy", "texts.npy", "documents.json")
+                and describe_file(folder / entry.name) != entry
+            ):
+                return None
+        table = load_table(folder)
+        check_hash(folder, table, manifest)
+    except (RetrievalError, OSError):
+        return None
+    return table
+
+
+def _linked(store: Store, key: int) -> tuple[DocumentVersion, ...]:
+    """The versions that the database says the published generation holds, as their rows have them."""
+    with store.read() as connection:
+        rows = connection.execute(
+            select(documents.c.id, documents.c.document_id, documents.c.sha256)
+            .join(generation_documents, generation_documents.c.document_row == documents.c.id)
+            .join(generations, generations.c.id == generation_documents.c.generation_id)
+            .where(generations.c.collection_id == key)
+        ).all()
+    return tuple(sorted({DocumentVersion(row.document_id, row.sha256) for row in rows}, key=lambda v: v.document_id))
+
+
+def _all_held(name: str, wanted: Sequence[DocumentVersion], held: dict[DocumentVersion, _Held]) -> list[_Held]:
+    """The row of each version. Raises RetrievalError, naming them, if some are nowhere in the database."""
+    gone = [version.document_id for version in wanted if version not in held]
+    if gone:
+        raise RetrievalError(
+            f"{len(gone)} documents of {name!r} are damaged or missing in the database and lie nowhere else, the first "
+            f"of them {', '.join(map(repr, gone[:5]))}: run `plumbline index` again with the same sources; nothing was "
+            "changed"
+        )
+    return [held[version] for version in wanted]

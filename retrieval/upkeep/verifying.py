@@ -1,0 +1,219 @@
+"""Checking all of a collection: every hash, count, offset, vector, word weight and database row."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import func, select
+
+from data.schema import documents, generation_documents
+from data.store import Store
+from retrieval.collection_folder import generations_folder
+from retrieval.document_versions import StoredVersion, batches, collection_key, read_documents, readable_rows
+from retrieval.errors import RetrievalError
+from retrieval.generations import ChunkTable, check_folder, check_hash, load_table
+from retrieval.indexing.cutting import searchable_texts, text_hash
+from retrieval.manifest import DocumentVersion, Manifest, damaged_files
+from retrieval.publishing import PublishedGeneration, current_generation
+from retrieval.upkeep.index_checks import vector_problems, word_problems
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """what: the artefact. reason: what is wrong with it."""
+
+    what: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """problems: empty if everything is as it was written. The numbers say how much of each was looked at."""
+
+    collection: str
+    generation_hash: str | None
+    documents: int
+    chunks: int
+    vectors: int
+    files: int
+    problems: tuple[Problem, ...]
+
+
+@dataclass(slots=True)
+class _Check:
+    """What was found so far."""
+
+    store: Store
+    home: Path
+    name: str
+    progress: Callable[[str, int, int], None]
+    problems: list[Problem] = field(default_factory=list)
+    documents: int = 0
+    chunks: int = 0
+    vectors: int = 0
+    files: int = 0
+
+    def found(self, what: str, reason: str) -> None:
+        self.problems.append(Problem(what, reason))
+
+
+def verify_collection(
+    store: Store, home: Path, name: str, progress: Callable[[str, int, int], None] = lambda *_: None
+) -> Verified:
+    """Check a collection against itself. Raises RetrievalError only if there is no such collection.
+
+    Looked at: the rows of the collection, its generation and its documents; size and SHA-256 of every file; both copies
+    of the manifest, and the generation hash, computed anew; every document's hash; every chunk's place, and that what
+    stands there is what was embedded; every vector's length, against the stored vectors; the word index, counted anew.
+    progress: (phase, done, total).
+    """
+    with store.read() as connection:
+        if collection_key(connection, name) is None:
+            raise RetrievalError(f"there is no collection {name!r}; `plumbline collections` lists those there are")
+    check = _Check(store, home, name, progress)
+    published = _published(check)
+    manifest = _manifest(check, published) if published else None
+    table = _files(check, manifest) if manifest else None
+    if manifest is not None and table is not None and published is not None:
+        rows = _rows(check, published, table)
+        whole = _documents(check, table, rows)
+        folder = generations_folder(home, name) / manifest.hash
+        for reason in vector_problems(store, folder, manifest, table, progress):
+            check.found("vectors.faiss", reason)
+        check.vectors = len(table.rows)
+        if whole:
+            with tempfile.TemporaryDirectory(prefix="plumbline-verify-") as aside:
+                for reason in word_problems(store, folder, manifest, table, rows, Path(aside), progress):
+                    check.found("BM25", reason)
+    return Verified(
+        collection=name,
+        generation_hash=published.hash if published else None,
+        documents=check.documents,
+        chunks=check.chunks,
+        vectors=check.vectors,
+        files=check.files,
+        problems=tuple(check.problems),
+    )
+
+
+def _published(check: _Check) -> PublishedGeneration | None:
+    try:
+        with check.store.read() as connection:
+            published = current_generation(connection, check.name)
+    except RetrievalError as error:
+        check.found("database row of the generation", str(error))
+        return None
+    if published is None:
+        check.found("database row of the collection", "it points at no published generation of this collection")
+    return published
+
+
+def _manifest(check: _Check, published: PublishedGeneration) -> Manifest | None:
+    try:
+        manifest = Manifest.from_json(published.manifest, f"the published index of {check.name!r}")
+    except RetrievalError as error:
+        check.found("manifest in the database", str(error))
+        return None
+    if manifest.hash != published.hash:
+        check.found("manifest in the database", f"it is of {manifest.hash[:12]}, the row of {published.hash[:12]}")
+        return None
+    expected = generations_folder(check.home, check.name) / manifest.hash
+    if check.home / published.folder != expected:
+        check.found("database row of the generation", f"it names the folder {published.folder}, not {expected}")
+    return manifest
+
+
+def _files(check: _Check, manifest: Manifest) -> ChunkTable | None:
+    folder = generations_folder(check.home, check.name) / manifest.hash
+    check.files = len(manifest.files)
+    problems = damaged_files(folder, manifest)
+    for problem in problems:
+        check.found("file", problem)
+    if problems:
+        return None
+    try:
+        check_folder(folder, manifest)
+        table = load_table(folder)
+        check_hash(folder, table, manifest)
+    except RetrievalError as error:
+        check.found("manifest", str(error))
+        return None
+    return table
+
+
+def _rows(check: _Check, published: PublishedGeneration, table: ChunkTable) -> dict[DocumentVersion, StoredVersion]:
+    """The database row of each of the table's documents."""
+    columns = (documents.c.id, documents.c.document_id, documents.c.sha256, func.length(documents.c.text))
+    with check.store.read() as connection:
+        found = connection.execute(
+            select(*columns)
+            .join(generation_documents, generation_documents.c.document_row == documents.c.id)
+            .where(generation_documents.c.generation_id == published.key)
+        ).all()
+    rows = {
+        DocumentVersion(document_id, sha256): StoredVersion(key, sha256, characters or 0)
+        for key, document_id, sha256, characters in found
+    }
+    wanted = set(table.versions)
+    for what, versions in (("missing from", wanted - rows.keys()), ("strange in", rows.keys() - wanted)):
+        named = sorted(version.document_id for version in versions)
+        for document_id in named[:_MOST_NAMED]:
+            check.found("database", f"document {document_id!r} is {what} it, in the version that was indexed")
+        if len(named) > _MOST_NAMED:
+            check.found("database", f"and {len(named) - _MOST_NAMED} more documents are {what} it")
+    return rows
+
+
+def _documents(check: _Check, table: ChunkTable, rows: dict[DocumentVersion, StoredVersion]) -> bool:
+    """Whether every document and every offset is whole."""
+    before = len(check.problems)
+    starts = _starts(table)
+    total = len(table.versions)
+    for group in batches(range(total), 100):
+        held = [place for place in group if table.versions[place] in rows]
+        for place in held:
+            first, last = starts[place], starts[place + 1]
+            _document(check, table, place, range(first, last), rows[table.versions[place]])
+        check.progress("documents", group[-1] + 1, total)
+    return len(check.problems) == before and all(version in rows for version in table.versions)
+
+
+def _document(check: _Check, table: ChunkTable, place: int, chunks: range, row: StoredVersion) -> None:
+    version = table.versions[place]
+    try:
+        with readable_rows("documents"):
+            (stored,) = read_documents(check.store, [row])
+    except RetrievalError as error:
+        check.found("database", f"document {version.document_id!r}: {error}")
+        return
+    document = stored.document
+    check.documents += 1
+    if document.sha256 != version.sha256:
+        check.found("database", f"title or text of document {version.document_id!r} is not what was indexed")
+        return
+    spans = table.rows[chunks.start : chunks.stop, 1:]
+    if ((spans[:, 0] < 0) | (spans[:, 0] >= spans[:, 1]) | (spans[:, 1] > len(document.text))).any():
+        check.found(
+            "chunks.npy", f"a chunk of {version.document_id!r} does not lie within its {len(document.text)} characters"
+        )
+        return
+    for chunk, text in zip(chunks, searchable_texts(document, spans), strict=True):
+        if text_hash(text) != table.texts[chunk].tobytes():
+            start, end = spans[chunk - chunks.start].tolist()
+            check.found("texts.npy", f"[{start}, {end}) of {version.document_id!r} is not the text that was embedded")
+            return
+        check.chunks += 1
+
+
+def _starts(table: ChunkTable) -> list[int]:
+    found: list[int] = np.searchsorted(table.rows[:, 0], np.arange(len(table.versions) + 1)).tolist()
+    return found

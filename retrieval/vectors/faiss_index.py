@@ -1,0 +1,173 @@
+"""A FAISS index of any of our kinds behind one class: checked queries, filters, threads, and scores that repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.errors import RetrievalError
+from retrieval.hits import Hit
+
+Vectors = NDArray[np.float32]
+Allowed = NDArray[np.bool_]
+"""(N,) which chunks may be found; None where a parameter allows all."""
+
+# The stubs that come with FAISS lack the arguments that its Python layer takes.
+_FAISS: Any = faiss
+# FAISS multiplies a batch by BLAS only where queries times dimensions exceed its threshold; its own is 128,000 (334
+# queries of 384). From about 16 queries on BLAS is several times faster, below that the plain loop is.
+_BLAS_FROM = 16
+_BLAS, _STOCK = 1_000, 128_000
+# A graph walked among few allowed vectors visits the others for nothing and may not reach all: those are searched
+# exactly.
+_EXACT_SHARE, _EXACT_COUNT = 0.1, 20_000
+
+
+class VectorIndex(Protocol):
+    """Chunks by the similarity of their vectors to a query's."""
+
+    @property
+    def size(self) -> int:
+        """N, the number of vectors."""
+
+    @property
+    def dimension(self) -> int:
+        """E, the length of a vector."""
+
+    def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[tuple[Hit, ...], ...]:
+        """For each of the (Q, E) queries its k best chunks (fewer if fewer are allowed), best first, equal scores by
+        position.
+        """
+
+    def vectors(self, positions: NDArray[np.int64]) -> Vectors:
+        """The stored vectors (P, E) at these positions."""
+
+    def save(self, path: Path) -> None:
+        """Write one file."""
+
+
+class FaissIndex:
+    """Flat or HNSW, of whole or quantised vectors."""
+
+    def __init__(self, index: Any):
+        self._index = index
+        self._graph = isinstance(index, faiss.IndexHNSW)
+        self._stored = faiss.downcast_index(index.storage) if self._graph else index
+
+    @property
+    def size(self) -> int:
+        """N, the number of vectors."""
+        return int(self._index.ntotal)
+
+    @property
+    def dimension(self) -> int:
+        """E, the length of a vector."""
+        return int(self._index.d)
+
+    @property
+    def search_depth(self) -> int | None:
+        """HNSW's efSearch, None for a flat index."""
+        return int(self._index.hnsw.efSearch) if self._graph else None
+
+    def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[tuple[Hit, ...], ...]:
+        """For each of the (Q, E) queries its k best chunks (fewer if fewer are allowed), best first, equal scores by
+        position.
+
+        allowed: (N,); few of them (up to a tenth, or 20,000) are searched exactly whatever the kind. Raises
+        RetrievalError if E is not the index's, a query holds a NaN, or the mask has another length.
+        """
+        self._check(queries, allowed)
+        found = self.size if allowed is None else int(np.count_nonzero(allowed))
+        k = min(k, found)
+        if k <= 0 or not len(queries):
+            return ((),) * len(queries)
+        contiguous = np.ascontiguousarray(queries, dtype=np.float32)
+        with _threads(len(queries)):
+            if allowed is None:
+                positions = self._index.search(contiguous, k, params=self._depth(k))[1]
+            else:
+                positions = self._among(contiguous, k, allowed, found)
+        return self._scored(contiguous, positions)
+
+    def exact(self, queries: Vectors, k: int) -> NDArray[np.int64]:
+        """(Q, k) positions of the k best of all stored vectors, whatever the kind."""
+        with _threads(len(queries)):
+            found: NDArray[np.int64] = self._stored.search(np.ascontiguousarray(queries), min(k, self.size))[1]
+        return found
+
+    def vectors(self, positions: NDArray[np.int64]) -> Vectors:
+        """The stored vectors (P, E) at these positions."""
+        return np.asarray(self._stored.reconstruct_batch(positions), dtype=np.float32)
+
+    def save(self, path: Path) -> None:
+        """Write one file."""
+        faiss.write_index(self._index, str(path))
+
+    def _check(self, queries: Vectors, allowed: Allowed | None) -> None:
+        if queries.ndim != 2 or queries.shape[1] != self.dimension:
+            raise RetrievalError(
+                f"query vectors have the shape {queries.shape}, the index has {self.dimension} dimensions: "
+                "use the encoder the collection was indexed with"
+            )
+        if not np.isfinite(queries).all():
+            raise RetrievalError("a query vector holds a value that is not a number; check the encoder's weights")
+        if allowed is not None and allowed.shape != (self.size,):
+            raise RetrievalError(f"the filter speaks of {allowed.size} chunks, the index holds {self.size}")
+
+    def _depth(self, k: int, selector: Any = None) -> Any:
+        """Search parameters: a graph must keep at least k candidates, or it finds fewer than there are."""
+        if self._graph:
+            return _FAISS.SearchParametersHNSW(efSearch=max(self._index.hnsw.efSearch, k), sel=selector)
+        return _FAISS.SearchParameters(sel=selector) if selector is not None else None
+
+    def _among(self, queries: Vectors, k: int, allowed: Allowed, found: int) -> NDArray[np.int64]:
+        # The selector only points at the packed bits: both must live until the search is over.
+        bits = np.packbits(allowed, bitorder="little")
+        selector = _FAISS.IDSelectorBitmap(bits)
+        whole = not self._graph or found <= max(_EXACT_COUNT, _EXACT_SHARE * self.size)
+        index = self._stored if whole else self._index
+        params = _FAISS.SearchParameters(sel=selector) if whole else self._depth(k, selector)
+        positions: NDArray[np.int64] = index.search(queries, k, params=params)[1]
+        del selector
+        return positions
+
+    def _scored(self, queries: Vectors, positions: NDArray[np.int64]) -> tuple[tuple[Hit, ...], ...]:
+        """The products anew, one sum a pair: FAISS's own differ in the last bits with the size of the batch, so that
+        many queries at once would not give what one by one gives, and equal vectors would not tie.
+
+        positions: (Q, k), -1 where a graph found fewer than k.
+        """
+        there = positions >= 0
+        stored = self.vectors(np.where(there, positions, 0).ravel()).reshape(*positions.shape, -1)
+        scores = np.where(there, np.einsum("qe,qke->qk", queries, stored), -np.inf)
+        order = np.lexsort((positions, -scores), axis=1)
+        positions, scores = np.take_along_axis(positions, order, 1), np.take_along_axis(scores, order, 1)
+        return tuple(
+            tuple(map(Hit, places[:count], values[:count]))
+            for places, values, count in zip(
+                positions.tolist(), scores.tolist(), there.sum(axis=1).tolist(), strict=True
+            )
+        )
+
+
+@contextmanager
+def _threads(queries: int) -> Iterator[None]:
+    """One OpenMP thread, and BLAS for batches.
+
+    Starting threads costs more than a few queries do, and a BLAS product in one thread beats FAISS's loop in many. The
+    number of threads belongs to the calling thread and is put back; the threshold belongs to the process, and a search
+    that runs beside this one is at worst slower for it.
+    """
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    faiss.cvar.distance_compute_blas_threshold = _BLAS if queries >= _BLAS_FROM else _STOCK
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)

@@ -1,0 +1,85 @@
+"""How much of what an exact search finds an approximate index finds too, measured on its own vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Positions = NDArray[np.int64]
+Search = Callable[[NDArray[np.float32], int], Positions]
+"""(Q, E) queries and k -> (Q, k) positions, best first, -1 where there are fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class DenseRecall:
+    """recall: mean share of the exact k nearest that were found, over the queries. lower: its lower 95 % limit.
+
+    search_depth: HNSW's efSearch it was measured at; None for a flat quantised index.
+    """
+
+    recall: float
+    lower: float
+    k: int
+    queries: int
+    search_depth: int | None
+
+
+def sampled_positions(count: int, queries: int, seed: int = 0) -> Positions:
+    """Which stored vectors are asked: drawn without replacement, ascending; the same for the same count."""
+    rng = np.random.default_rng([seed, count])
+    drawn: Positions = np.sort(rng.choice(count, size=min(queries, count), replace=False)).astype(np.int64)
+    return drawn
+
+
+def neighbours(found: Positions, own: Positions, k: int) -> Positions:
+    """(Q, k + 1) found for stored vectors (Q,) -> (Q, k): each without itself. Finding oneself is no achievement.
+
+    A duplicate may stand in one's own place; then the last one found is left out.
+    """
+    kept = np.full((len(found), k), -1, dtype=np.int64)
+    for row, (places, me) in enumerate(zip(found, own, strict=True)):
+        others = places[places != me][:k]
+        kept[row, : len(others)] = others
+    return kept
+
+
+def exact_neighbours(
+    vectors: NDArray[np.float32],
+    own: Positions,
+    k: int,
+    block: int = 16_384,
+    progress: Callable[[int], None] | None = None,
+) -> Positions:
+    """(Q, k) nearest by inner product of the vectors at ``own``, each without itself, from (N, E) read in blocks.
+
+    progress: called with the number of vectors read, after each block.
+    """
+    queries = np.asarray(vectors[own], dtype=np.float32)
+    best_scores = np.full((len(own), 0), -np.inf, dtype=np.float32)
+    best = np.zeros((len(own), 0), dtype=np.int64)
+    for start in range(0, len(vectors), block):
+        part = np.asarray(vectors[start : start + block], dtype=np.float32)
+        scores = queries @ part.T
+        mine = (own >= start) & (own < start + len(part))
+        scores[np.flatnonzero(mine), own[mine] - start] = -np.inf
+        all_scores = np.concatenate([best_scores, scores], axis=1)
+        places = np.concatenate([best, np.broadcast_to(np.arange(start, start + len(part)), scores.shape)], axis=1)
+        keep = min(k, all_scores.shape[1])
+        chosen = np.argpartition(-all_scores, keep - 1, axis=1)[:, :keep]
+        best_scores, best = np.take_along_axis(all_scores, chosen, 1), np.take_along_axis(places, chosen, 1)
+        if progress is not None:
+            progress(start + len(part))
+    return best
+
+
+def measured_recall(found: Positions, exact: Positions, k: int, search_depth: int | None) -> DenseRecall:
+    """Mean share of each row of ``exact`` (Q, k) that is in the same row of ``found``; the lower limit is normal."""
+    shares = np.asarray(
+        [len(np.intersect1d(one[one >= 0], other)) / len(other) for one, other in zip(found, exact, strict=True)]
+    )
+    error = float(shares.std(ddof=1)) / np.sqrt(len(shares)) if len(shares) > 1 else 0.0
+    mean = float(shares.mean())
+    return DenseRecall(mean, max(0.0, mean - 1.96 * error), k, len(shares), search_depth)
