@@ -36,7 +36,7 @@ def chat_frame(folder: Path) -> ChatFrame:
     raw = HFTokenizer.from_file(str(folder / "tokenizer.json"))
     raw.no_truncation()
     raw.no_padding()
-    template = _template(folder)
+    template = chat_template(folder)
     if template is None:
         return ChatFrame(_beginning(raw), ())
     rendered = _render(folder, template)
@@ -55,10 +55,14 @@ def _beginning(raw: HFTokenizer) -> tuple[int, ...]:
     return next((tuple(whole[:i]) for i in range(len(whole)) if whole[i : i + len(bare)] == bare), ())
 
 
-def _template(folder: Path) -> str | None:
+def chat_template(folder: Path) -> str | None:
+    """The template of a checkpoint folder, from chat_template.jinja or tokenizer_config.json; None if it has none."""
     separate = folder / "chat_template.jinja"
     if separate.is_file():
-        return separate.read_text("utf-8")
+        try:
+            return separate.read_text("utf-8")
+        except (OSError, ValueError) as error:
+            raise GenerationError(f"{separate} cannot be read as UTF-8 text: {error}") from error
     config = _config(folder)
     template = config.get("chat_template")
     if isinstance(template, list):  # several named ones
@@ -73,7 +77,7 @@ def _config(folder: Path) -> dict[str, object]:
         return {}
     try:
         value = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise GenerationError(f"{path} is not valid JSON: {error}") from error
     return value if isinstance(value, dict) else {}
 
@@ -94,7 +98,11 @@ def _render(folder: Path, template: str) -> str:
     conversation = [[{"role": "user", "content": _PLACEHOLDER}]]
     try:
         rendered, _ = render_jinja_template(
-            conversations=conversation, chat_template=template, add_generation_prompt=True, **tokens
+            conversations=conversation,
+            chat_template=template,
+            add_generation_prompt=True,
+            enable_thinking=False,  # an answer of some words has no room for a train of thought (Qwen3, SmolLM3)
+            **tokens,
         )
     except Exception as error:  # a template is a program of the checkpoint's author: it may raise anything
         raise GenerationError(f"the chat template of {folder} cannot be rendered: {error}") from error

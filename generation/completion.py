@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-FinishReason = Literal["stop", "length", "cancelled"]
+FinishReason = Literal["stop", "length", "cancelled", "deadline"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,13 @@ class Completion:
     """One sampled answer.
 
     text: with its ``[n]`` citations. token_ids: without the end-of-sequence token; token_logprobs: natural logarithm of
-    each one's probability under the model at temperature 1, before truncation, same length. finish_reason: "stop" (end
-    token or stop string) or "length". seed: the sample's own. citations: in order of place; empty when none was made.
+    each one's probability under the model at temperature 1, before any bias, penalty or truncation, same length.
+    finish_reason: "stop" (end token or stop string), "length", "cancelled" or "deadline". seed: the sample's own.
+    citations: in order of place; empty when none was made. top_logprobs: where they were asked for, the likeliest
+    alternatives of every token as (token id, log-probability as above), likeliest first, else empty.
+
+    A server names tokens by text, if at all: token_ids and top_logprobs are then empty. logprobs_missing: why
+    token_logprobs is empty although tokens were drawn, "" where it is not.
     """
 
     text: str
@@ -41,3 +46,13 @@ class Completion:
     usage: Usage
     seed: int
     citations: tuple[Citation, ...] = ()
+    top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
+    logprobs_missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of a streamed completion. The pieces of a sample, joined, are its Completion's text."""
+
+    text: str
+    sample: int = 0

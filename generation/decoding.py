@@ -1,4 +1,8 @@
-"""The decoding loop: one prefill for all samples of a prompt, then one token a step for each on the KV cache."""
+"""The decoding loop as plainly as it can be written: one prefill for all samples of a prompt, then token by token.
+
+The engine (generation/engine) does the same for many prompts at once; this loop is what it is tested against. The types
+both return and the parts of a step that need no batch are here.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,14 @@ from torch import Tensor
 
 from generation.completion import FinishReason
 from generation.params import SamplingParams
-from generation.sampling import SampleStream, check_finite, draw, kept_probabilities
+from generation.sampling import (
+    SampleStream,
+    adjusted_logits,
+    check_finite,
+    draw_tokens,
+    seen_tokens,
+    top_logprobs,
+)
 from model.decoder import Decoder
 from model.heads import HeadMemory, NextToken, copyable_tokens
 
@@ -27,13 +38,15 @@ class CopySource:
 
 @dataclass(frozen=True, slots=True)
 class DecodedTokens:
-    """One sample. token_logprobs: natural log at temperature 1, before truncation. sources: for each token the prompt
-    positions it may have been copied from, largest share first; empty for a head that does not copy."""
+    """One sample. token_logprobs: natural log at temperature 1, before bias, penalty and truncation. sources: for each
+    token the prompt positions it may have been copied from, largest share first; empty for a head that does not copy.
+    top_logprobs: for each token the likeliest ones, as many as were asked for."""
 
     token_ids: tuple[int, ...]
     token_logprobs: tuple[float, ...]
     sources: tuple[tuple[CopySource, ...], ...]
     finish_reason: FinishReason
+    top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +59,11 @@ class DecodingUse:
 
     temperature: float = 1.0
     first_bias: tuple[int, float] | None = None
+
+    @property
+    def idle(self) -> bool:
+        """It changes nothing."""
+        return self.temperature == 1.0 and (self.first_bias is None or self.first_bias[1] == 0.0)
 
     def first(self, step: NextToken) -> NextToken:
         """The first step's distribution, calibrated."""
@@ -73,11 +91,13 @@ class _Sample:
     token_ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
     sources: list[tuple[CopySource, ...]] = field(default_factory=list)
+    top: list[tuple[tuple[int, float], ...]] = field(default_factory=list)
     finish: FinishReason | None = None
 
     def decoded(self) -> DecodedTokens:
         """What was drawn so far."""
-        return DecodedTokens(tuple(self.token_ids), tuple(self.logprobs), tuple(self.sources), self.finish or "length")
+        parts = tuple(self.token_ids), tuple(self.logprobs), tuple(self.sources)
+        return DecodedTokens(*parts, self.finish or "length", tuple(self.top))
 
 
 def decode(
@@ -116,7 +136,7 @@ def decode(
             cache = cache.expand(len(seeds))
         drawn = ids.new_empty((len(seeds), 0))
         for index in range(room):
-            tokens = _draw_step(step, ids[0], params, samples, end_ids)
+            tokens = _draw_step(step, ids[0], params, samples, end_ids, index)
             for sample in samples:
                 if sample.finish is None and stopped is not None and stopped(sample.decoded()):
                     sample.finish = "stop"
@@ -134,18 +154,27 @@ def decode(
 def _repeat(step: NextToken, samples: int) -> NextToken:
     copy = None if step.copy is None else step.copy.expand(samples, -1)
     own = None if step.uncalibrated is None else step.uncalibrated.expand(samples, -1)
-    return NextToken(step.logprobs.expand(samples, -1), copy, own)
+    logits = None if step.logits is None else step.logits.expand(samples, -1)
+    return NextToken(step.logprobs.expand(samples, -1), copy, own, logits)
 
 
 def _draw_step(
-    step: NextToken, prompt: Tensor, params: SamplingParams, samples: list[_Sample], end_ids: frozenset[int]
+    step: NextToken, prompt: Tensor, params: SamplingParams, samples: list[_Sample], end_ids: frozenset[int], drawn: int
 ) -> Tensor:
     """Draw a token for every sample and note it for the unfinished ones; returns (B), finished rows included."""
     check_finite(step.logprobs)
+    rows = [params] * len(samples)
+    # A penalty divides what it is given: it gets the logits where there are any, not logits less their log-sum-exp.
+    scores = step.logits if step.logits is not None else step.logprobs
+    if params.adjusts_logits:
+        said = [[*prompt.tolist(), *sample.token_ids] for sample in samples]
+        seen = seen_tokens(said, scores.shape[-1], scores.device) if params.repetition_penalty != 1.0 else None
+        scores = adjusted_logits(scores, rows, seen, [drawn] * len(samples), end_ids)
     # A finished sample draws on from its own stream: the others' numbers do not depend on it.
-    tokens = draw(kept_probabilities(step.logprobs, params), [sample.stream.uniform() for sample in samples])
+    tokens = draw_tokens(scores, rows, [sample.stream.uniform() for sample in samples])
+    best = top_logprobs(step.logprobs, [params.top_logprobs] * len(samples)) if params.top_logprobs else ()
     logprobs = step.logprobs.gather(-1, tokens[:, None]).squeeze(-1)
-    sources = _copy_sources(step, prompt, tokens, logprobs)
+    sources = copy_sources(step, prompt, tokens, logprobs)
     for row, sample in enumerate(samples):
         if sample.finish is not None:
             continue
@@ -156,12 +185,18 @@ def _draw_step(
         sample.token_ids.append(token)
         sample.logprobs.append(float(logprobs[row]))
         sample.sources.append(sources[row] if sources else ())
+        if best:
+            sample.top.append(best[row])
     return tokens
 
 
-def _copy_sources(
+def copy_sources(
     step: NextToken, prompt: Tensor, tokens: Tensor, logprobs: Tensor
 ) -> list[tuple[CopySource, ...]] | None:
+    """For each drawn token (B) where in the prompt (P) it may have been copied from; None of a head that does not copy.
+
+    logprobs (B): of the drawn tokens.
+    """
     if step.copy is None:
         return None
     # Shares of the model's own probability of the token, whatever calibration made of that.

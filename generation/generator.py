@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from generation.completion import Completion
 from generation.params import SamplingParams
@@ -34,3 +35,27 @@ class Generator(Protocol):
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         """Draw one completion per seed (params.n and params.seed are not looked at), in the order of the seeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationTask:
+    """A prompt, how to draw from it, and a seed for each completion."""
+
+    prompt: Prompt
+    params: SamplingParams
+    seeds: tuple[int, ...]
+
+
+@runtime_checkable
+class BatchGenerator(Protocol):
+    """A generator that works on many prompts at once."""
+
+    def generate_many(self, tasks: Sequence[GenerationTask]) -> tuple[tuple[Completion, ...], ...]:
+        """What ``generate`` would return for each task, in order. The first error of any task is raised."""
+
+
+def generate_many(generator: Generator, tasks: Sequence[GenerationTask]) -> tuple[tuple[Completion, ...], ...]:
+    """The completions of all tasks, in order: at once where the generator can, else one task after the other."""
+    if isinstance(generator, BatchGenerator):
+        return generator.generate_many(tasks)
+    return tuple(generator.generate(task.prompt, task.params, task.seeds) for task in tasks)

@@ -10,8 +10,13 @@ from pathlib import Path
 
 from generation.citations import cite_copied
 from generation.completion import Completion, Usage
-from generation.decoding import DecodedTokens, DecodingUse, decode
+from generation.decoding import DecodedTokens, DecodingUse
+from generation.engine.core import Engine
+from generation.engine.front import EngineFront
+from generation.engine.options import EngineOptions
+from generation.engine.requests import EngineRequest
 from generation.errors import GenerationError
+from generation.generator import GenerationTask
 from generation.params import SamplingParams
 from generation.prompt import Prompt
 from generation.reader_prompt import ReaderPrompter
@@ -28,6 +33,8 @@ from model.prefix_decoder import (
 )
 from retrieval.chunks import RetrievedChunk
 
+# Its context is short, so that this holds many samples; half of it may keep prompts for later.
+_OPTIONS = EngineOptions(memory_bytes=1 << 28, cache_bytes=1 << 27, invariant=True)
 _NEVER = -1e4  # nats: finite, so that nothing becomes NaN
 
 
@@ -41,6 +48,7 @@ class EmbeddedReader:
         self._fingerprint = prefix_decoder_fingerprint(folder)
         self._vocabulary = reader_vocabulary()
         self._prompter = ReaderPrompter(self._vocabulary)
+        self._front = EngineFront(Engine(self._model, _OPTIONS))
 
     @property
     def model(self) -> Decoder:
@@ -90,42 +98,70 @@ class EmbeddedReader:
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         """See Generator.generate."""
-        vocabulary = self._vocabulary
-        ends = frozenset((vocabulary.separator,))
+        return self.generate_many((GenerationTask(prompt, params, tuple(seeds)),))[0]
 
-        def stopped(drawn: DecodedTokens) -> bool:
+    def generate_many(self, tasks: Sequence[GenerationTask]) -> tuple[tuple[Completion, ...], ...]:
+        """See BatchGenerator.generate_many."""
+        results = self._front.run([self._request(task) for task in tasks])
+        return tuple(
+            tuple(
+                self._completion(decoded, task.prompt, task.params, seed)
+                for decoded, seed in zip(result.samples, task.seeds, strict=True)
+            )
+            for task, result in zip(tasks, results, strict=True)
+        )
+
+    def _request(self, task: GenerationTask) -> EngineRequest:
+        vocabulary = self._vocabulary
+
+        def stopped(sample: int, drawn: DecodedTokens) -> bool:
             if drawn.token_ids[:1] == (vocabulary.no_answer,):
                 return True
-            if not params.stop:
+            if not task.params.stop:
                 return False
             # Looked for in the text that is returned: "1,200" is "1, 200" to the tokenizer.
-            return _first_stop(restore(drawn, prompt, vocabulary.tokenizer).text, params.stop) is not None
+            text = restore(drawn, task.prompt, vocabulary.tokenizer).text
+            return _first_stop(text, task.params.stop) is not None
 
         # Without passages there is nothing that could fail to answer: it guesses, or closed_book would be no arm.
-        bias = self._use.null_bias if prompt.chunks else _NEVER
-        decoded = decode(
-            self._model,
-            prompt.token_ids,
-            params,
-            seeds,
-            ends,
+        bias = self._use.null_bias if task.prompt.chunks else _NEVER
+        return EngineRequest(
+            task.prompt.token_ids,
+            task.params,
+            task.seeds,
+            frozenset((vocabulary.separator,)),
             first_copyable_id=FIRST_COPYABLE_ID,
             null_id=vocabulary.no_answer,
             use=DecodingUse(self._use.temperature, (vocabulary.no_answer, bias)),
             stopped=stopped,
         )
-        return tuple(self._completion(d, prompt, params, seed) for d, seed in zip(decoded, seeds, strict=True))
 
     def _completion(self, decoded: DecodedTokens, prompt: Prompt, params: SamplingParams, seed: int) -> Completion:
         usage = Usage(len(prompt.token_ids), len(decoded.token_ids))
         if decoded.token_ids and decoded.token_ids[0] == self._vocabulary.no_answer:
-            return Completion(NO_ANSWER_TEXT, decoded.token_ids, decoded.token_logprobs, "stop", usage, seed)
+            return Completion(
+                NO_ANSWER_TEXT,
+                decoded.token_ids,
+                decoded.token_logprobs,
+                "stop",
+                usage,
+                seed,
+                top_logprobs=decoded.top_logprobs,
+            )
         surface = restore(decoded, prompt, self._vocabulary.tokenizer)
         cut = _first_stop(surface.text, params.stop)
         if cut is not None:
             # What follows a stop string is dropped, and with it the claim to know where the rest was copied from.
             text = surface.text[:cut].rstrip()
-            return Completion(text, decoded.token_ids, decoded.token_logprobs, "stop", usage, seed)
+            return Completion(
+                text,
+                decoded.token_ids,
+                decoded.token_logprobs,
+                "stop",
+                usage,
+                seed,
+                top_logprobs=decoded.top_logprobs,
+            )
         cited = cite_copied(surface)
         return Completion(
             cited.text,
@@ -135,6 +171,7 @@ class EmbeddedReader:
             usage,
             seed,
             cited.citations,
+            decoded.top_logprobs,
         )
 
 

@@ -1,4 +1,4 @@
-"""Attention: the formula as a pure function, masks, and the grouped-query module with its cache."""
+"""Attention: the formula as a pure function, masks, and the grouped-query module, which keeps no keys itself."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.cache import KVCache
+from model.attention_state import AttentionState
 from model.config import DecoderConfig
-from model.rotary import RotaryTable
+from model.norms import RMSNorm
+from model.rotary import Rotation
 
 
 def attend(query: Tensor, keys: Tensor, values: Tensor, scale: float | None = None) -> tuple[Tensor, Tensor]:
@@ -63,31 +64,78 @@ def step_mask(past: int, steps: int, device: torch.device) -> Tensor | None:
     return torch.arange(past + steps, device=device)[None, :] <= rows
 
 
+def window_mask(total: int, steps: int, window: int, device: torch.device) -> Tensor:
+    """Mask (T, S) of the last ``steps`` of ``total`` positions: True less than ``window`` positions back.
+
+    It looks no way but back, so that it narrows a causal mask and is none itself (Jiang et al. 2023, Mistral 7B).
+    """
+    rows = torch.arange(total - steps, total, device=device)[:, None]
+    return torch.arange(total, device=device)[None, :] > rows - window
+
+
+def narrowed(mask: Tensor | None, total: int, steps: int, window: int | None, device: torch.device) -> Tensor | None:
+    """``mask`` (None allows all) without what lies beyond the window."""
+    if window is None or window >= total:
+        return mask
+    near = window_mask(total, steps, window, device)
+    return near if mask is None else mask & near
+
+
+def read(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
+    """The fused read: (B, H, T, D), (B, Hkv, S, D) -> (B, H, T, D).
+
+    mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed; None for all. causal (instead of a
+    mask, with S = T): the kernel then leaves out the upper triangle's work.
+    """
+    grouped = query.shape[1] != keys.shape[1]
+    return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped)
+
+
 class Attention(nn.Module):
-    """Grouped-query self-attention with an optional cache (Ainslie et al. 2023)."""
+    """Grouped-query self-attention (Ainslie et al. 2023)."""
 
     def __init__(self, config: DecoderConfig, layer: int) -> None:
         super().__init__()
         self.layer = layer
         self.heads, self.kv_heads, self.dim = config.num_heads, config.num_kv_heads, config.head_dim
+        self.window = config.window(layer)
+        self.rotated = layer not in config.unrotated
         width = (self.heads + 2 * self.kv_heads) * self.dim
         self.qkv = nn.Linear(config.hidden_size, width, bias=config.attention_bias)
         self.out = nn.Linear(self.heads * self.dim, config.hidden_size, bias=config.output_bias)
+        self.query_norm = RMSNorm(self.dim, config.norm_eps) if config.qk_norm else None
+        self.key_norm = RMSNorm(self.dim, config.norm_eps) if config.qk_norm else None
 
-    def forward(self, x: Tensor, mask: Tensor | None, rotary: RotaryTable | None, cache: KVCache | None) -> Tensor:
-        """x (B, T, E) -> (B, T, E). mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed."""
+    def forward(
+        self, x: Tensor, mask: Tensor | None, rotation: Rotation | None, state: AttentionState | None
+    ) -> Tensor:
+        """x (B, T, E) -> (B, T, E).
+
+        mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed. None leaves it to the state, and
+        without a state allows all; the layer's window narrows either.
+        """
         batch, steps, _ = x.shape
-        split = (self.heads, self.kv_heads, self.kv_heads)
-        q, k, v = self.qkv(x).view(batch, steps, sum(split), self.dim).transpose(1, 2).split(split, dim=1)
-        if rotary is not None:
-            start = cache.length if cache is not None else 0
-            q, k = rotary(q, start), rotary(k, start)
-        if cache is not None:
-            k, v = cache.append(self.layer, k, v)
-        if self.training and q.device.type == "cpu":
-            y = attend_for_training(q, k, v, mask)  # (B, H, T, D)
+        q, k, v = self._split(self.qkv(x), rotation)
+        if state is not None:
+            y = state.attend(self.layer, q, k, v, self.window, mask)  # (B, H, T, D)
         else:
-            grouped = self.heads != self.kv_heads
-            y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=grouped)  # (B, H, T, D)
+            mask = narrowed(mask, steps, steps, self.window, x.device)
+            train = self.training and q.device.type == "cpu"
+            y = attend_for_training(q, k, v, mask) if train else read(q, k, v, mask)
         out: Tensor = self.out(y.transpose(1, 2).reshape(batch, steps, self.heads * self.dim))
         return out
+
+    def _split(self, qkv: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor, Tensor]:
+        """(B, T, (H + 2 Hkv) D) -> queries (B, H, T, D), keys and values (B, Hkv, T, D), normed and rotated."""
+        parts = (self.heads, self.kv_heads, self.kv_heads)
+        heads = qkv.view(*qkv.shape[:2], sum(parts), self.dim).transpose(1, 2)
+        q, k, v = heads.split_with_sizes(parts, dim=1)
+        if self.query_norm is not None and self.key_norm is not None:
+            q, k = self.query_norm(q), self.key_norm(k)
+        if rotation is None or not self.rotated:
+            return q, k, v
+        if self.query_norm is not None:
+            return rotation.apply(q), rotation.apply(k), v
+        # Queries and keys stand side by side: one rotation turns both.
+        both = rotation.apply(heads[:, : self.heads + self.kv_heads])
+        return both[:, : self.heads], both[:, self.heads :], v

@@ -1,37 +1,15 @@
-"""Norms, feed-forward layers and the transformer block, in the variants DecoderConfig names."""
+"""Feed-forward layers and the transformer block, in the variants DecoderConfig names."""
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.attention import Attention
-from model.cache import KVCache
+from model.attention_state import AttentionState
 from model.config import DecoderConfig
-from model.rotary import RotaryTable
-
-
-class RMSNorm(nn.Module):
-    """x / sqrt(mean(x^2) + eps) * weight, the mean in fp32 (Zhang and Sennrich 2019, eq. 4)."""
-
-    def __init__(self, size: int, eps: float) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(size))
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., E) -> (..., E)."""
-        wide = x.float()
-        scaled = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + self.eps)
-        return self.weight * scaled.to(x.dtype)
-
-
-def make_norm(config: DecoderConfig) -> nn.Module:
-    """The norm the config names, over E."""
-    if config.norm == "rms":
-        return RMSNorm(config.hidden_size, config.norm_eps)
-    return nn.LayerNorm(config.hidden_size, eps=config.norm_eps)
+from model.norms import make_norm
+from model.rotary import Rotation
 
 
 class SwiGLU(nn.Module):
@@ -50,16 +28,17 @@ class SwiGLU(nn.Module):
 
 
 class GeluMLP(nn.Module):
-    """down(gelu(up(x))) with the exact (erf) GELU (Hendrycks and Gimpel 2016)."""
+    """down(gelu(up(x))) (Hendrycks and Gimpel 2016), by erf or by the tanh approximation of their section 2."""
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
+        self.approximate = "tanh" if config.activation == "gelu_tanh" else "none"
         self.up = nn.Linear(config.hidden_size, config.intermediate_size, bias=config.mlp_bias)
         self.down = nn.Linear(config.intermediate_size, config.hidden_size, bias=config.mlp_bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, E) -> (B, T, E)."""
-        out: Tensor = self.down(F.gelu(self.up(x)))
+        out: Tensor = self.down(F.gelu(self.up(x), approximate=self.approximate))
         return out
 
 
@@ -74,12 +53,14 @@ class Block(nn.Module):
         self.mlp: nn.Module = SwiGLU(config) if config.activation == "swiglu" else GeluMLP(config)
         self.mlp_norm = make_norm(config)
 
-    def forward(self, x: Tensor, mask: Tensor | None, rotary: RotaryTable | None, cache: KVCache | None) -> Tensor:
-        """(B, T, E) -> (B, T, E)."""
+    def forward(
+        self, x: Tensor, mask: Tensor | None, rotation: Rotation | None, state: AttentionState | None
+    ) -> Tensor:
+        """(B, T, E) -> (B, T, E). mask, rotation, state: see Attention."""
         if self.post:
-            x = self.attention_norm(x + self.attention(x, mask, rotary, cache))
+            x = self.attention_norm(x + self.attention(x, mask, rotation, state))
             out: Tensor = self.mlp_norm(x + self.mlp(x))
             return out
-        x = x + self.attention(self.attention_norm(x), mask, rotary, cache)
+        x = x + self.attention(self.attention_norm(x), mask, rotation, state)
         summed: Tensor = x + self.mlp(self.mlp_norm(x))
         return summed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from model.attention import narrowed, read, step_mask
 from model.config import DecoderConfig
 from model.errors import ModelError
 
@@ -12,8 +13,8 @@ from model.errors import ModelError
 class KVCache:
     """Preallocated keys and values, (L, B, Hkv, capacity, D) each; ``length`` positions are filled.
 
-    One decoding step appends one position and reads all: O(length) work and no copy. Memory is
-    2 L B Hkv capacity D numbers.
+    An AttentionState whose sequences are all equally long. One decoding step appends one position and reads all:
+    O(length) work and no copy. Memory is 2 L B Hkv capacity D numbers, also of layers that read a window only.
     """
 
     def __init__(
@@ -27,6 +28,8 @@ class KVCache:
         self.keys = torch.empty(shape, dtype=dtype, device=device)
         self.values = torch.empty(shape, dtype=dtype, device=device)
         self.length = 0
+        self._max_positions, self._prefix = config.max_positions, config.prefix
+        self._masks: dict[tuple[int, int | None], Tensor | None] = {}
 
     @property
     def batch(self) -> int:
@@ -50,9 +53,42 @@ class KVCache:
         self.values[layer, :, :, self.length : end] = values
         return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
 
+    def positions(self, steps: int) -> Tensor:
+        """See AttentionState: (1, T)."""
+        end = self.length + steps
+        if end > self._max_positions:
+            raise ModelError(f"{end} tokens do not fit the context of {self._max_positions} positions")
+        return torch.arange(self.length, end, device=self.keys.device)[None]
+
+    def attend(
+        self, layer: int, query: Tensor, keys: Tensor, values: Tensor, window: int | None, mask: Tensor | None
+    ) -> Tensor:
+        """See AttentionState."""
+        keys, values = self.append(layer, keys, values)
+        steps, total = query.shape[2], keys.shape[2]
+        if mask is not None:
+            return read(query, keys, values, narrowed(mask, total, steps, window, query.device))
+        if self._prefix and self.length == 0:
+            return read(query, keys, values, None)
+        if steps == 1:
+            first = 0 if window is None else max(total - window, 0)
+            return read(query, keys[:, :, first:], values[:, :, first:], None)
+        if self.length == 0 and (window is None or window >= total):
+            return read(query, keys, values, None, causal=True)
+        return read(query, keys, values, self._mask(steps, window, query.device))
+
+    def _mask(self, steps: int, window: int | None, device: torch.device) -> Tensor | None:
+        """Causal and within the window; made once for all layers of a forward pass."""
+        key = (steps, window)
+        if key not in self._masks:
+            causal = step_mask(self.length, steps, device)
+            self._masks[key] = narrowed(causal, self.length + steps, steps, window, device)
+        return self._masks[key]
+
     def advance(self, steps: int) -> None:
         """Count ``steps`` new positions as filled."""
         self.length += steps
+        self._masks.clear()
 
     def expand(self, batch: int) -> KVCache:
         """The same single sequence (B = 1) for ``batch`` samples: one prefill serves them all."""
@@ -65,4 +101,5 @@ class KVCache:
         out.keys[..., : self.length, :] = self.keys[..., : self.length, :]
         out.values[..., : self.length, :] = self.values[..., : self.length, :]
         out.length = self.length
+        out._max_positions, out._prefix, out._masks = self._max_positions, self._prefix, {}
         return out

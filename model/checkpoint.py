@@ -108,7 +108,7 @@ def read_json(path: Path) -> dict[str, object]:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
     except json.JSONDecodeError as error:
         raise ModelError(f"{path} is not valid JSON: line {error.lineno}: {error.msg}") from error
-    except (UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, numbers of thousands of digits, endless nesting
         raise ModelError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(value, dict):
         raise ModelError(f"{path} must hold a JSON object, not {type(value).__name__}")
@@ -168,22 +168,6 @@ def stored_equal(checkpoint: Checkpoint, first: str, second: str) -> bool:
     where = {tensor.key: tensor.file for tensor in checkpoint.tensors}
     with _opened(where[first]) as one, _opened(where[second]) as other:
         return torch.equal(one.get_tensor(first), other.get_tensor(second))
-
-
-def eos_token_ids(folder: Path) -> tuple[int, ...]:
-    """Ids that end a completion, from generation_config.json where it has them, else from config.json; () if none."""
-    for name in ("generation_config.json", CONFIG):
-        path = folder / name
-        if name != CONFIG and not path.is_file():
-            continue
-        found = read_json(path).get("eos_token_id")
-        if found is None:
-            continue
-        ids = found if isinstance(found, list) else [found]
-        if not all(isinstance(token, int) and not isinstance(token, bool) and token >= 0 for token in ids):
-            raise ModelError(f"{path}: eos_token_id is {found!r}, it must be a token id or a list of them")
-        return tuple(dict.fromkeys(ids))
-    return ()
 
 
 def fingerprint(folder: Path) -> str:

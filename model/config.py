@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from model.errors import ModelError
+from model.rope_scaling import RopeScaling
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +20,11 @@ class DecoderConfig:
     head "pointer" mixes the vocabulary softmax with copying from the prompt (See et al. 2017). embedding_norm: a norm
     over the summed embeddings. mark_separator: the token that ends the question in a prompt; exact-match marks
     (model/marks.py) are then added to the embeddings; None for none. first_ordinary_id: tokens below it are special.
-    follow: the pointer head knows where a copied stretch of up to so many tokens would go on; 0 for not. Raises
-    ModelError with the offending value.
+    follow: the pointer head knows where a copied stretch of up to so many tokens would go on; 0 for not. rope: how
+    rotary frequencies are scaled, None for plainly. qk_norm: queries and keys of each head are RMS-normed before they
+    are rotated (Qwen3). windows: for each layer, how many positions it reads, the token's own included, None for all;
+    () for no window anywhere. unrotated: layers without rotary positions (SmolLM3). activation "gelu_tanh" is GELU by
+    its tanh approximation (GPT-2). Raises ModelError with the offending value.
     """
 
     vocab_size: int
@@ -36,7 +40,7 @@ class DecoderConfig:
     norm_eps: float = 1e-6
     positions: Literal["rotary", "learned"] = "rotary"
     rope_theta: float = 10000.0
-    activation: Literal["swiglu", "gelu"] = "swiglu"
+    activation: Literal["swiglu", "gelu", "gelu_tanh"] = "swiglu"
     attention_bias: bool = False
     output_bias: bool = False
     mlp_bias: bool = False
@@ -47,6 +51,10 @@ class DecoderConfig:
     mark_separator: int | None = None
     first_ordinary_id: int = 0
     follow: int = 0
+    rope: RopeScaling | None = None
+    qk_norm: bool = False
+    windows: tuple[int | None, ...] = ()
+    unrotated: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("vocab_size", "hidden_size", "num_layers", "num_heads", "num_kv_heads", "head_dim"):
@@ -71,3 +79,20 @@ class DecoderConfig:
             raise ModelError(f"decoder config: follow is {self.follow}: it needs the pointer head, and at least 0")
         if self.mark_separator is not None and not self.prefix:
             raise ModelError("decoder config: exact-match marks need a prefix decoder")
+        self._check_layers()
+
+    def _check_layers(self) -> None:
+        if self.windows and len(self.windows) != self.num_layers:
+            raise ModelError(f"decoder config: {len(self.windows)} windows for {self.num_layers} layers")
+        if any(window is not None and window < 1 for window in self.windows):
+            raise ModelError(f"decoder config: windows are {self.windows}, each must be at least 1 or None")
+        if self.prefix and any(self.windows):
+            raise ModelError("decoder config: a prefix decoder reads its whole prompt, it cannot have windows")
+        if self.positions != "rotary" and (self.rope is not None or self.unrotated):
+            raise ModelError("decoder config: rope and unrotated need rotary positions")
+        if not set(self.unrotated) <= set(range(self.num_layers)):
+            raise ModelError(f"decoder config: unrotated names layers {self.unrotated} of {self.num_layers}")
+
+    def window(self, layer: int) -> int | None:
+        """How many positions the layer reads, the token's own included; None for all."""
+        return self.windows[layer] if self.windows else None

@@ -6,13 +6,15 @@ import torch
 from torch import Tensor, nn
 
 from model.attention import step_mask
-from model.blocks import Block, make_norm
+from model.attention_state import AttentionState
+from model.blocks import Block
 from model.cache import KVCache
 from model.config import DecoderConfig
 from model.errors import ModelError
 from model.heads import HeadMemory, LinearHead, NextToken, PointerHead
 from model.marks import MARKS, PLAIN_MARK, exact_marks, prompt_parts
-from model.rotary import RotaryTable
+from model.norms import make_norm
+from model.rotary import RotaryTable, rotary_table
 
 
 class Decoder(nn.Module):
@@ -31,7 +33,7 @@ class Decoder(nn.Module):
         if config.positions == "learned":
             self.positions = nn.Embedding(config.max_positions, config.hidden_size)
         else:
-            self.rotary = RotaryTable(config.head_dim, config.max_positions, config.rope_theta)
+            self.rotary = rotary_table(config)
         self.marks: nn.Embedding | None = None
         if config.mark_separator is not None:
             self.marks = nn.Embedding(MARKS, config.hidden_size)
@@ -58,46 +60,58 @@ class Decoder(nn.Module):
     def forward(
         self,
         token_ids: Tensor,
-        cache: KVCache | None = None,
+        cache: AttentionState | None = None,
         mask: Tensor | None = None,
         prompt_lengths: Tensor | None = None,
+        positions: Tensor | None = None,
     ) -> Tensor:
         """token_ids (B, T) -> final hidden states (B, T, E).
 
-        With a cache, the new positions follow the cached ones and are appended. mask: boolean (B, 1, T, past + T), True
-        where reading is allowed; by default causal, or both ways for the prompt of a prefix decoder. prompt_lengths
-        (B): of a prefix decoder's sequences that go on behind the prompt. Raises ModelError past the last position.
+        With a cache (any AttentionState), the new positions follow those it holds and are kept by it. mask: boolean
+        (B, 1, T, S), True where reading is allowed, S = past + T positions; by default causal, or both ways for the
+        prompt of a prefix decoder. prompt_lengths (B): of a prefix decoder's sequences that go on behind the prompt.
+        positions (B, T): where each token stands, if not right behind the last one (left-padded batches).
+        Raises ModelError past the last position.
         """
-        past = cache.length if cache is not None else 0
         steps = token_ids.shape[1]
         if steps < 1:
             raise ModelError("the decoder was given no token: a prompt has at least one")
-        if past + steps > self.config.max_positions:
-            raise ModelError(f"{past + steps} tokens do not fit the context of {self.config.max_positions} positions")
-        if mask is None and not (self.config.prefix and past == 0):
-            mask = step_mask(past, steps, token_ids.device)
+        if positions is None:
+            positions = self._first_positions(token_ids) if cache is None else cache.positions(steps)
+        if cache is None and mask is None and not self.config.prefix:
+            mask = step_mask(0, steps, token_ids.device)
         x = self.embedding(token_ids)  # (B, T, E)
         if self.positions is not None:
-            x = x + self.positions.weight[past : past + steps]
+            x = x + self.positions(positions)
         if self.marks is not None and self.config.mark_separator is not None:
-            x = x + self.marks(self._mark_codes(token_ids, past, prompt_lengths, self.config.mark_separator))
+            x = x + self.marks(self._mark_codes(token_ids, positions, prompt_lengths, self.config.mark_separator))
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
+        rotation = None if self.rotary is None else self.rotary(positions)
         for block in self.blocks:
-            x = block(x, mask, self.rotary, cache)
+            x = block(x, mask, rotation, cache)
         if cache is not None:
             cache.advance(steps)
         out: Tensor = x if self.final_norm is None else self.final_norm(x)
         return out
 
-    def _mark_codes(self, token_ids: Tensor, past: int, prompt_lengths: Tensor | None, separator: int) -> Tensor:
+    def _first_positions(self, token_ids: Tensor) -> Tensor:
+        steps, limit = token_ids.shape[1], self.config.max_positions
+        if steps > limit:
+            raise ModelError(f"{steps} tokens do not fit the context of {limit} positions")
+        return torch.arange(steps, device=token_ids.device)[None]
+
+    def _mark_codes(
+        self, token_ids: Tensor, positions: Tensor, prompt_lengths: Tensor | None, separator: int
+    ) -> Tensor:
         """(B, T) -> (B, T): only a prompt has marks, so that prompt and answer are read alike cached and not."""
-        if past:
-            return torch.full_like(token_ids, PLAIN_MARK)
+        begins = positions[:, :1] == 0  # (B or 1, 1): a prompt is read whole, from its first token on
+        if token_ids.shape[1] == 1:  # a lone token has nothing on the other side; a decoding step should cost no more
+            return torch.where(begins & (token_ids >= self.config.first_ordinary_id), 0, PLAIN_MARK)
         if prompt_lengths is None:
             prompt_lengths = torch.full(token_ids.shape[:1], token_ids.shape[1], device=token_ids.device)
         parts = prompt_parts(token_ids, prompt_lengths, separator, self.config.first_ordinary_id)
-        return exact_marks(token_ids, parts)
+        return torch.where(begins, exact_marks(token_ids, parts), PLAIN_MARK)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """(..., E) -> (..., V), for a linear head only: the pointer head's mixture has no logits of its own."""

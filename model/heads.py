@@ -21,13 +21,16 @@ class HeadMemory:
     """What a head may copy from: the prompt's final states (B, P, E), token ids (B, P), and which are copyable (B, P).
 
     For B = 1 it serves any number of samples of that prompt. answer (B, A): the answer's tokens up to the one that is
-    due (whatever stands in its place); a head that follows copied stretches needs them.
+    due (whatever stands in its place); a head that follows copied stretches needs them. keys (B, P, E): what the head
+    makes of the states (PointerHead.keys), so that a prompt's are computed once and not at every token; None: then they
+    are.
     """
 
     states: Tensor
     token_ids: Tensor
     copyable: Tensor
     answer: Tensor | None = None
+    keys: Tensor | None = None
 
 
 def copyable_tokens(token_ids: Tensor, first_id: int, null_id: int | None) -> Tensor:
@@ -45,12 +48,14 @@ class NextToken:
     """logprobs (B, V) of the next token; copy (B, P): how much of the probability was copied from each prompt token.
 
     copy is None for a head that does not copy. uncalibrated: the model's own log-probabilities where ``logprobs`` are
-    no longer those; copy is a part of these.
+    no longer those; copy is a part of these. logits (B, V) in fp32, whose log-softmax logprobs is; None of a head or
+    after a calibration that has none.
     """
 
     logprobs: Tensor
     copy: Tensor | None
     uncalibrated: Tensor | None = None
+    logits: Tensor | None = None
 
 
 class LinearHead(nn.Module):
@@ -68,7 +73,8 @@ class LinearHead(nn.Module):
 
     def next_token(self, hidden: Tensor, embedding: Tensor, memory: HeadMemory | None) -> NextToken:
         """hidden (B, E) -> NextToken; the softmax is taken in fp32."""
-        return NextToken(torch.log_softmax(self.logits(hidden, embedding).float(), dim=-1), None)
+        logits = self.logits(hidden, embedding).float()
+        return NextToken(torch.log_softmax(logits, dim=-1), None, logits=logits)
 
     def target_logprobs(self, hidden: Tensor, targets: Tensor, embedding: Tensor, memory: HeadMemory | None) -> Tensor:
         """hidden (B, A, E), targets (B, A) -> log-probabilities (B, A) of the targets."""
@@ -101,9 +107,14 @@ class PointerHead(nn.Module):
             self.norm.weight.zero_()
             self.norm.bias.zero_()
 
+    def keys(self, states: Tensor) -> Tensor:
+        """The prompt's states (B, P, E) as a query meets them, same shape."""
+        out: Tensor = self.key(states)
+        return out
+
     def _mixture(self, hidden: Tensor, memory: HeadMemory) -> tuple[Tensor, Tensor, Tensor]:
         """hidden (B, A, E) -> log copy weights (B, A, P), log gate (B, A), log (1 - gate) (B, A), all fp32."""
-        keys = self.key(memory.states)  # (B or 1, P, E)
+        keys = self.keys(memory.states) if memory.keys is None else memory.keys  # (B or 1, P, E)
         scores = (self.query(hidden) @ keys.transpose(1, 2)).float() * self.scale  # (B, A, P)
         if self.follow is not None and memory.answer is not None:
             lengths = follow_lengths(memory.token_ids, memory.answer, len(self.follow) - 1)

@@ -1,4 +1,4 @@
-"""A Decoder of Llama's shape as a Hugging Face checkpoint folder: what model.llama and transformers load."""
+"""A Decoder of Llama's shape as a Hugging Face checkpoint folder: what model.loading and transformers load."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from model.architectures.tensor_names import llama_tensors
 from model.checkpoint import CONFIG, INDEX, WEIGHTS
 from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
 from model.files import write_json, write_tensors
-from model.llama import checkpoint_targets as llama_tensors
 
 _NAMES: Final[Mapping[torch.dtype, str]] = {
     torch.float32: "float32",
@@ -79,7 +79,7 @@ def save_llama(
 def llama_config_json(
     config: DecoderConfig, end_id: int, pad_id: int | None = None, dtype: torch.dtype = torch.float32
 ) -> dict[str, object]:
-    """The config.json that means ``config``, the inverse of model.llama_config.llama_config.
+    """The config.json that means ``config``, the inverse of model.architectures.llama.
 
     Raises ModelError naming the field that LlamaForCausalLM has no place for.
     """
@@ -92,6 +92,10 @@ def llama_config_json(
         "embedding_norm": False,
         "prefix": False,
         "output_bias": config.attention_bias,
+        "rope": None,
+        "qk_norm": False,
+        "windows": (),
+        "unrotated": (),
     }
     for name, value in needed.items():
         if getattr(config, name) != value:

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor, nn
 
+from model.config import DecoderConfig
+from model.rope_scaling import RopeScaling, default_frequencies
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """The angles of some positions, as cos and sin (B or 1, 1, T, D/2) in fp32."""
+
+    cos: Tensor
+    sin: Tensor
+
+    def apply(self, x: Tensor) -> Tensor:
+        """Rotate x (B, H, T, D); computed in fp32, returned in x's dtype."""
+        return rotate(x.float(), self.cos, self.sin).to(x.dtype)
+
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate x (B, H, T, D) by the angles whose cosines and sines are cos, sin (T, D/2).
+    """Rotate x (B, H, T, D) by the angles whose cosines and sines are cos, sin (T, D/2) or (B, 1, T, D/2).
 
     Coordinate i is paired with i + D/2 (the layout of Hugging Face checkpoints; the paper pairs neighbours, which is
     the same rotation under a permutation of coordinates). Since R_t is orthogonal, R_t^T R_s = R_{s-t}: a score
@@ -19,22 +36,28 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 class RotaryTable(nn.Module):
-    """Cosines and sines of position * theta^(-2i/D), in fp32, for positions 0 .. max_positions - 1."""
+    """Cosines and sines of position * frequency, in fp32, for positions 0 .. max_positions - 1.
+
+    Frequencies are theta^(-2i/D), or what the scaling makes of them; it may also multiply cosines and sines (YaRN).
+    """
 
     cos: Tensor
     sin: Tensor
 
-    def __init__(self, head_dim: int, max_positions: int, theta: float) -> None:
+    def __init__(self, head_dim: int, max_positions: int, theta: float, scaling: RopeScaling | None = None) -> None:
         super().__init__()
-        # 1 / theta^x and not theta^-x: they round differently, and at position 131,072 that is 0.008 radians away from
-        # the angles the published checkpoints were trained with.
-        inverse = 1.0 / theta ** (torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim)  # (D/2)
-        angles = torch.outer(torch.arange(max_positions, dtype=torch.float32), inverse)  # (Delta, D/2)
-        self.register_buffer("cos", angles.cos(), persistent=False)
-        self.register_buffer("sin", angles.sin(), persistent=False)
+        frequencies, magnitude = default_frequencies(head_dim, theta), 1.0  # (D/2)
+        if scaling is not None:
+            frequencies, magnitude = scaling.frequencies(head_dim, theta), scaling.magnitude
+        angles = torch.outer(torch.arange(max_positions, dtype=torch.float32), frequencies)  # (Delta, D/2)
+        self.register_buffer("cos", angles.cos() * magnitude, persistent=False)
+        self.register_buffer("sin", angles.sin() * magnitude, persistent=False)
 
-    def forward(self, x: Tensor, start: int) -> Tensor:
-        """Rotate x (B, H, T, D), whose first position is ``start``; computed in fp32, returned in x's dtype."""
-        steps = x.shape[2]
-        cos, sin = self.cos[start : start + steps], self.sin[start : start + steps]  # (T, D/2)
-        return rotate(x.float(), cos, sin).to(x.dtype)
+    def forward(self, positions: Tensor) -> Rotation:
+        """positions (B or 1, T) -> their angles."""
+        return Rotation(self.cos[positions][:, None], self.sin[positions][:, None])
+
+
+def rotary_table(config: DecoderConfig) -> RotaryTable:
+    """The table of a decoder with rotary positions."""
+    return RotaryTable(config.head_dim, config.max_positions, config.rope_theta, config.rope)

@@ -18,11 +18,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from model.blocks import Block, make_norm
+from model.blocks import Block
 from model.config import DecoderConfig
 from model.errors import ModelError
 from model.marks import CLAIM, MARKS, NOTHING, exact_marks
 from model.minilm import minilm_prefix_decoder_state
+from model.norms import make_norm
 from model.prefix_decoder import PREFIX_CONFIG
 
 SUPPORT_CONFIG = replace(PREFIX_CONFIG, head="linear")

@@ -41,8 +41,8 @@ class Tokenizer:
 
     @property
     def size(self) -> int:
-        """Number of tokens, added ones included."""
-        return int(self._tokenizer.get_vocab_size(with_added_tokens=True))
+        """How many rows an embedding needs for it: one more than the largest token id, added tokens included."""
+        return 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
 
     def encode(self, text: str) -> Encoding:
         """The text's tokens, without any special token added or recognised."""

@@ -14,7 +14,7 @@ from generation.chat_format import chat_frame
 from generation.errors import GenerationError
 from generation.params import SamplingParams
 from model.errors import ModelError
-from model.llama import load_decoder
+from model.loading import load_decoder
 from model.tokenizer import Tokenizer
 from retrieval.chunks import RetrievedChunk
 

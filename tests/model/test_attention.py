@@ -33,10 +33,11 @@ def by_formula(module: Attention, x: torch.Tensor, table: RotaryTable) -> torch.
     q_size, kv_size = module.heads * module.dim, module.kv_heads * module.dim
     q, k, v = module.qkv(x).split((q_size, kv_size, kv_size), dim=-1)
     heads = []
+    turn = table(torch.arange(x.shape[1])[None])
     for head in range(module.heads):
         group = head // (module.heads // module.kv_heads)
         own, shared = slice(head * module.dim, (head + 1) * module.dim), slice(group * 6, (group + 1) * 6)
-        query, key = table(q[:, None, :, own], 0)[:, 0], table(k[:, None, :, shared], 0)[:, 0]
+        query, key = turn.apply(q[:, None, :, own])[:, 0], turn.apply(k[:, None, :, shared])[:, 0]
         rows = [attend(query[:, t : t + 1], key[:, : t + 1], v[:, : t + 1, shared])[0] for t in range(x.shape[1])]
         heads.append(torch.cat(rows, dim=1))
     out: torch.Tensor = module.out(torch.cat(heads, dim=-1))
@@ -50,12 +51,13 @@ def test_module_equals_the_formula(kv_heads: int, bias: bool) -> None:
     module, table = Attention(settings, 0), RotaryTable(6, 16, 10000.0)
     x = torch.randn(2, 7, 12)
     expected = by_formula(module, x, table)
-    torch.testing.assert_close(module(x, step_mask(0, 7, x.device), table, None), expected, atol=1e-5, rtol=1e-5)
+    whole = module(x, step_mask(0, 7, x.device), table(torch.arange(7)[None]), None)
+    torch.testing.assert_close(whole, expected, atol=1e-5, rtol=1e-5)
     store = KVCache(settings, 2, 16, dtype=torch.float32, device="cpu")
     parts = []
     for step in (slice(0, 4), slice(4, 5), slice(5, 7)):
         width = step.stop - step.start
-        parts.append(module(x[:, step], step_mask(store.length, width, x.device), table, store))
+        parts.append(module(x[:, step], None, table(store.positions(width)), store))
         store.advance(width)
     torch.testing.assert_close(torch.cat(parts, dim=1), expected, atol=1e-5, rtol=1e-5)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from model.attention import attend
 from model.cache import KVCache
 from model.config import DecoderConfig
 from model.errors import ModelError
@@ -74,6 +75,45 @@ def test_expanded_samples_do_not_share_memory() -> None:
     assert torch.equal(many.keys[:, 1, :, :2], torch.ones(2, 2, 2, 2))
     assert torch.equal(store.keys[..., :2, :], torch.ones(2, 1, 2, 2, 2))
     assert store.length == 2
+
+
+def attend_all(store: KVCache, parts: list[torch.Tensor], window: int | None) -> torch.Tensor:
+    """Layer 0's reads of parts (1, Hkv, T, D) that follow each other, each queried by itself twice over."""
+    out = []
+    for part in parts:
+        assert store.positions(part.shape[2]).tolist() == [list(range(store.length, store.length + part.shape[2]))]
+        out.append(store.attend(0, part.repeat_interleave(2, dim=1), part, -part, window, None))
+        store.advance(part.shape[2])
+    return torch.cat(out, dim=2)
+
+
+@pytest.mark.parametrize("window", [None, 1, 2, 4, 6, 9])
+@pytest.mark.parametrize("split", [(6,), (1,) * 6, (4, 2), (1, 3, 2)])
+def test_attend_reads_the_window_however_it_is_split(window: int | None, split: tuple[int, ...]) -> None:
+    whole = torch.randn(1, 2, 6, 2, generator=torch.Generator().manual_seed(0))
+    found = attend_all(cache(), list(whole.split_with_sizes(split, dim=2)), window)
+    for head in range(4):
+        own = whole[0, head // 2]
+        for t in range(6):
+            first = 0 if window is None else max(0, t + 1 - window)
+            expected, _ = attend(own[t : t + 1], own[first : t + 1], -own[first : t + 1])
+            torch.testing.assert_close(found[0, head, t : t + 1], expected)
+
+
+def test_a_mask_is_narrowed_by_the_window() -> None:
+    whole = torch.randn(1, 2, 4, 2, generator=torch.Generator().manual_seed(1))
+    mask = torch.ones(4, 4).tril().bool()
+    mask[3, 2] = False
+    out = cache().attend(0, whole.repeat_interleave(2, dim=1), whole, whole, 3, mask)
+    expected, _ = attend(whole[0, 1, 3:], whole[0, 1, [1, 3]], whole[0, 1, [1, 3]])
+    torch.testing.assert_close(out[0, 2, 3:], expected)
+
+
+def test_positions_end_with_the_context() -> None:
+    store = cache()
+    assert store.positions(6).tolist() == [[0, 1, 2, 3, 4, 5]]
+    with pytest.raises(ModelError, match="7 tokens do not fit the context of 6"):
+        store.positions(7)
 
 
 def test_only_one_sequence_expands() -> None:

@@ -10,9 +10,9 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from model.checkpoint import INDEX, WEIGHTS, eos_token_ids, fingerprint, read_checkpoint
+from model.checkpoint import INDEX, WEIGHTS, fingerprint, read_checkpoint
 from model.errors import ModelError
-from model.llama import load_decoder
+from model.loading import load_decoder
 
 CONFIG: dict[str, Any] = {
     "model_type": "llama",
@@ -140,6 +140,7 @@ def test_missing_folder_and_file_for_a_folder(tmp_path: Path) -> None:
         (b"", r"config\.json is not valid JSON"),
         (b"\xff\xfe{}", r"config\.json is not valid JSON"),
         (b"[" * 100_000, r"config\.json is not valid JSON"),
+        (b'{"vocab_size": ' + b"9" * 5000 + b"}", r"config\.json is not valid JSON"),
         (b"[1]", r"config\.json must hold a JSON object, not list"),
     ],
 )
@@ -206,6 +207,31 @@ def test_damaged_header(tmp_path: Path) -> None:
         load_decoder(tmp_path)
 
 
+def test_swapped_shards(tmp_path: Path) -> None:
+    write_sharded(tmp_path)
+    a, b = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
+    content = a.read_bytes()
+    a.write_bytes(b.read_bytes())
+    b.write_bytes(content)
+    with pytest.raises(ModelError, match=rf"{INDEX} places .* in [ab]\.safetensors, where they are not"):
+        load_decoder(tmp_path)
+
+
+def test_a_shard_without_tensors(tmp_path: Path) -> None:
+    write_sharded(tmp_path)
+    save_file({}, tmp_path / "b.safetensors")
+    with pytest.raises(ModelError, match=rf"{INDEX} places .* in b\.safetensors, where they are not"):
+        load_decoder(tmp_path)
+
+
+def test_swapped_tensors_are_seen_by_their_shapes(tmp_path: Path) -> None:
+    content = tensors()
+    up, down = (f"model.layers.0.mlp.{name}_proj.weight" for name in ("up", "down"))
+    content[up], content[down] = content[down].contiguous(), content[up].contiguous()
+    with pytest.raises(ModelError, match=r"2 misshapen: .*down_proj.weight is \(12, 8\), the config asks for"):
+        load_decoder(write(tmp_path, content))
+
+
 def test_key_is_not_where_the_index_says(tmp_path: Path) -> None:
     write_sharded(tmp_path)
     shard = json.loads((tmp_path / INDEX).read_text("utf-8"))["weight_map"][QUERY]
@@ -262,6 +288,20 @@ def test_a_config_of_impossible_size_takes_no_memory(tmp_path: Path) -> None:
         load_decoder(write(tmp_path, vocab_size=10**12))
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"hidden_size": 2**40, "head_dim": 2**40}, "tensors of impossible size"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers is 1000000000: more than 1,024"),
+        ({"max_position_embeddings": 10**12}, "max_position_embeddings is 1000000000000: more than 4,194,304"),
+        ({"vocab_size": 10**400}, "vocab_size is 1000"),
+    ],
+)
+def test_other_impossible_sizes(tmp_path: Path, fields: dict[str, object], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        load_decoder(write(tmp_path, **fields))
+
+
 def test_tied_head_may_be_stored_twice_if_it_is_the_same(tmp_path: Path) -> None:
     content = tensors()
     without = {key: tensor for key, tensor in content.items() if key != "lm_head.weight"}
@@ -280,31 +320,6 @@ def test_numbers_that_are_not_finite_in_the_asked_dtype(tmp_path: Path, value: f
     write(tmp_path, content)
     with pytest.raises(ModelError, match=f"{QUERY} holds a number that is not finite in torch.float16"):
         load_decoder(tmp_path, dtype=torch.float16)
-
-
-@pytest.mark.parametrize(
-    ("generation", "config", "expected"),
-    [
-        (None, {}, ()),
-        (None, {"eos_token_id": 2}, (2,)),
-        ({}, {"eos_token_id": [2, 7, 2]}, (2, 7)),
-        ({"eos_token_id": [9, 8]}, {"eos_token_id": 2}, (9, 8)),
-        ({"eos_token_id": None}, {"eos_token_id": 0}, (0,)),
-    ],
-)
-def test_eos_token_ids(
-    tmp_path: Path, generation: dict[str, object] | None, config: dict[str, object], expected: tuple[int, ...]
-) -> None:
-    write(tmp_path, **config)
-    if generation is not None:
-        (tmp_path / "generation_config.json").write_text(json.dumps(generation), "utf-8")
-    assert eos_token_ids(tmp_path) == expected
-
-
-@pytest.mark.parametrize("value", ["</s>", [1, "2"], -1, True, {"a": 1}])
-def test_bad_eos_token_ids(tmp_path: Path, value: object) -> None:
-    with pytest.raises(ModelError, match=r"config\.json: eos_token_id is"):
-        eos_token_ids(write(tmp_path, eos_token_id=value))
 
 
 def test_fingerprint_changes_with_config_or_weights_only(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from model.architectures.families import decoder_config
 from model.config import DecoderConfig
 from model.errors import ModelError
-from model.llama_config import llama_config
 
 LEAST: dict[str, object] = {
     "model_type": "llama",
@@ -19,7 +19,7 @@ LEAST: dict[str, object] = {
 
 
 def test_absent_fields_mean_what_they_mean_to_transformers() -> None:
-    assert llama_config(LEAST) == DecoderConfig(
+    assert decoder_config(LEAST) == DecoderConfig(
         vocab_size=32,
         hidden_size=16,
         num_layers=2,
@@ -35,7 +35,7 @@ def test_absent_fields_mean_what_they_mean_to_transformers() -> None:
 
 
 def test_every_field_is_honoured() -> None:
-    config = llama_config(
+    config = decoder_config(
         LEAST
         | {
             "num_key_value_heads": 2,
@@ -54,9 +54,9 @@ def test_every_field_is_honoured() -> None:
 
 
 def test_an_explicit_head_size_needs_no_even_split() -> None:
-    assert llama_config(LEAST | {"hidden_size": 18, "head_dim": 4}).head_dim == 4
+    assert decoder_config(LEAST | {"hidden_size": 18, "head_dim": 4}).head_dim == 4
     with pytest.raises(ModelError, match=r"hidden_size is 18.*num_attention_heads \(4\)"):
-        llama_config(LEAST | {"hidden_size": 18})
+        decoder_config(LEAST | {"hidden_size": 18})
 
 
 @pytest.mark.parametrize(
@@ -69,19 +69,20 @@ def test_an_explicit_head_size_needs_no_even_split() -> None:
     ],
 )
 def test_rotary_base_in_old_and_new_form(fields: dict[str, object], theta: float) -> None:
-    assert llama_config(LEAST | fields).rope_theta == theta
+    assert decoder_config(LEAST | fields).rope_theta == theta
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"model_type": "mistral"}, "model_type is 'mistral'"),
+        ({"model_type": "mixtral"}, "model_type is 'mixtral'"),
+        ({"model_type": ["llama"]}, r"model_type is \['llama'\]"),
         ({"model_type": None}, "model_type is None"),
         ({"architectures": ["LlamaForSequenceClassification"]}, "architectures is .*LlamaForSequenceClassification"),
         ({"hidden_act": "gelu"}, "hidden_act is 'gelu'"),
         ({"pretraining_tp": 2}, "pretraining_tp is 2"),
-        ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "rope_scaling.type is 'linear'"),
-        ({"rope_parameters": {"rope_type": "llama3", "rope_theta": 5e5}}, "rope_parameters.rope_type is 'llama3'"),
+        ({"rope_scaling": {"type": "longrope", "factor": 2.0}}, "rope_scaling.type is 'longrope'"),
+        ({"rope_parameters": {"rope_type": "mrope", "rope_theta": 5e5}}, "rope_parameters.rope_type is 'mrope'"),
         ({"rope_parameters": {"partial_rotary_factor": 0.5}}, "rope_parameters.partial_rotary_factor is 0.5"),
         ({"rope_parameters": "default"}, "rope_parameters is 'default'"),
         ({"partial_rotary_factor": 0.25}, "partial_rotary_factor is 0.25"),
@@ -97,4 +98,4 @@ def test_rotary_base_in_old_and_new_form(fields: dict[str, object], theta: float
 )
 def test_what_is_not_supported_is_named(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        llama_config(LEAST | fields)
+        decoder_config(LEAST | fields)

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import eos_token_ids, read_checkpoint
+from model.architectures.families import decoder_config
+from model.checkpoint import read_checkpoint
 from model.config import DecoderConfig
 from model.decoder import Decoder
+from model.end_tokens import eos_token_ids
 from model.errors import ModelError
-from model.llama import load_decoder
-from model.llama_config import llama_config
 from model.llama_export import largest_tensor_bytes, llama_config_json, save_llama
+from model.loading import load_decoder
 from model.training.bpe import PAD_ID, train_bpe, write_tokenizer
 
 CONFIG = DecoderConfig(
@@ -107,7 +108,7 @@ def test_transformers_reads_the_tokenizer_alike(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("config", VARIANTS.values(), ids=VARIANTS)
 def test_the_config_is_the_inverse_of_reading_it(config: DecoderConfig) -> None:
-    assert llama_config(json.loads(json.dumps(llama_config_json(config, 0)))) == config
+    assert decoder_config(json.loads(json.dumps(llama_config_json(config, 0)))) == config
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint import eos_token_ids, fingerprint
+from model.checkpoint import fingerprint
 from model.decoder import Decoder
+from model.end_tokens import eos_token_ids
 from model.errors import ModelError
-from model.llama import load_decoder
+from model.loading import load_decoder
 
 BASE: dict[str, Any] = {
     "vocab_size": 193,
@@ -139,13 +140,3 @@ def test_tied_head_shares_the_embedding(pair: Callable[[str], Pair]) -> None:
     both = pair("one key head, tied")
     assert both.ours.config.tied_head
     assert "head.weight" not in both.ours.state_dict()
-
-
-def test_scaled_rotary_positions_are_refused(tmp_path: Path) -> None:
-    from transformers import LlamaConfig
-
-    scaled = {"rope_type": "linear", "factor": 2.0, "rope_theta": 10000.0}
-    LlamaConfig(**(BASE | {"rope_parameters": scaled})).save_pretrained(tmp_path)
-    (tmp_path / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
-    with pytest.raises(ModelError, match=r"config\.json: rope_parameters\.rope_type is 'linear'"):
-        load_decoder(tmp_path)

@@ -52,7 +52,7 @@ def test_attention_of_one_query_over_three_keys() -> None:
 
 def rotation(table: RotaryTable, position: int, dim: int) -> torch.Tensor:
     """R_t (D, D): column i is the rotated i-th basis vector."""
-    return table(torch.eye(dim)[None, :, None], position)[0, :, 0].T
+    return table(torch.tensor([[position]])).apply(torch.eye(dim)[None, :, None])[0, :, 0].T
 
 
 def test_rotations_compose_to_the_distance() -> None:

@@ -1,0 +1,222 @@
+"""Who may decode next: memory for prompts and rows, beginnings that are shared, and the cache of prompts.
+
+Requests are admitted in the order in which they came; one that does not fit yet waits, and those behind it with it, so
+that nobody is passed over for ever. A request's samples may be admitted in several parts.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from generation.engine.options import EngineOptions
+from generation.engine.prefix_cache import Beginning, KeptPrompt, PrefixCache
+from generation.engine.sequences import PromptRun, Rows, Sample, Ticket
+from model.config import DecoderConfig
+from model.engine_state.arena import KeyValueArena
+from model.engine_state.ranges import KeyRange, RangeAllocator
+
+
+class Admission:
+    """Memory and the queue. runs: prompts being read, in order; one of them serves all rows that need it."""
+
+    def __init__(self, config: DecoderConfig, arena: KeyValueArena, options: EngineOptions) -> None:
+        self._arena, self._options, self._prefix = arena, options, config.prefix
+        self._free = RangeAllocator(arena.total)
+        self.spare = self._taken(1).start  # rows that only fill a block up write here
+        self._cache = PrefixCache(options.shared_block, options.cache_bytes // arena.position_bytes)
+        self.runs: dict[tuple[int, ...], PromptRun] = {}
+        self._waiting: deque[Ticket] = deque()
+        self._rows = 0
+
+    @property
+    def capacity(self) -> int:
+        """Positions that one request can have at most."""
+        return self._free.total - 1
+
+    @property
+    def free(self) -> int:
+        """Positions that nobody uses: free ones, and those of cached prompts without users."""
+        return self._free.free + self._cache.idle_positions
+
+    @property
+    def queued(self) -> int:
+        """Requests with samples that have no row yet."""
+        return len(self._waiting)
+
+    def enqueue(self, ticket: Ticket) -> None:
+        """The request waits for rows."""
+        self._waiting.append(ticket)
+
+    def leave_queue(self, ticket: Ticket) -> None:
+        """It waits no longer (cancelled, failed)."""
+        if ticket in self._waiting:
+            self._waiting.remove(ticket)
+
+    def admit(self) -> list[Rows]:
+        """Rows for as many waiting samples as fit, in order; their prompts may still have to be read."""
+        admitted = []
+        while self._waiting:
+            ticket = self._waiting[0]
+            rows = self._admit(ticket)
+            if rows is None:
+                break
+            admitted.append(rows)
+            if not ticket.waiting:
+                self._waiting.popleft()
+        return admitted
+
+    def prompt_done(self, run: PromptRun) -> None:
+        """A prompt was read: from now on it is found in the cache. Its rows are its users."""
+        del self.runs[run.kept.token_ids]
+        self._cache.add(run.kept, beginnings=not self._prefix)
+
+    def shrink(self, rows: Rows, count: int) -> None:
+        """Only the first ``count`` rows go on: the others' memory is free; with none, the prompt has a user less."""
+        self._rows -= len(rows.samples) - count
+        kept = rows.own.first(count * rows.stride)
+        self._free.give_back(rows.own.without_first(kept.length))
+        rows.own = kept
+        if count:
+            return
+        run = self.runs.get(rows.prompt.token_ids)
+        if run is None or run.kept is not rows.prompt:
+            self._release(rows.prompt)
+            return
+        rows.prompt.users -= 1
+        if not rows.prompt.users:  # nobody wants it any more, and it is not read to its end
+            del self.runs[rows.prompt.token_ids]
+            self._free.give_back(rows.prompt.own)
+            for parent in rows.prompt.parents:
+                self._release(parent)
+
+    def _release(self, prompt: KeptPrompt) -> None:
+        for freed in self._cache.release(prompt):
+            self._free.give_back(freed)
+
+    def _admit(self, ticket: Ticket) -> Rows | None:
+        most = min(len(ticket.waiting), self._options.max_rows - self._rows)
+        if most < 1:
+            return None
+        tokens = ticket.request.prompt
+        kept = self._cache.same(tokens)
+        run = self.runs.get(tokens)
+        if kept is None and run is None:
+            return self._admit_new(ticket, most)
+        prompt = kept or (run.kept if run is not None else None)
+        if prompt is None:
+            raise AssertionError("a prompt is neither kept nor being read")
+        self._use(prompt)
+        stride = ticket.room - 1
+        own, count = self._rows_of(0, stride, most)
+        if own is None:
+            self._unuse(prompt)
+            if self._rows:
+                return None
+            # Nothing runs: only the prompt itself, amid the free memory, stands in the way of its rows.
+            self._give_up_all()
+            return self._admit_new(ticket, most)
+        if ticket.shared_tokens < 0:
+            ticket.shared_tokens = len(tokens)
+        return self._new_rows(ticket, prompt, own, stride, count)
+
+    def _admit_new(self, ticket: Ticket, most: int) -> Rows | None:
+        tokens = ticket.request.prompt
+        beginning = Beginning(None, 0) if self._prefix else self._cache.longest(tokens)
+        if not self._prefix and self._worth_waiting(tokens, beginning.length):
+            return None
+        rows = self._with_beginning(ticket, beginning, most)
+        if rows is None and beginning.length and not self._rows:
+            # Nothing runs, and what is shared stands in the way of the rest: read all of it again.
+            rows = self._with_beginning(ticket, Beginning(None, 0), most)
+        return rows
+
+    def _with_beginning(self, ticket: Ticket, beginning: Beginning, most: int) -> Rows | None:
+        tokens, stride = ticket.request.prompt, ticket.room - 1
+        source = beginning.prompt
+        if source is not None:
+            self._use(source)
+        copied = beginning.length if self._options.invariant else 0
+        length = len(tokens) - beginning.length + copied
+        taken, count = self._rows_of(length, stride, most)
+        if taken is None:
+            if source is not None:
+                self._unuse(source)
+            return None
+        own = taken.first(length)
+        if self._options.invariant:
+            # A copy, so that a prompt lies in one range: how its sum is split must not depend on others.
+            target = own.start
+            for part in beginning.ranges:
+                self._arena.copy(part, target)
+                target += part.length
+            prompt = KeptPrompt(tokens, (own,), own)
+            if source is not None:
+                self._unuse(source)
+        else:
+            prompt = KeptPrompt(tokens, (*beginning.ranges, own), own, () if source is None else (source,))
+        self.runs[tokens] = PromptRun(prompt, beginning.length)
+        prompt.users = 1
+        if ticket.shared_tokens < 0:
+            ticket.shared_tokens = beginning.length
+        return self._new_rows(ticket, prompt, taken.without_first(length), stride, count)
+
+    def _new_rows(self, ticket: Ticket, prompt: KeptPrompt, own: KeyRange, stride: int, count: int) -> Rows:
+        samples: list[Sample] = [ticket.waiting.popleft() for _ in range(count)]
+        self._rows += count
+        return Rows(ticket, prompt, samples, own, stride)
+
+    def _worth_waiting(self, tokens: tuple[int, ...], found: int) -> bool:
+        """A prompt that is being read has a quarter more of these tokens in common than the cache has now."""
+        block = self._options.shared_block
+        for run in self.runs.values():
+            other = run.kept.token_ids
+            common = 0
+            while tokens[common : common + block] == other[common : common + block] and common + block < len(tokens):
+                common += block
+            if common - found >= max(block, len(tokens) // 4):
+                return True
+        return False
+
+    def _rows_of(self, fixed: int, stride: int, most: int) -> tuple[KeyRange | None, int]:
+        """A range for ``fixed`` positions and as many rows as fit, with their number; None if not even one does."""
+        count = most
+        while count:
+            taken = self._take(fixed + count * stride)
+            if taken is not None:
+                return taken, count
+            count //= 2
+        return None, 0
+
+    def _take(self, length: int) -> KeyRange | None:
+        taken = self._free.take(length)
+        while taken is None and length <= self.free:
+            freed = self._cache.give_up_one()
+            if not freed:
+                return None
+            for part in freed:
+                self._free.give_back(part)
+            taken = self._free.take(length)
+        return taken
+
+    def _give_up_all(self) -> None:
+        while freed := self._cache.give_up_one():
+            for part in freed:
+                self._free.give_back(part)
+
+    def _taken(self, length: int) -> KeyRange:
+        taken = self._free.take(length)
+        if taken is None:
+            raise AssertionError("an empty arena has no free position")
+        return taken
+
+    def _use(self, prompt: KeptPrompt) -> None:
+        if prompt.token_ids in self.runs:
+            prompt.users += 1
+        else:
+            self._cache.use(prompt)
+
+    def _unuse(self, prompt: KeptPrompt) -> None:
+        if prompt.token_ids in self.runs:
+            prompt.users -= 1
+        else:
+            self._release(prompt)

@@ -1,0 +1,301 @@
+"""The engine: submit, step, cancel, result. Synchronous, for one caller; engine/front.py is for several."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+
+from generation.completion import FinishReason
+from generation.engine.admission import Admission
+from generation.engine.decoding_pass import DecodingPass
+from generation.engine.memory_errors import is_out_of_memory
+from generation.engine.options import EngineOptions
+from generation.engine.prompt_pass import PromptPass
+from generation.engine.requests import EngineRequest, Handle, RequestResult, TokenEvent, check_request
+from generation.engine.sequences import Rows, Sample, Ticket
+from generation.engine.step_rows import DrawnToken, RowDrawer
+from generation.errors import GenerationError
+from generation.sampling import SampleStream
+from model.decoder import Decoder
+from model.engine_state.arena import KeyValueArena
+
+
+class Engine:
+    """Decodes many requests at once on one model; they join and leave at every step.
+
+    One step admits what fits, draws one token for every row that decodes, and reads one chunk of the prompts that wait.
+    clock: seconds, for deadlines. Raises ModelError if the memory cannot be had.
+    """
+
+    def __init__(
+        self, model: Decoder, options: EngineOptions | None = None, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._model, self._options, self._clock = model, options or EngineOptions(), clock
+        self._arena = KeyValueArena(model.config, self._options.memory_bytes, dtype=model.dtype, device=model.device)
+        self._admission = Admission(model.config, self._arena, self._options)
+        self._prompts = PromptPass(model, self._arena, self._options)
+        self._decoding = DecodingPass(model, self._arena, self._options, self._admission.spare)
+        self._drawer = RowDrawer(model, self._options.row_block if self._options.invariant else None)
+        self._tickets: dict[int, Ticket] = {}
+        self._pending: list[Rows] = []  # their prompts are not read yet
+        self._cohorts: list[Rows] = []  # these decode
+        self._events: deque[TokenEvent] = deque()
+        self._submitted = 0
+
+    @property
+    def options(self) -> EngineOptions:
+        """As it was made."""
+        return self._options
+
+    @property
+    def busy(self) -> bool:
+        """Whether a step would do anything."""
+        return any(not ticket.done for ticket in self._tickets.values())
+
+    @property
+    def free_positions(self) -> int:
+        """Positions of the arena that no request uses (prompts kept for later may lie there)."""
+        return self._admission.free
+
+    @property
+    def rows(self) -> int:
+        """Samples that decode now."""
+        return sum(len(rows.samples) for rows in self._cohorts)
+
+    def submit(self, request: EngineRequest) -> Handle:
+        """Take a request in; nothing is computed yet. Raises GenerationError for one that can never be served."""
+        config = self._model.config
+        room = check_request(request, config, self._admission.capacity, self._arena.position_bytes)
+        handle = Handle(self._submitted)
+        self._submitted += 1
+        limit = request.params.deadline_seconds
+        samples = [Sample(index, SampleStream(seed)) for index, seed in enumerate(request.seeds)]
+        ends_at = None if limit is None else self._clock() + limit
+        ticket = Ticket(handle, request, room, samples, deque(samples), ends_at)
+        self._tickets[handle.number] = ticket
+        if samples:
+            self._admission.enqueue(ticket)
+        return handle
+
+    def step(self) -> list[TokenEvent]:
+        """Do the next piece of work; what happened since the last call, in order. Errors fail their request only."""
+        with torch.inference_mode():
+            self._expire()
+            self._pending.extend(self._admission.admit())
+            if self._cohorts:
+                self._decode()
+            self._read_prompts()
+            self._begin()
+        events = list(self._events)
+        self._events.clear()
+        return events
+
+    def cancel(self, handle: Handle) -> None:
+        """Stop a request: its rows are free at once, what was drawn stays. Nothing happens to one that is finished."""
+        ticket = self._ticket(handle)
+        if not ticket.done:
+            self._finish_all(ticket, "cancelled")
+
+    def done(self, handle: Handle) -> bool:
+        """Whether ``result`` has something to return."""
+        return self._ticket(handle).done
+
+    def result(self, handle: Handle) -> RequestResult:
+        """The finished request, which the engine then forgets. Raises the error that ended it, GenerationError if it is
+        not finished."""
+        ticket = self._ticket(handle)
+        if not ticket.done:
+            raise GenerationError(f"request {handle.number} is not finished: step the engine until it is done")
+        del self._tickets[handle.number]
+        if ticket.error is not None:
+            raise ticket.error
+        return RequestResult(tuple(sample.decoded() for sample in ticket.samples), max(ticket.shared_tokens, 0))
+
+    def events(self) -> Iterator[TokenEvent]:
+        """Step until nothing is left to do."""
+        while self.busy:
+            yield from self.step()
+        yield from self._events
+        self._events.clear()
+
+    def run(self, requests: Sequence[EngineRequest]) -> tuple[RequestResult, ...]:
+        """Serve these (and whatever else is there) and return their results. The first error of any is raised."""
+        handles: list[Handle] = []
+        try:
+            for request in requests:
+                handles.append(self.submit(request))
+            while not all(self.done(handle) for handle in handles):
+                self.step()
+            return tuple(self.result(handle) for handle in handles)
+        finally:
+            for handle in handles:
+                if handle.number in self._tickets:  # an error or an interrupt came before
+                    self.cancel(handle)
+                    del self._tickets[handle.number]
+
+    def abort(self, error: Exception) -> None:
+        """Fail every request: for an error that belongs to none of them. The engine goes on with the next ones."""
+        for ticket in list(self._tickets.values()):
+            if not ticket.done:
+                self._fail(ticket, error)
+
+    def _ticket(self, handle: Handle) -> Ticket:
+        ticket = self._tickets.get(handle.number)
+        if ticket is None:
+            raise GenerationError(f"the engine has no request {handle.number}: its result was returned already")
+        return ticket
+
+    def _expire(self) -> None:
+        late = [t for t in self._tickets.values() if t.ends_at is not None and not t.done]
+        if late:
+            now = self._clock()
+            for ticket in late:
+                if ticket.ends_at is not None and now >= ticket.ends_at:
+                    self._finish_all(ticket, "deadline")
+
+    def _decode(self) -> None:
+        # Neighbours in memory first: prompts that share a beginning are then read together.
+        order = sorted(self._cohorts, key=lambda rows: [part.start for part in rows.prompt.ranges])
+        if order != self._cohorts:
+            self._cohorts = order
+            self._decoding.rows_changed()
+        try:
+            hidden = self._decoding.hidden(self._cohorts)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            self._decoding.rows_changed()
+            self._fail_youngest(self._cohorts, error)
+            return
+        self._draw(hidden, list(self._cohorts))
+
+    def _read_prompts(self) -> None:
+        runs = list(self._admission.runs.values())
+        chunks = self._prompts.next_chunks(runs)
+        if not chunks:
+            return
+        try:
+            self._prompts.read(chunks)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            concerned = {id(chunk.run.kept) for chunk in chunks}
+            self._fail_youngest([rows for rows in self._pending if id(rows.prompt) in concerned], error)
+            return
+        for chunk in chunks:
+            if not chunk.run.left:
+                self._admission.prompt_done(chunk.run)
+
+    def _begin(self) -> None:
+        """The first token of rows whose prompt is read now."""
+        ready = [rows for rows in self._pending if rows.ending is not None]
+        if not ready:
+            return
+        self._pending = [rows for rows in self._pending if rows.ending is None]
+        self._cohorts.extend(ready)
+        self._decoding.rows_changed()
+        endings = [rows.ending.hidden.expand(len(rows.samples), -1) for rows in ready if rows.ending is not None]
+        self._draw(torch.cat(endings), ready)
+
+    def _draw(self, hidden: torch.Tensor, cohorts: list[Rows]) -> None:
+        drawn = iter(self._drawer.draw(hidden, cohorts))
+        # Taken apart first: a request that fails takes its other rows along, wherever they stand.
+        for rows, mine in [(rows, [next(drawn) for _ in rows.samples]) for rows in cohorts]:
+            if any(token.token_id < 0 for token in mine):
+                self._fail(
+                    rows.ticket,
+                    GenerationError(
+                        "the model returned NaN or infinite probabilities: its weights are damaged or overflow in this "
+                        "precision"
+                    ),
+                )
+                continue
+            if rows.ticket.error is not None:
+                continue  # another part of the same request failed just now
+            try:
+                for sample, token in zip(list(rows.samples), mine, strict=True):
+                    if sample.finish is None:
+                        self._note(rows, sample, token)
+            except Exception as error:  # the request's own stop rule: it fails that request only
+                self._fail(rows.ticket, error)
+            if rows.samples:  # none where the request failed, or was cancelled by its own stop rule
+                self._drop_finished(rows)
+
+    def _note(self, rows: Rows, sample: Sample, token: DrawnToken) -> None:
+        ticket, request = rows.ticket, rows.ticket.request
+        if token.token_id in request.end_ids:
+            sample.finish = "stop"
+            self._events.append(TokenEvent(ticket.handle, sample.index, None, finish_reason="stop"))
+            return
+        sample.token_ids.append(token.token_id)
+        sample.logprobs.append(token.logprob)
+        sample.sources.append(token.sources)
+        if request.params.top_logprobs:
+            sample.top_logprobs.append(token.top_logprobs)
+        stops = request.stopped is not None and request.stopped(sample.index, sample.decoded())
+        if sample.finish is not None:
+            return  # it cancelled its own request
+        if stops:
+            sample.finish = "stop"
+        elif len(sample.token_ids) >= ticket.room:
+            sample.finish = "length"
+        event = TokenEvent(
+            ticket.handle, sample.index, token.token_id, token.logprob, token.top_logprobs, sample.finish
+        )
+        self._events.append(event)
+
+    def _drop_finished(self, rows: Rows) -> None:
+        """Rows of finished samples go to others: the last rows move into the gaps."""
+        live = [place for place, sample in enumerate(rows.samples) if sample.finish is None]
+        if rows.seen is not None and live:
+            for place in live:
+                rows.seen[place, rows.samples[place].token_ids[-1]] = True
+        if len(live) == len(rows.samples):
+            return
+        self._decoding.rows_changed()
+        count = len(live)
+        gaps = [place for place in range(count) if rows.samples[place].finish is not None]
+        for gap, place in zip(gaps, [place for place in live if place >= count], strict=True):
+            stretch = rows.own.without_first(place * rows.stride).first(rows.read)
+            self._arena.copy(stretch, rows.own.start + gap * rows.stride)
+            rows.samples[gap] = rows.samples[place]
+            if rows.seen is not None:
+                rows.seen[gap] = rows.seen[place]
+        self._admission.shrink(rows, count)
+        del rows.samples[count:]
+        if rows.seen is not None:
+            rows.seen = rows.seen[:count]
+        if not count:
+            self._cohorts.remove(rows)
+
+    def _finish_all(self, ticket: Ticket, reason: FinishReason, error: str = "") -> None:
+        """Every sample of it ends now; rows and queue places are free."""
+        self._admission.leave_queue(ticket)
+        ticket.waiting.clear()
+        for sample in ticket.samples:
+            if sample.finish is None:
+                sample.finish = reason
+                self._events.append(TokenEvent(ticket.handle, sample.index, None, finish_reason=reason, error=error))
+        for rows in [r for r in (*self._pending, *self._cohorts) if r.ticket is ticket]:
+            self._admission.shrink(rows, 0)
+            rows.samples.clear()
+            (self._pending if rows in self._pending else self._cohorts).remove(rows)
+            self._decoding.rows_changed()
+
+    def _fail(self, ticket: Ticket, error: Exception) -> None:
+        if ticket.error is None:
+            ticket.error = error
+            self._finish_all(ticket, "cancelled", str(error))
+
+    def _fail_youngest(self, concerned: Sequence[Rows], error: BaseException) -> None:
+        """One request gives way, the last that came; the others try again at the next step."""
+        ticket = max((rows.ticket for rows in concerned), key=lambda t: t.handle.number)
+        reason = GenerationError(
+            f"out of memory while {len(concerned)} requests were at work: ask for fewer samples or tokens at once, or "
+            "lower max_rows, prefill_tokens or memory_bytes"
+        )
+        reason.__cause__ = error
+        self._fail(ticket, reason)

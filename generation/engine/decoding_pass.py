@@ -1,0 +1,93 @@
+"""One token for every row that decodes: the forward pass over all of them, and the states it goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from generation.engine.graphs import GraphedDecoding, captured_on_cuda
+from generation.engine.options import EngineOptions
+from generation.engine.sequences import Rows
+from generation.engine.step_rows import in_blocks
+from model.decoder import Decoder
+from model.engine_state.arena import KeyValueArena
+from model.engine_state.decode_state import DecodeState
+from model.engine_state.reads import RowGroup
+
+
+class DecodingPass:
+    """Keeps its states from step to step as long as the rows stay the same. spare: a position of the arena for rows
+    that only fill a block up (invariant mode)."""
+
+    def __init__(self, model: Decoder, arena: KeyValueArena, options: EngineOptions, spare: int) -> None:
+        self._model, self._arena, self._options, self._spare = model, arena, options, spare
+        self._states: list[DecodeState] | None = None
+        self._graphs: GraphedDecoding | None = None
+        if options.cuda_graphs and model.device.type == "cuda" and not (options.invariant or model.config.prefix):
+            self._graphs = GraphedDecoding(model, arena, spare, captured_on_cuda)
+
+    def rows_changed(self) -> None:
+        """Rows joined, left or moved: the next step looks at them anew."""
+        self._states = None
+        if self._graphs is not None:
+            self._graphs.rows_changed()
+
+    def hidden(self, cohorts: Sequence[Rows]) -> Tensor:
+        """The last drawn token of every row, read -> hidden states (N, E).
+
+        Nothing changes before the whole pass has worked: after an error it can be tried again.
+        """
+        tokens = torch.tensor(
+            [[sample.token_ids[-1]] for rows in cohorts for sample in rows.samples], device=self._model.device
+        )
+        if self._graphs is not None:
+            hidden = self._graphs.hidden(tokens, [rows.group(0, len(rows.samples)) for rows in cohorts])
+            for rows in cohorts:
+                rows.read += 1
+            return hidden
+        states, self._states = self._states or self._new_states(cohorts), None
+        if self._options.invariant:
+            blocks = in_blocks(tokens, self._options.row_block)
+            parts = [self._model(block, state)[:, -1] for block, state in zip(blocks, states, strict=True)]
+            hidden = torch.cat(parts)[: len(tokens)]
+        else:
+            hidden = self._model(tokens, states[0])[:, -1]
+        for rows in cohorts:
+            rows.read += 1
+        self._states = states
+        return hidden
+
+    def _new_states(self, cohorts: Sequence[Rows]) -> list[DecodeState]:
+        limit = self._model.config.max_positions
+        if not self._options.invariant:
+            return [DecodeState(self._arena, [rows.group(0, len(rows.samples)) for rows in cohorts], limit)]
+        block = self._options.row_block
+        return [
+            DecodeState(
+                self._arena,
+                groups,
+                limit,
+                invariant=True,
+                padding=block - sum(group.rows for group in groups),
+                padding_slot=self._spare,
+            )
+            for groups in _groups_in_blocks(cohorts, block)
+        ]
+
+
+def _groups_in_blocks(cohorts: Sequence[Rows], block: int) -> list[list[RowGroup]]:
+    """The rows in order, cut into blocks of ``block``; the last one may have fewer."""
+    blocks: list[list[RowGroup]] = []
+    room = 0
+    for rows in cohorts:
+        first = 0
+        while first < len(rows.samples):
+            if not room:
+                blocks.append([])
+                room = block
+            count = min(room, len(rows.samples) - first)
+            blocks[-1].append(rows.group(first, count))
+            first, room = first + count, room - count
+    return blocks

@@ -1,0 +1,140 @@
+"""The engine for several callers at once: whoever waits for a result drives it, a thread serves those who stream.
+
+Every step advances the requests of all, whoever took it. The thread lives while there is something to stream.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from generation.engine.core import Engine
+from generation.engine.requests import EngineRequest, Handle, RequestResult, TokenEvent
+
+
+class EngineFront:
+    """Any method may be called from any thread."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.Lock()
+        self._streams: dict[int, TokenStream] = {}
+        self._worker: threading.Thread | None = None
+
+    def run(self, requests: Sequence[EngineRequest]) -> tuple[RequestResult, ...]:
+        """Serve the requests and return their results, in order. The first one's error is raised; an interrupt cancels
+        them."""
+        handles: list[Handle] = []
+        kept: list[RequestResult] = []
+        try:
+            with self._lock:
+                for request in requests:
+                    handles.append(self._engine.submit(request))
+            while handles:
+                # Given back between steps, so that others can submit and take their turn.
+                with self._lock:
+                    while handles and self._engine.done(handles[0]):
+                        kept.append(self._engine.result(handles.pop(0)))
+                    if handles:
+                        self._step()
+            return tuple(kept)
+        finally:
+            with self._lock:
+                for handle in handles:
+                    self._forget(handle)
+
+    def stream(self, request: EngineRequest) -> TokenStream:
+        """Submit a request and return its events as they come. Raises GenerationError for one that cannot be served."""
+        with self._lock:
+            handle = self._engine.submit(request)
+            stream = TokenStream(self, handle)
+            self._streams[handle.number] = stream
+            if self._engine.done(handle):  # a request for no samples
+                self._close(handle)
+            elif self._worker is None:
+                self._worker = threading.Thread(target=self._serve, name="engine", daemon=True)
+                self._worker.start()
+        return stream
+
+    def _serve(self) -> None:
+        while True:
+            with self._lock:
+                if not self._streams:
+                    self._worker = None
+                    return
+                # An error is in every request by now, and is raised where that is waited for.
+                with suppress(Exception):
+                    self._step()
+
+    def _step(self) -> None:
+        """One step under the lock; its events go to their streams."""
+        try:
+            events = self._engine.step()
+        except Exception as error:
+            self._engine.abort(error)
+            for number in list(self._streams):
+                self._close(Handle(number))
+            raise
+        for event in events:
+            stream = self._streams.get(event.handle.number)
+            if stream is not None:
+                stream.events.put(event)
+        for number in list(self._streams):
+            if self._engine.done(Handle(number)):
+                self._close(Handle(number))
+
+    def _close(self, handle: Handle) -> None:
+        """The request is finished: its result, or its error, goes to its stream."""
+        stream = self._streams.pop(handle.number)
+        try:
+            stream.events.put(self._engine.result(handle))
+        except Exception as error:  # raised again by whoever reads the stream
+            stream.events.put(error)
+
+    def _forget(self, handle: Handle) -> None:
+        """Whoever wanted it does so no more."""
+        with suppress(Exception):  # it had failed, or was returned before
+            self._engine.cancel(handle)
+            self._engine.result(handle)
+
+    def cancel(self, stream: TokenStream) -> None:
+        """Stop a stream's request: its rows are free when this returns, its stream ends."""
+        with self._lock:
+            if stream.handle.number not in self._streams:
+                return
+            self._engine.cancel(stream.handle)
+            self._close(stream.handle)
+
+
+class TokenStream:
+    """The events of one request, as they come: iterate once. A caller that stops reading calls ``cancel``."""
+
+    def __init__(self, front: EngineFront, handle: Handle) -> None:
+        self._front = front
+        self.handle = handle
+        self.events: queue.SimpleQueue[TokenEvent | RequestResult | Exception] = queue.SimpleQueue()
+        self._result: RequestResult | None = None
+
+    def __iter__(self) -> Iterator[TokenEvent]:
+        while self._result is None:
+            item = self.events.get()
+            if isinstance(item, Exception):
+                raise item
+            if isinstance(item, RequestResult):
+                self._result = item
+                return
+            yield item
+
+    def result(self) -> RequestResult:
+        """Wait for the end (events that were not read are skipped). Raises what ended the request."""
+        for _ in self:
+            pass
+        if self._result is None:
+            raise AssertionError("a stream ended without a result")
+        return self._result
+
+    def cancel(self) -> None:
+        """Stop the request; what was drawn so far is its result."""
+        self._front.cancel(self)

@@ -1,0 +1,92 @@
+"""What goes into the engine and what comes out: requests, token events, results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from generation.completion import FinishReason
+from generation.decoding import DecodedTokens, DecodingUse
+from generation.errors import GenerationError
+from generation.params import SamplingParams
+from model.config import DecoderConfig
+
+NO_USE = DecodingUse()
+"""Distributions as the model has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRequest:
+    """One completion of ``prompt`` per seed.
+
+    end_ids: tokens that finish a sample and are not part of it. stopped: asked after each token, with the sample's
+    index and what it has so far, whether that ends it. first_copyable_id, null_id, use: see decode.
+    """
+
+    prompt: tuple[int, ...]
+    params: SamplingParams
+    seeds: tuple[int, ...]
+    end_ids: frozenset[int] = frozenset()
+    first_copyable_id: int = 0
+    null_id: int | None = None
+    use: DecodingUse = NO_USE
+    stopped: Callable[[int, DecodedTokens], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """Names a request that was submitted."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class TokenEvent:
+    """A sample has one token more (token_id, with its logprob at temperature 1), or is finished (finish_reason), or
+    both. token_id None: an end token, a cancellation, a deadline or an error came instead."""
+
+    handle: Handle
+    sample: int
+    token_id: int | None
+    logprob: float | None = None
+    top_logprobs: tuple[tuple[int, float], ...] = ()
+    finish_reason: FinishReason | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestResult:
+    """samples: in order of the seeds. shared_tokens: how much of the prompt was read for others before."""
+
+    samples: tuple[DecodedTokens, ...]
+    shared_tokens: int
+
+
+def check_request(request: EngineRequest, config: DecoderConfig, positions: int, position_bytes: int) -> int:
+    """How many tokens a sample may have: params.max_tokens, or what the context leaves.
+
+    Raises GenerationError for a prompt without tokens, with tokens the model does not have, longer than the context, or
+    one that can never fit the ``positions`` of the engine's memory.
+    """
+    length = len(request.prompt)
+    if not length:
+        raise GenerationError("the prompt has no tokens: a completion needs at least one to begin with")
+    wrong = next((token for token in request.prompt if not 0 <= token < config.vocab_size), None)
+    if wrong is not None:
+        raise GenerationError(f"the prompt holds token {wrong}; the model has tokens 0 to {config.vocab_size - 1}")
+    if length > config.max_positions:
+        raise GenerationError(
+            f"the prompt has {length} tokens, the context {config.max_positions}: shorten it or show less"
+        )
+    room = min(request.params.max_tokens, config.max_positions - length + 1)
+    # The last token drawn is never read.
+    need = length + room - 1
+    unknown = next((token for token, _ in request.params.logit_bias if token >= config.vocab_size), None)
+    if unknown is not None:
+        raise GenerationError(f"logit_bias names token {unknown}; the model has tokens 0 to {config.vocab_size - 1}")
+    if need > positions:
+        raise GenerationError(
+            f"the prompt's {length} tokens and up to {room} new ones take {need * position_bytes} bytes of keys and "
+            f"values; the engine has {positions * position_bytes}: give it more memory_bytes or ask for fewer tokens"
+        )
+    return room

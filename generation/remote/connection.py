@@ -1,0 +1,272 @@
+"""Asking a server over HTTP: attempts, waits, limits of time, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from generation.errors import GenerationError, UnavailableError
+from generation.remote.options import RemoteOptions
+from generation.remote.replies import error_message, json_object
+from generation.remote.retrying import RETRIED, asked_wait, backoff
+
+if TYPE_CHECKING:
+    import httpx2
+
+Result = TypeVar("Result")
+
+_MOST_BYTES = 64 << 20  # of a reply: a server that never ends must not fill the memory
+_TOO_LONG = re.compile(
+    r"context[ _]length|context[ _](size|window)|maximum (context|sequence|input)|too many tokens|"
+    r"(prompt|input) (is )?too long|longer than the (model|maximum)|exceed\w* .*(tokens|n_ctx)",
+    re.IGNORECASE,
+)
+
+
+class ContextExceededError(GenerationError):
+    """The server says that prompt and answer are longer than its context."""
+
+
+class _AgainError(Exception):
+    """An attempt that failed in a way that another may not. wait: seconds the server asks for."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Where time and chance come from. clock: seconds, monotonic. uniform: in [0, 1), for jitter."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    uniform: Callable[[], float] = random.random
+    now: Callable[[], datetime] = _utc_now
+
+
+class Connection:
+    """One server. Safe to use from several threads; close it when done.
+
+    The environment is not looked at: no proxy, no .netrc. Redirects are refused, since a key would go along.
+    """
+
+    def __init__(self, options: RemoteOptions, timing: Timing | None = None) -> None:
+        import httpx2
+
+        self._options = options
+        self._timing = timing or Timing()
+        self._where = f"the server at {options.shown_url}"
+        self._not_before = 0.0
+        self._lock = threading.Lock()
+        headers = {"authorization": f"Bearer {options.api_key}"} if options.api_key else {}
+        self._client = httpx2.Client(
+            # A user name and password in the URL become basic authentication, unless there is a key to send.
+            base_url=(options.shown_url if options.api_key else options.url).rstrip("/") + "/",
+            headers=headers,
+            timeout=httpx2.Timeout(options.read_s, connect=options.connect_s, pool=None),
+            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=options.parallel),
+            trust_env=False,
+            follow_redirects=False,
+        )
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self._client.close()
+
+    def post(self, body: dict[str, Any], total_s: float | None = None) -> dict[str, Any]:
+        """The JSON object that the server answers with. total_s: less patience than the options have.
+
+        Raises UnavailableError naming the server and what to do, ContextExceededError for a prompt that is too long,
+        and GenerationError for another request that is refused.
+        """
+        deadline = self._deadline(total_s)
+
+        def attempt() -> dict[str, Any]:
+            with ExitStack() as stack:
+                response = self._open(body, stack, deadline)
+                return json_object(self._whole(response, deadline), self._where)
+
+        return self._retried(attempt, deadline)
+
+    def events(self, body: dict[str, Any], total_s: float | None = None) -> Iterator[dict[str, Any]]:
+        """The objects of a server-sent stream, as they come; a server that does not stream gives one. Raises as
+        ``post``; once something has come, nothing is tried again."""
+        deadline = self._deadline(total_s)
+        with ExitStack() as stack:
+            response = self._retried(lambda: self._open(body, stack, deadline), deadline)
+            if "text/event-stream" not in response.headers.get("content-type", ""):
+                yield json_object(self._whole(response, deadline), self._where)
+                return
+            try:
+                for data in _event_data(self._texts(response, deadline)):
+                    if data.strip() == "[DONE]":
+                        return
+                    yield json_object(data, self._where)
+            except _AgainError as error:
+                raise UnavailableError(f"{self._where} broke off its answer: {error}. Ask again") from error
+
+    def models(self) -> tuple[str, ...]:
+        """Names of the models it serves; empty when it does not say."""
+        try:
+            response = self._client.get("models")
+            listed = response.json().get("data") if response.status_code == 200 else ()
+            return tuple(str(model["id"]) for model in listed or () if isinstance(model, dict) and "id" in model)
+        except Exception:  # only wanted for the message of another error
+            return ()
+
+    def _deadline(self, total_s: float | None) -> float:
+        longest = self._options.total_s
+        return self._timing.clock() + (longest if total_s is None else min(total_s, longest))
+
+    def _open(self, body: dict[str, Any], stack: ExitStack, deadline: float) -> httpx2.Response:
+        """A reply whose status is 200, its body not yet read. Raises _AgainError, or GenerationError for the others."""
+        import httpx2
+
+        self._wait_for_limit(deadline)
+        content = json.dumps(body, allow_nan=False).encode()
+        with ExitStack() as attempt:
+            request = self._client.stream(
+                "POST", self._options.endpoint, content=content, headers={"content-type": "application/json"}
+            )
+            try:
+                response = attempt.enter_context(request)
+            except httpx2.ConnectTimeout as error:
+                raise _AgainError(
+                    f"no connection within {self._options.connect_s:g} s; see that it is running"
+                ) from error
+            except httpx2.TimeoutException as error:
+                raise _AgainError(f"no answer within {self._options.read_s:g} s") from error
+            except httpx2.ConnectError as error:
+                raise _AgainError(
+                    f"it cannot be reached ({error}); see that it is running and that the URL is right"
+                ) from error
+            except httpx2.TransportError as error:
+                raise _AgainError(f"the connection broke ({error})") from error
+            except httpx2.InvalidURL as error:
+                raise UnavailableError(f"{self._where}: its URL cannot be used ({error})") from error
+            if response.status_code != 200:
+                raise self._refusal(response, self._whole(response, deadline))
+            self._note_limit(response)
+            stack.push(attempt.pop_all())
+        return response
+
+    def _refusal(self, response: httpx2.Response, said: bytes) -> Exception:
+        """What a status other than 200 becomes."""
+        status, where = response.status_code, self._where
+        try:
+            fields = json_object(said, where)
+        except UnavailableError:
+            fields = {"message": said[:2000].decode("utf-8", errors="replace").strip() or response.reason_phrase}
+        message = self._without_key(error_message(fields)).rstrip(".")
+        text = json.dumps(fields)
+        if status in (400, 413, 422) and _TOO_LONG.search(text):
+            return ContextExceededError(f"{where} says that the prompt is too long ({status}): {message}")
+        if status in (401, 403):
+            key = "the API key it was given" if self._options.api_key else "a request without an API key"
+            return UnavailableError(f"{where} refused {key} ({status}): {message}. Give the right one")
+        if status == 404:
+            known = ", ".join(self.models()[:10])
+            hint = f"it serves {known}" if known else "does the URL end in its version, such as /v1?"
+            return UnavailableError(f"{where} does not know the model {self._options.model!r} (404): {message}; {hint}")
+        if "insufficient_quota" in text:
+            return UnavailableError(f"{where} has no quota left for this key ({status}): {message}")
+        if status in RETRIED:
+            return _AgainError(f"it answered {status}: {message}", asked_wait(response.headers, self._timing.now()))
+        if 300 <= status < 400:
+            return UnavailableError(
+                f"{where} answered with a redirect ({status}), which is not followed: give the URL it leads to"
+            )
+        return GenerationError(f"{where} refused the request ({status}): {message}")
+
+    def _without_key(self, text: str) -> str:
+        key = self._options.api_key
+        return text.replace(key, "***") if key else text
+
+    def _whole(self, response: httpx2.Response, deadline: float) -> bytes:
+        return b"".join(self._pieces(response.iter_bytes(), deadline))
+
+    def _texts(self, response: httpx2.Response, deadline: float) -> Iterator[str]:
+        yield from self._pieces(response.iter_text(), deadline)
+
+    def _pieces(self, pieces: Iterator[Any], deadline: float) -> Iterator[Any]:
+        import httpx2
+
+        size = 0
+        try:
+            for piece in pieces:
+                size += len(piece)
+                if size > _MOST_BYTES:
+                    raise UnavailableError(f"{self._where} sent more than {_MOST_BYTES >> 20} MiB: it was cut off")
+                if self._timing.clock() > deadline:
+                    raise UnavailableError(f"{self._where} did not finish its answer in time: allow it more")
+                yield piece
+        except httpx2.TimeoutException as error:
+            raise _AgainError(f"nothing came for {self._options.read_s:g} s") from error
+        except (httpx2.TransportError, httpx2.DecodingError) as error:
+            raise _AgainError(f"the connection broke ({error})") from error
+
+    def _retried(self, attempt: Callable[[], Result], deadline: float) -> Result:
+        options = self._options
+        for number in range(1, options.retries + 2):
+            try:
+                return attempt()
+            except _AgainError as error:
+                if number > options.retries:
+                    raise UnavailableError(
+                        f"{self._where} failed {number} times, at last: {error}. Try again later, or look at its log"
+                    ) from error
+                pause = backoff(number, options.backoff_s, options.most_backoff_s, self._timing.uniform())
+                pause = max(pause, error.wait or 0.0)
+                if self._timing.clock() + pause > deadline:
+                    raise UnavailableError(
+                        f"{self._where} failed ({error}), and waiting {pause:.3g} s to ask again would take too long"
+                    ) from error
+            self._timing.sleep(pause)
+        raise AssertionError("the last attempt returns or raises")
+
+    def _note_limit(self, response: httpx2.Response) -> None:
+        """A limit that this answer used up holds the next request back, rather than letting it be refused."""
+        wait = asked_wait(response.headers, self._timing.now())
+        if wait:
+            with self._lock:
+                self._not_before = max(self._not_before, self._timing.clock() + wait)
+
+    def _wait_for_limit(self, deadline: float) -> None:
+        with self._lock:
+            pause = self._not_before - self._timing.clock()
+        if pause <= 0:
+            return
+        if self._timing.clock() + pause > deadline:
+            raise UnavailableError(f"{self._where} allows no request for {pause:.3g} s: its rate limit is used up")
+        self._timing.sleep(pause)
+
+
+def _event_data(texts: Iterator[str]) -> Iterator[str]:
+    """The data of server-sent events (WHATWG HTML, 9.2.6); comments, names and ids are passed over."""
+    rest, data = "", list[str]()
+    for text in texts:
+        *lines, rest = (rest + text).split("\n")
+        for line in lines:
+            line = line.removesuffix("\r")
+            if line.startswith("data:"):
+                data.append(line[5:].removeprefix(" "))
+            elif not line and data:
+                yield "\n".join(data)
+                data.clear()
+    if rest.startswith("data:"):  # some servers end without the empty line
+        data.append(rest[5:].removeprefix(" "))
+    if data:
+        yield "\n".join(data)

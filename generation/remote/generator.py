@@ -1,0 +1,223 @@
+"""Any server with OpenAI's interface as a Generator: vLLM, SGLang, llama.cpp, hosted ones.
+
+What is drawn is reproducible only as far as the server honours seeds: vLLM and llama.cpp do for one server, version and
+machine (and not under every load), hosted ones at best mostly. Tokens are counted by the server alone: how many a
+prompt has is estimated here, on the safe side, and chunks that turn out not to fit are dropped from the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+from generation.budget import Fitted, fit_chunks
+from generation.causal_prompt import WITH_PASSAGES, WITHOUT_PASSAGES, instruction_text, passage_text, sentence_ends
+from generation.citations import find_citations
+from generation.completion import Completion, TextDelta, Usage
+from generation.errors import GenerationError, UnavailableError
+from generation.generator import GenerationTask
+from generation.params import SamplingParams
+from generation.prompt import Prompt, PromptChunk
+from generation.remote.connection import Connection, ContextExceededError, Timing
+from generation.remote.options import RemoteOptions
+from generation.remote.replies import Reply, delta_of, finish_reason, read_reply
+from generation.streaming import TextFilter
+from retrieval.chunks import RetrievedChunk
+
+_FRAME_TOKENS = 32  # for the server's chat template, of which nothing is known
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SEEDS = 2**31  # llama.cpp and some others keep 32 bits
+
+
+class OpenAIGenerator:
+    """A model on a server behind the Generator protocol. Close it when done.
+
+    A request is made for every seed, several at a time. Of a prompt that the server finds too long, the last chunks are
+    dropped one by one; Completion.usage tells what it read. Token ids are the server's secret: completions have none.
+    """
+
+    def __init__(self, options: RemoteOptions, timing: Timing | None = None) -> None:
+        self._options = options
+        self._connection = Connection(options, timing)
+        self._where = f"the server at {options.shown_url}"
+
+    def close(self) -> None:
+        """Let the connections go, and with them requests that are under way."""
+        self._connection.close()
+
+    @property
+    def name(self) -> str:
+        """The model, as the server names it."""
+        return self._options.model
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over URL, model, interface and the server's own system_fingerprint, asked for once.
+
+        It says what was asked, not that the same is drawn again: a server may load other weights under the same name.
+        """
+        options = self._options
+        body = self._body("Hello", SamplingParams(max_tokens=1), (0,), logprobs=False)
+        fields = self._connection.post(body)
+        given = fields.get("system_fingerprint")
+        parts = (options.shown_url, options.model, options.api, given if isinstance(given, str) else "")
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+    @property
+    def context_length(self) -> int:
+        """The server's context window, as the options say."""
+        return self._options.context_length
+
+    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
+        """See Generator.prompt. token_ids stay empty: only the server could tell them."""
+        if not question.strip():
+            raise GenerationError("the question is empty: ask something")
+        budget = self.context_length - max_new_tokens - _FRAME_TOKENS
+        bare = self._estimate(instruction_text(question, ()))
+        if bare > budget:
+            raise GenerationError(
+                f"the question with its frame has about {bare} tokens; the context of {self.context_length} less "
+                f"{max_new_tokens} new tokens leaves {max(budget, 0)}: shorten it or ask for fewer new tokens"
+            )
+        instructions = max(0, self._estimate(WITH_PASSAGES) - self._estimate(WITHOUT_PASSAGES))
+
+        def cost(retrieved: RetrievedChunk, end: int) -> int:
+            return self._estimate(passage_text(100, retrieved, end))
+
+        fit = fit_chunks(chunks, budget - bare - instructions, cost, sentence_ends)
+        parts = tuple(PromptChunk(n, f.retrieved, 0, f.end) for n, f in enumerate(fit.shown, start=1))
+        return Prompt(question, parts, fit.omitted, ())
+
+    def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
+        """See Generator.generate."""
+        return self.generate_many((GenerationTask(prompt, params, tuple(seeds)),))[0]
+
+    def generate_many(self, tasks: Sequence[GenerationTask]) -> tuple[tuple[Completion, ...], ...]:
+        """See BatchGenerator.generate_many."""
+        together = self._options.one_request
+        groups = [[task.seeds] if together else [(seed,) for seed in task.seeds] for task in tasks]
+        pool = ThreadPoolExecutor(self._options.parallel)
+        try:
+            asked = [
+                [pool.submit(self._ask, task.prompt, task.params, seeds) for seeds in group if seeds]
+                for task, group in zip(tasks, groups, strict=True)
+            ]
+            return tuple(tuple(c for future in futures for c in future.result()) for futures in asked)
+        finally:
+            # The first error, or Ctrl-C, ends the rest; what is under way is not waited for: see close.
+            pool.shutdown(wait=False, cancel_futures=True)
+
+    def stream(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> Iterator[TextDelta]:
+        """The completions' texts as they come, one sample after the other. A closed iterator lets the server go.
+
+        Raises UnavailableError as ``generate``, and when the server breaks off in the middle: then the text that was
+        given out is no answer.
+        """
+        for sample, seed in enumerate(seeds):
+            text = TextFilter(params.stop, strip=True)
+            for piece in self._pieces(prompt, params, seed):
+                if new := text.feed(piece):
+                    yield TextDelta(new, sample)
+                if text.stopped:
+                    break
+            if rest := text.finish():
+                yield TextDelta(rest, sample)
+
+    def _pieces(self, prompt: Prompt, params: SamplingParams, seed: int) -> Iterator[str]:
+        ended = None
+        for fields in self._events(prompt, params, seed):
+            piece, reason = delta_of(fields, self._options.api, self._where)
+            ended = reason or ended
+            if piece:
+                yield piece
+        if ended is None:
+            raise UnavailableError(f"{self._where} broke off its answer without saying that it ended. Ask again")
+        finish_reason(ended, self._where)
+
+    def _events(self, prompt: Prompt, params: SamplingParams, seed: int) -> Iterator[dict[str, Any]]:
+        """The events of a streamed answer. A refusal comes before the first of them, so chunks can still be dropped."""
+        shown = prompt.chunks
+        while True:
+            body = self._body(_text(prompt.question, shown), params, (seed,), logprobs=False) | {"stream": True}
+            try:
+                yield from self._connection.events(body, params.deadline_seconds)
+                return
+            except ContextExceededError as error:
+                shown = _fewer(shown, error)
+
+    def _ask(self, prompt: Prompt, params: SamplingParams, seeds: tuple[int, ...]) -> tuple[Completion, ...]:
+        """One request, again with fewer chunks while the server finds the prompt too long."""
+        shown, logprobs = prompt.chunks, self._options.logprobs
+        while True:
+            body = self._body(_text(prompt.question, shown), params, seeds, logprobs=logprobs)
+            try:
+                fields = self._connection.post(body, params.deadline_seconds)
+                break
+            except ContextExceededError as error:
+                shown = _fewer(shown, error)
+        reply = read_reply(fields, self._options.api, len(seeds), logprobs, self._where)
+        return tuple(_completion(reply, i, params, seed, len(shown)) for i, seed in enumerate(seeds))
+
+    def _body(self, text: str, params: SamplingParams, seeds: Sequence[int], *, logprobs: bool) -> dict[str, Any]:
+        """The request. What has its default is left out: many servers refuse fields that they do not know."""
+        options = self._options
+        chat = options.api == "chat"
+        text = _SURROGATE.sub("\ufffd", text)  # no characters: JSON could not carry them
+        body: dict[str, Any] = {
+            "model": options.model,
+            **({"messages": [{"role": "user", "content": text}]} if chat else {"prompt": text}),
+            options.length_field: params.max_tokens,
+            "temperature": params.temperature,
+            "seed": seeds[0] % _SEEDS,
+        }
+        given: dict[str, tuple[object, bool]] = {
+            "top_p": (params.top_p, params.top_p < 1),
+            "top_k": (params.top_k, params.top_k is not None),
+            "min_p": (params.min_p, params.min_p > 0),
+            "repetition_penalty": (params.repetition_penalty, params.repetition_penalty != 1.0),
+            "min_tokens": (params.min_tokens, params.min_tokens > 0),
+            "logit_bias": ({str(token): nats for token, nats in params.logit_bias}, bool(params.logit_bias)),
+            "stop": (list(params.stop), bool(params.stop)),
+            "n": (len(seeds), len(seeds) > 1),
+            "logprobs": (True if chat else 1, logprobs),
+        }
+        return body | {name: value for name, (value, wanted) in given.items() if wanted}
+
+    def _estimate(self, text: str) -> int:
+        """About how many tokens a text has: rather too many than too few."""
+        return math.ceil(len(text.encode("utf-8", errors="replace")) / self._options.bytes_per_token)
+
+
+def _text(question: str, shown: Sequence[PromptChunk]) -> str:
+    return instruction_text(question, [Fitted(chunk.retrieved, chunk.end) for chunk in shown])
+
+
+def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple[PromptChunk, ...]:
+    """All chunks but the last. Raises when there is none left: then it is the question that is too long."""
+    if not shown:
+        raise GenerationError(f"{error}. No passage is left to drop: shorten the question, or ask for fewer new tokens")
+    return shown[:-1]
+
+
+def _completion(reply: Reply, place: int, params: SamplingParams, seed: int, chunks: int) -> Completion:
+    choice = reply.choices[place]
+    text = TextFilter(params.stop, strip=True)  # a server may not know stop strings, or so many of them
+    text.feed(choice.text)
+    text.finish()
+    alone = reply.completion_tokens if len(reply.choices) == 1 else None
+    drawn = alone if alone is not None else len(choice.logprobs)
+    return Completion(
+        text=text.text,
+        token_ids=(),
+        token_logprobs=choice.logprobs,
+        finish_reason="stop" if text.stopped else choice.finish_reason,
+        usage=Usage(reply.prompt_tokens or 0, drawn),
+        seed=seed,
+        citations=find_citations(text.text, chunks),
+        logprobs_missing=choice.logprobs_missing,
+    )

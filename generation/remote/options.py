@@ -1,0 +1,102 @@
+"""RemoteOptions: which server, which model, and how patient to be with it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit, urlunsplit
+
+from generation.errors import GenerationError
+
+Api = Literal["chat", "completions"]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteOptions:
+    """A server with OpenAI's interface (vLLM, SGLang, llama.cpp, a hosted one), checked when made.
+
+    url: up to and with the version, e.g. ``http://127.0.0.1:8080/v1``. model: as the server names it. api: "chat"
+    leaves the framing to the server's chat template, "completions" sends plain text. api_key: sent as a bearer token,
+    never shown. context_length: the server's, in tokens. bytes_per_token: UTF-8 bytes for which one token is reckoned
+    when chunks are fitted; text in English takes about 4, code and numbers 2 to 3. logprobs: whether to ask for them.
+    one_request: n samples by the server's ``n`` instead of one request a seed; the samples then depend on how many are
+    drawn. length_field: what the server calls the longest answer.
+
+    connect_s, read_s, total_s: seconds for a connection, between two pieces of a reply, and for a completion with all
+    its retries. retries: attempts after the first. backoff_s, most_backoff_s: the first wait and the longest; a server
+    that asks for more with Retry-After gets it, within total_s. parallel: requests at a time. Raises GenerationError
+    with the offending value.
+    """
+
+    url: str
+    model: str
+    api: Api = "chat"
+    api_key: str | None = None
+    context_length: int = 4096
+    bytes_per_token: float = 3.0
+    logprobs: bool = True
+    one_request: bool = False
+    length_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    connect_s: float = 10.0
+    read_s: float = 120.0
+    total_s: float = 600.0
+    retries: int = 5
+    backoff_s: float = 0.5
+    most_backoff_s: float = 30.0
+    parallel: int = 8
+
+    def __post_init__(self) -> None:
+        self._check_url()
+        if not self.model.strip():
+            raise GenerationError(f"no model is named for the server {self.shown_url}: give the name it serves it by")
+        if self.api not in ("chat", "completions"):
+            raise GenerationError(f"api is {self.api!r}: it must be chat or completions")
+        key = self.api_key
+        if key is not None and (not key or not key.isascii() or not key.isprintable() or " " in key):
+            raise GenerationError("the API key is empty, or has blanks or line ends, which no key has: check it")
+        if self.context_length < 16:
+            raise GenerationError(f"context_length is {self.context_length}: at least 16 tokens are needed")
+        for name in ("bytes_per_token", "connect_s", "read_s", "total_s", "backoff_s", "most_backoff_s"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise GenerationError(f"{name} is {value}: it must be a positive number")
+        if self.retries < 0:
+            raise GenerationError(f"retries is {self.retries}: it must be 0 or more")
+        if self.parallel < 1:
+            raise GenerationError(f"parallel is {self.parallel}: at least one request must be made at a time")
+
+    def __repr__(self) -> str:
+        """Without credentials: options end up in logs and tracebacks."""
+        return f"RemoteOptions(url={self.shown_url!r}, model={self.model!r}, api={self.api!r})"
+
+    def _check_url(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            port = parts.port
+        except ValueError as error:
+            raise GenerationError(f"the server's URL cannot be read ({error}): give one like {_EXAMPLE}") from error
+        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+            raise GenerationError(f"{self.shown_url!r} is no server's URL: give one like {_EXAMPLE}")
+        if parts.query or parts.fragment:
+            raise GenerationError(
+                f"the server's URL {self.shown_url} has a query or a fragment: give it without, like {_EXAMPLE}"
+            )
+
+    @property
+    def shown_url(self) -> str:
+        """The URL without user name, password, query and fragment, as messages and fingerprints have it."""
+        try:
+            parts = urlsplit(self.url)
+            place = parts.netloc.rpartition("@")[2]
+            return urlunsplit((parts.scheme, place, parts.path.rstrip("/"), "", ""))
+        except ValueError:
+            return "(unreadable)"
+
+    @property
+    def endpoint(self) -> str:
+        """Where completions are asked for."""
+        return "chat/completions" if self.api == "chat" else "completions"
+
+
+_EXAMPLE = "http://127.0.0.1:8080/v1"

@@ -1,0 +1,157 @@
+"""What a server answered, checked: nothing that is missing, not a number or of another type gets any further."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from generation.completion import FinishReason
+from generation.errors import UnavailableError
+from generation.remote.options import Api
+
+_ROUNDING = 0.01  # nats: a probability that rounding made larger than one is one
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One completion of a reply. logprobs_missing: why there are none, "" where there are (or nothing was drawn)."""
+
+    text: str
+    finish_reason: FinishReason
+    logprobs: tuple[float, ...]
+    logprobs_missing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """choices: by their index. Counts are None where the server does not give them; system_fingerprint then is ""."""
+
+    choices: tuple[Choice, ...]
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    system_fingerprint: str
+
+
+def json_object(text: str | bytes, where: str) -> dict[str, Any]:
+    """The JSON object a server sent. Raises UnavailableError that names ``where`` when it is none."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnavailableError(
+            f"{where} sent what is not JSON ({_short(text)!r}): is it a server with OpenAI's interface?"
+        ) from error
+    if not isinstance(value, dict):
+        raise UnavailableError(f"{where} sent JSON that is no object ({_short(text)!r})")
+    return value
+
+
+def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool, where: str) -> Reply:
+    """A whole reply with ``wanted`` choices. Raises UnavailableError for an error object or a choice without text."""
+    refuse_error(fields, where)
+    raw = fields.get("choices")
+    if not isinstance(raw, list) or not all(isinstance(choice, dict) for choice in raw):
+        raise UnavailableError(f"{where} sent a reply without choices ({_short(json.dumps(fields, default=str))!r})")
+    if len(raw) != wanted:
+        raise UnavailableError(f"{where} sent {len(raw)} choices for {wanted} that were asked for: try again")
+    ordered = sorted(raw, key=lambda choice: _count(choice.get("index")) or 0)
+    usage = fields.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    fingerprint = fields.get("system_fingerprint")
+    return Reply(
+        tuple(_choice(choice, api, logprobs, where) for choice in ordered),
+        _count(usage.get("prompt_tokens")),
+        _count(usage.get("completion_tokens")),
+        fingerprint if isinstance(fingerprint, str) else "",
+    )
+
+
+def refuse_error(fields: Mapping[str, Any], where: str) -> None:
+    """Raise UnavailableError for an error that came with status 200, or in the middle of a stream."""
+    if fields.get("error"):
+        raise UnavailableError(f"{where} reported an error: {error_message(fields)}")
+
+
+def error_message(fields: Mapping[str, Any]) -> str:
+    """What an error object says, in one short line."""
+    error: object = fields.get("error", fields)
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail") or error
+    elif error is fields:
+        error = fields.get("message") or fields.get("detail") or dict(fields)
+    return _short(str(error))
+
+
+def finish_reason(value: object, where: str) -> FinishReason:
+    """ "stop" or "length"; raises UnavailableError for an answer that was filtered or broken off."""
+    if value == "length":
+        return "length"
+    if value in ("content_filter", "tool_calls", "function_call", "abort", "error"):
+        raise UnavailableError(f"{where} ended the answer with finish_reason {value!r}: there is no whole answer")
+    return "stop"
+
+
+def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> tuple[str, object]:
+    """The text of a streamed event, and its finish_reason (None while there is none)."""
+    refuse_error(fields, where)
+    choices = fields.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        return "", None  # such as the usage that ends a stream
+    choice = choices[0]
+    delta = choice.get("delta")
+    if api == "completions" or not isinstance(delta, dict):
+        message = choice.get("message")  # a server that does not stream answers whole
+        text = message.get("content") if isinstance(message, dict) else choice.get("text")
+    else:
+        text = delta.get("content")
+    return text if isinstance(text, str) else "", choice.get("finish_reason")
+
+
+def _choice(choice: Mapping[str, Any], api: Api, logprobs: bool, where: str) -> Choice:
+    reason = finish_reason(choice.get("finish_reason"), where)
+    if api == "chat":
+        message = choice.get("message")
+        text = message.get("content") if isinstance(message, dict) else None
+    else:
+        text = choice.get("text")
+    if not isinstance(text, str):
+        hint = ": its thinking took all the tokens? Ask for more" if reason == "length" else ""
+        raise UnavailableError(f"{where} sent a choice without text (finish_reason {reason!r}){hint}")
+    if not logprobs:
+        return Choice(text, reason, (), "not asked for")
+    values, missing = _logprobs(choice.get("logprobs"), api)
+    return Choice(text, reason, values, missing)
+
+
+def _logprobs(given: object, api: Api) -> tuple[tuple[float, ...], str]:
+    """The tokens' log-probabilities, all or none: a mean over some of them would be of nothing."""
+    if not isinstance(given, dict):
+        return (), "the server sent none"
+    if api == "chat" or "content" in given:
+        content = given.get("content")
+        raw = [part.get("logprob") if isinstance(part, dict) else None for part in content or ()]
+    else:
+        raw = list(given.get("token_logprobs") or ())
+    if not raw:
+        return (), "the server sent none"
+    values: list[float] = []
+    for place, value in enumerate(raw):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return (), f"the server sent {value!r} for token {place}"
+        if value > _ROUNDING:
+            return (), f"the server sent {value!r} for token {place}, which is no log-probability"
+        values.append(min(0.0, float(value)))
+    return tuple(values), ""
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _short(text: str | bytes, most: int = 300) -> str:
+    """One line without control characters, short enough for a message."""
+    plain = text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text
+    line = " ".join("".join(c if c.isprintable() else " " for c in plain[: 2 * most]).split())
+    return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,0 +1,71 @@
+"""When to ask a server again, and how long to wait before: pure functions of what it said."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+RETRIED = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
+"""Statuses that say nothing about the request: another attempt may succeed."""
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_LIMITED = ("requests", "tokens")
+
+
+def backoff(attempt: int, first: float, most: float, uniform: float) -> float:
+    """Seconds before attempt number ``attempt`` (from 1): uniform in [0, 1) times min(most, first 2**(attempt - 1)).
+
+    "Full jitter" (Brooker 2015, Exponential Backoff and Jitter): clients that failed together do not come back
+    together. At least a tenth of it, so that a server that is starting is not asked five times at once.
+    """
+    longest = min(most, first * 2.0 ** min(attempt - 1, 60))
+    return longest * max(0.1, uniform)
+
+
+def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds that a server asks for: Retry-After (seconds or a date), or the reset of a rate limit that is used up."""
+    given = headers.get("retry-after-ms")
+    wait = _number(given, 0.001) if given is not None else None
+    if wait is None and (given := headers.get("retry-after")) is not None:
+        wait = _number(given, 1.0)
+        if wait is None:
+            wait = _until(given, now)
+    resets = [
+        _duration(headers.get(f"x-ratelimit-reset-{what}", ""))
+        for what in _LIMITED
+        if _number(headers.get(f"x-ratelimit-remaining-{what}", ""), 1.0) == 0
+    ]
+    known = [seconds for seconds in (wait, *resets) if seconds is not None]
+    return max(known) if known else None
+
+
+def _number(text: str, unit: float) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value * unit if math.isfinite(value) and value >= 0 else None
+
+
+def _until(text: str, now: datetime) -> float | None:
+    try:
+        then = parsedate_to_datetime(text)
+    except (ValueError, TypeError):
+        return None
+    then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
+    return max(0.0, (then - now).total_seconds())
+
+
+def _duration(text: str) -> float | None:
+    """``6m0s``, ``120ms`` or plain seconds."""
+    plain = _number(text, 1.0)
+    if plain is not None:
+        return plain
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text.strip():
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in parts)

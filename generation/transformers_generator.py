@@ -1,0 +1,184 @@
+"""``transformers`` itself as a Generator: the reference, and the way to architectures that the engine does not have.
+
+The prompt is CausalGenerator's. Greedy tokens are the same too; drawn ones are not, since transformers has its own way
+from a seed to a token. One sample at a time, nothing shared: expect a fraction of the engine's speed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from generation.causal_prompt import CausalPrompter
+from generation.chat_format import chat_frame
+from generation.citations import find_citations
+from generation.completion import Completion, FinishReason, Usage
+from generation.errors import GenerationError
+from generation.params import SamplingParams
+from generation.prompt import Prompt
+from generation.sampling import check_finite, top_logprobs
+from generation.streaming import TextStream
+from model.checkpoint import fingerprint
+from model.end_tokens import eos_token_ids
+from model.errors import ModelError
+from model.files import sha256_of
+from model.tokenizer import Tokenizer
+from retrieval.chunks import RetrievedChunk
+
+
+class TransformersGenerator:
+    """A checkpoint folder that ``AutoModelForCausalLM`` loads: safetensors only, no code of the checkpoint's."""
+
+    def __init__(self, folder: Path, *, device: str = "cpu", dtype: torch.dtype = torch.float32) -> None:
+        self._model = _load(folder, device, dtype)
+        self._tokenizer = Tokenizer(folder / "tokenizer.json")
+        embedding = int(self._model.get_input_embeddings().weight.shape[0])
+        if self._tokenizer.size > embedding:
+            raise ModelError(
+                f"{folder}: tokenizer.json has {self._tokenizer.size} tokens, the embedding only {embedding}: the two "
+                "do not belong together"
+            )
+        frame = chat_frame(folder)
+        self._context_length = int(self._model.config.get_text_config().max_position_embeddings)
+        self._prompter = CausalPrompter(self._tokenizer, frame, self._context_length)
+        self._ends = frozenset(eos_token_ids(folder))
+        parts = (
+            f"transformers {version('transformers')}",
+            fingerprint(folder),
+            sha256_of(folder / "tokenizer.json"),
+            frame,
+            sorted(self._ends),
+            dtype,
+        )
+        self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
+        self._name = folder.name
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._name
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over transformers' version, configuration, weights, tokenizer, chat frame, ends, precision."""
+        return self._fingerprint
+
+    @property
+    def context_length(self) -> int:
+        """The context window Delta, in tokens."""
+        return self._context_length
+
+    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
+        """See Generator.prompt."""
+        return self._prompter.prompt(question, chunks, max_new_tokens)
+
+    def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
+        """See Generator.generate. Raises GenerationError for NaN weights and for a biased token that does not exist."""
+        return tuple(self._sample(prompt, params, seed) for seed in seeds)
+
+    def _sample(self, prompt: Prompt, params: SamplingParams, seed: int) -> Completion:
+        device = self._model.device
+        length = len(prompt.token_ids)
+        room = min(params.max_tokens, self._context_length - length + 1)
+        stream = TextStream(self._tokenizer.decode, params.stop, strip=True)
+        ids = torch.tensor([prompt.token_ids], device=device)
+        # The seed must not touch anyone else's random numbers, nor theirs this draw.
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), torch.inference_mode():
+            torch.manual_seed(seed)
+            out = self._model.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                generation_config=self._settings(params, room),
+                logits_processor=[_finite],
+                stopping_criteria=[self._stopping(stream)],
+            )
+        drawn = out.sequences[0, length:].tolist()
+        ended = bool(drawn) and drawn[-1] in self._ends
+        kept = drawn[:-1] if ended else drawn
+        logprobs = torch.log_softmax(torch.cat(out.logits)[: len(kept)].float(), dim=-1)  # (A, V)
+        stream.finish()
+        return Completion(
+            text=stream.text,
+            token_ids=tuple(kept),
+            token_logprobs=tuple(logprobs[range(len(kept)), kept].tolist()) if kept else (),
+            finish_reason=_finish(ended or stream.stopped, len(drawn) >= room),
+            usage=Usage(length, len(kept)),
+            seed=seed,
+            citations=find_citations(stream.text, len(prompt.chunks)),
+            top_logprobs=top_logprobs(logprobs, [params.top_logprobs] * len(kept)) if params.top_logprobs else (),
+        )
+
+    def _settings(self, params: SamplingParams, room: int) -> Any:
+        """All of it written out, so that nothing of a generation_config.json is mixed in."""
+        from transformers import GenerationConfig
+
+        vocabulary = int(self._model.config.get_text_config().vocab_size)
+        for token, _ in params.logit_bias:
+            if token >= vocabulary:
+                raise GenerationError(f"logit_bias names token {token}: this model's ids are 0..{vocabulary - 1}")
+        ends = sorted(self._ends)
+        warm: dict[str, Any] = {}
+        if params.temperature > 0:
+            warm = {
+                "do_sample": True,
+                "temperature": params.temperature,
+                "top_k": params.top_k or 0,
+                "top_p": params.top_p,
+                "min_p": params.min_p or None,
+            }
+        return GenerationConfig(
+            **(warm or {"do_sample": False}),
+            max_new_tokens=room,
+            min_new_tokens=min(params.min_tokens, room) or None,
+            repetition_penalty=params.repetition_penalty,
+            sequence_bias={(token,): float(nats) for token, nats in params.logit_bias} or None,
+            max_time=params.deadline_seconds,
+            eos_token_id=ends or None,
+            pad_token_id=ends[0] if ends else 0,
+            return_dict_in_generate=True,
+            output_logits=True,
+        )
+
+    def _stopping(self, stream: TextStream) -> Any:
+        ends = self._ends
+
+        def stopped(ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
+            token = int(ids[0, -1])
+            if token not in ends:
+                stream.push(token)
+            return torch.tensor([stream.stopped], device=ids.device)
+
+        return stopped
+
+
+def _finite(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """A logits processor that lets nothing be drawn from NaN."""
+    check_finite(scores)
+    return scores
+
+
+def _finish(stopped: bool, full: bool) -> FinishReason:
+    if stopped:
+        return "stop"
+    return "length" if full else "deadline"
+
+
+def _load(folder: Path, device: str, dtype: torch.dtype) -> Any:
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: no such folder; give one with config.json, *.safetensors and tokenizer.json")
+    from transformers import AutoModelForCausalLM, GenerationConfig
+
+    try:
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=dtype
+        )
+    except Exception as error:  # of every kind: a missing file, an architecture unknown, code that must be trusted
+        said = " ".join(str(error).split())[:500]
+        raise ModelError(f"{folder} cannot be loaded by transformers: {said}") from error
+    model.generation_config = GenerationConfig()
+    return model.to(device).eval()

@@ -1,0 +1,16 @@
+"""Llama 2 and 3.x, and what was made in their image (SmolLM2, TinyLlama, ...): after transformers' LlamaConfig."""
+
+from __future__ import annotations
+
+from model.architectures.fields import Fields
+from model.architectures.rotary_shape import rotary_shape
+from model.config import DecoderConfig
+
+
+def llama_config(fields: Fields) -> DecoderConfig:
+    """See rotary_shape."""
+    fields.must_be("pretraining_tp", (1, None), absent=1)
+    biased = fields.flag("attention_bias")
+    return rotary_shape(
+        fields, max_positions=2048, qkv_bias=biased, output_bias=biased, mlp_bias=fields.flag("mlp_bias")
+    )

@@ -1,0 +1,31 @@
+"""Qwen2 and 2.5 (biases of queries, keys and values) and Qwen3 (normed queries and keys), after transformers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from model.architectures.fields import Fields
+from model.architectures.rotary_shape import layer_windows, rotary_shape
+from model.config import DecoderConfig
+
+
+def qwen2_config(fields: Fields) -> DecoderConfig:
+    """See rotary_shape; after Qwen2Config."""
+    return _windowed(fields, rotary_shape(fields, max_positions=32768, kv_heads=32, qkv_bias=True))
+
+
+def qwen3_config(fields: Fields) -> DecoderConfig:
+    """See rotary_shape; after Qwen3Config."""
+    biased = fields.flag("attention_bias")
+    shape = rotary_shape(
+        fields, max_positions=32768, kv_heads=32, head_dim=128, qkv_bias=biased, output_bias=biased, qk_norm=True
+    )
+    return _windowed(fields, shape)
+
+
+def _windowed(fields: Fields, shape: DecoderConfig) -> DecoderConfig:
+    """Layers from max_window_layers on slide where use_sliding_window is true, unless layer_types names others."""
+    window = fields.nullable_integer("sliding_window", 4096) if fields.flag("use_sliding_window") else None
+    first = fields.integer("max_window_layers", 28, least=0)
+    by_default = tuple(window is not None and layer >= first for layer in range(shape.num_layers))
+    return replace(shape, windows=layer_windows(fields, shape.num_layers, window, by_default))

@@ -1,0 +1,80 @@
+"""The arena: keys and values of all sequences of an engine, in one piece of memory of a fixed budget."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from model.config import DecoderConfig
+from model.engine_state.ranges import KeyRange
+from model.errors import ModelError
+
+
+def bytes_per_position(config: DecoderConfig, dtype: torch.dtype) -> int:
+    """Memory of one position: 2 L Hkv D numbers."""
+    return 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype.itemsize
+
+
+class KeyValueArena:
+    """keys, values (L, S, Hkv, D) for S = budget // bytes_per_position positions.
+
+    A position's heads lie side by side, so that a token is stored by one copy, and a stretch of positions is read in
+    place as (Hkv, length, D). The system gives memory when a position is first written, not here.
+    """
+
+    def __init__(
+        self, config: DecoderConfig, budget: int, *, dtype: torch.dtype, device: torch.device | str = "cpu"
+    ) -> None:
+        each = bytes_per_position(config, dtype)
+        self.total = budget // each
+        if self.total < 1:
+            raise ModelError(f"a budget of {budget} bytes holds no position: one takes {each} bytes; give more memory")
+        shape = (config.num_layers, self.total, config.num_kv_heads, config.head_dim)
+        try:
+            self.keys = torch.empty(shape, dtype=dtype, device=device)
+            self.values = torch.empty(shape, dtype=dtype, device=device)
+        except RuntimeError as error:  # torch.OutOfMemoryError is one
+            raise ModelError(f"{budget} bytes for keys and values could not be had on {device}: give less") from error
+        self.position_bytes = each
+        self._layer_keys, self._layer_values = self.keys.unbind(0), self.values.unbind(0)
+        self._row = config.num_kv_heads * config.head_dim
+
+    def store(self, layer: int, positions: Tensor, keys: Tensor, values: Tensor) -> None:
+        """Write keys, values (N, Hkv, D) to the arena's positions (N)."""
+        self._layer_keys[layer].index_copy_(0, positions, keys)
+        self._layer_values[layer].index_copy_(0, positions, values)
+
+    def store_range(self, layer: int, start: int, keys: Tensor, values: Tensor) -> None:
+        """Write keys, values (T, Hkv, D) to consecutive positions from ``start`` on."""
+        end = start + keys.shape[0]
+        self._layer_keys[layer][start:end] = keys
+        self._layer_values[layer][start:end] = values
+
+    def view(self, layer: int, start: int, rows: int, stride: int, length: int) -> tuple[Tensor, Tensor]:
+        """Keys and values (rows, Hkv, length, D) in place: row r from position start + r * stride on."""
+        keys, values = self._layer_keys[layer], self._layer_values[layer]
+        heads, dim = keys.shape[1:]
+        size, strides = (rows, heads, length, dim), (stride * self._row, dim, self._row, 1)
+        offset = start * self._row
+        # Offsets count from the layer's first number: a view's own offset into the storage is added.
+        return (
+            keys.as_strided(size, strides, keys.storage_offset() + offset),
+            values.as_strided(size, strides, values.storage_offset() + offset),
+        )
+
+    def gather(self, layer: int, positions: Tensor) -> tuple[Tensor, Tensor]:
+        """Copies of the keys and values at positions (R, C): (R, Hkv, C, D) each."""
+        rows, columns = positions.shape
+        flat = positions.flatten()
+        keys, values = self._layer_keys[layer], self._layer_values[layer]
+        shape = (rows, columns, *keys.shape[1:])
+        return (
+            keys.index_select(0, flat).view(shape).transpose(1, 2),
+            values.index_select(0, flat).view(shape).transpose(1, 2),
+        )
+
+    def copy(self, source: KeyRange, target: int) -> None:
+        """Copy a range, all layers, to where ``target`` begins; the two must not overlap."""
+        end = target + source.length
+        self.keys[:, target:end] = self.keys[:, source.start : source.end]
+        self.values[:, target:end] = self.values[:, source.start : source.end]

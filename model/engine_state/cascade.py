@@ -1,0 +1,78 @@
+"""Attention over a set of positions in parts: each part's softmax with its log-sum-exp, and how two parts are merged.
+
+For positions I the pair (o(I), s(I)) is the softmax output over I and s(I) = log sum_{i in I} exp(q k_i / sqrt(D)).
+Pairs of disjoint sets merge exactly, in any order (FlashInfer, Ye et al. 2025, section 2.2; Hydragen, Juravsky et al.
+2024, section 3.1). So keys that many rows share are read once for all of their queries, and each row's own ones apart.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+_FUSED = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Attention over some of the positions: output (..., D) and log_sum (...) in fp32 of the scaled scores."""
+
+    output: Tensor
+    log_sum: Tensor
+
+
+def read_part(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False) -> Part:
+    """query (B, H, T, D), keys and values (B, Hkv, S, D) -> output (B, H, T, D), log_sum (B, H, T).
+
+    Nothing is copied: keys and values may be views of any strides (also 0, for rows that read the same ones) with D
+    contiguous. Query head h reads key head h // (H / Hkv). mask (broadcastable to (B, H, T, S)): True where reading is
+    allowed, somewhere in each row.
+    causal: row t reads columns up to t only.
+    """
+    if query.device.type == "cpu":
+        bias = None
+        if mask is not None:
+            bias = torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, -math.inf)
+        output, log_sum = _FUSED(query, keys, values, 0.0, causal, attn_mask=bias)
+        return Part(output, log_sum)
+    return read_part_written_out(query, keys, values, mask, causal=causal)
+
+
+def read_part_written_out(
+    query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
+) -> Part:
+    """The same by its definition, on any device: what the fused kernel is tested against. Softmax in fp32."""
+    group = query.shape[1] // keys.shape[1]
+    if group > 1:
+        keys, values = keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
+    scores = (query @ keys.transpose(-1, -2)).float() / math.sqrt(query.shape[-1])  # (B, H, T, S)
+    if causal:
+        lower = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+        scores = scores.masked_fill(~lower, -math.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    log_sum = torch.logsumexp(scores, dim=-1)
+    weights = (scores - log_sum[..., None]).exp().to(values.dtype)
+    return Part(weights @ values, log_sum)
+
+
+def merge(first: Part, second: Part) -> Part:
+    """The part over both sets of positions: o = (e^s1 o1 + e^s2 o2) / (e^s1 + e^s2), s = log(e^s1 + e^s2)."""
+    share = torch.sigmoid(second.log_sum - first.log_sum)[..., None]  # of the second
+    output = torch.lerp(first.output.float(), second.output.float(), share).to(first.output.dtype)
+    return Part(output, torch.logaddexp(first.log_sum, second.log_sum))
+
+
+def merge_invariant(first: Part, second: Part) -> Part:
+    """``merge`` whose every number is computed alike wherever it stands in the tensor.
+
+    Elementwise kernels compute the last few elements of a tensor by other instructions than the rest, which may differ
+    in the last bit; a softmax over two numbers and plain products do not. log_sum by the same means: max + log.
+    """
+    pair = torch.stack((first.log_sum, second.log_sum), dim=-1)
+    shares = torch.softmax(pair, dim=-1)
+    output = first.output.float() * shares[..., :1] + second.output.float() * shares[..., 1:]
+    return Part(output.to(first.output.dtype), torch.logsumexp(pair, dim=-1))

@@ -1,0 +1,140 @@
+"""The AttentionState of one decoding step of many rows: each stores one position and reads by plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from model.engine_state.arena import KeyValueArena
+from model.engine_state.cascade import Part, merge, merge_invariant, read_part
+from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
+from model.errors import ModelError
+
+
+class DecodeState:
+    """Rows in order of ``groups``, one new token each: token ids are (N, 1).
+
+    It goes on for any number of steps as long as the rows stay the same. invariant: what a row computes does not depend
+    on the other rows (each reads its prompt for itself, in the same two parts). padding: rows behind the groups' that
+    compute something nobody looks at; they all write to ``padding_slot`` and read it only.
+    """
+
+    def __init__(
+        self,
+        arena: KeyValueArena,
+        groups: Sequence[RowGroup],
+        max_positions: int,
+        *,
+        invariant: bool = False,
+        padding: int = 0,
+        padding_slot: int = 0,
+    ) -> None:
+        self._arena, self._max_positions, self._invariant = arena, max_positions, invariant
+        if padding:
+            spare = RowGroup(padding, (), padding_slot, 0, 1)
+            self._groups, self._padding = [*groups, spare], 1
+        else:
+            self._groups, self._padding = list(groups), 0
+        real = self._groups[: len(self._groups) - self._padding]
+        self._longest = max((group.length for group in real), default=0)
+        device = arena.keys.device
+        places = [group.length - 1 for group in real for _ in range(group.rows)] + [0] * padding
+        slots = [
+            group.own_start + row * group.own_stride + group.own_length - 1
+            for group in real
+            for row in range(group.rows)
+        ] + [padding_slot] * padding
+        self._positions = torch.tensor(places, device=device)[:, None]  # (N, 1)
+        self._slots = torch.tensor(slots, device=device)  # (N)
+        self._forward = len(places) - padding
+        self._plans: dict[int | None, tuple[Read, ...]] = {}
+
+    @property
+    def rows(self) -> int:
+        """Rows N of a step, padding included."""
+        return self._positions.shape[0]
+
+    def positions(self, steps: int) -> Tensor:
+        """See AttentionState: (N, 1)."""
+        if steps != 1:
+            raise ModelError(f"a decoding step reads one token a row, not {steps}")
+        if self._longest > self._max_positions:
+            raise ModelError(f"{self._longest} tokens do not fit the context of {self._max_positions} positions")
+        return self._positions
+
+    def attend(
+        self, layer: int, query: Tensor, keys: Tensor, values: Tensor, window: int | None, mask: Tensor | None
+    ) -> Tensor:
+        """See AttentionState; query (N, H, 1, D). Masks are its own affair: a given one is refused."""
+        if mask is not None:
+            raise ModelError("a decoding step of the engine knows what its rows read: it takes no mask")
+        self._arena.store(layer, self._slots, keys[:, :, 0], values[:, :, 0])
+        rows, heads, _, dim = query.shape
+        kv_heads = keys.shape[1]
+        # The query heads of one key head side by side: they read it together, as if they were positions.
+        grouped = query.view(rows, kv_heads, heads // kv_heads, dim)  # (N, Hkv, G, D)
+        output = self._read(layer, grouped, self._plan(window))
+        return output.reshape(rows, heads, 1, dim)
+
+    def advance(self, steps: int) -> None:
+        """Every real row stands one position further."""
+        self._positions[: self._forward] += steps
+        self._slots[: self._forward] += steps
+        real = len(self._groups) - self._padding
+        for place in range(real):
+            group = self._groups[place]
+            self._groups[place] = replace(group, own_length=group.own_length + steps)
+        self._longest += steps
+        self._plans.clear()
+
+    def _plan(self, window: int | None) -> tuple[Read, ...]:
+        if window not in self._plans:
+            real = self._groups[: len(self._groups) - self._padding]
+            plan = (plan_separate_reads if self._invariant else plan_reads)(real, window)
+            if self._padding:
+                spare = self._groups[-1]
+                plan = (*plan, Read(self._forward, spare.rows, spare.own_start, 0, 1, True))
+            self._plans[window] = plan
+        return self._plans[window]
+
+    def _read(self, layer: int, query: Tensor, plan: Sequence[Read]) -> Tensor:
+        """(N, Hkv, G, D) -> (N, Hkv, G, D)."""
+        if len(plan) == 1:
+            return self._part(layer, query, plan[0]).output
+        joined = merge_invariant if self._invariant else merge
+        output = log_sum = None
+        for read in plan:
+            part = self._part(layer, query, read)
+            if output is None or log_sum is None:
+                if read.rows == query.shape[0]:  # all rows begin here: no copy
+                    output, log_sum = part.output, part.log_sum
+                    continue
+                output = torch.empty_like(query, memory_format=torch.contiguous_format)
+                log_sum = part.log_sum.new_empty(query.shape[:3])
+            rows = slice(read.first_row, read.first_row + read.rows)
+            if not read.begins:
+                part = joined(Part(output[rows], log_sum[rows]), part)
+                if read.rows == query.shape[0]:
+                    output, log_sum = part.output, part.log_sum
+                    continue
+            output[rows], log_sum[rows] = part.output, part.log_sum
+        assert output is not None  # noqa: S101 - a plan has at least one read
+        return output
+
+    def _part(self, layer: int, query: Tensor, read: Read) -> Part:
+        """One read: of rows that share their keys together, of others side by side."""
+        mine = query[read.first_row : read.first_row + read.rows]  # (n, Hkv, G, D)
+        if read.stride or read.rows == 1 or self._invariant:
+            keys, values = self._arena.view(layer, read.start, read.rows, read.stride, read.length)
+            return read_part(mine, keys, values)
+        rows, kv_heads, group, dim = mine.shape
+        keys, values = self._arena.view(layer, read.start, 1, 0, read.length)
+        flat = mine.transpose(0, 1).reshape(1, kv_heads, rows * group, dim)
+        part = read_part(flat, keys, values)
+        return Part(
+            part.output.reshape(kv_heads, rows, group, dim).transpose(0, 1),
+            part.log_sum.view(kv_heads, rows, group).transpose(0, 1),
+        )

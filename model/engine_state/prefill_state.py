@@ -1,0 +1,113 @@
+"""The AttentionState of prefill: stretches of several prompts in one sequence, each reading its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.attention import window_mask
+from model.engine_state.arena import KeyValueArena
+from model.engine_state.cascade import merge, read_part
+from model.engine_state.ranges import KeyRange
+from model.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """``steps`` tokens of one prompt that follow ``past``, where the keys of its positions before them lie.
+
+    start: the arena's position the first of them is stored at. both_ways: a prefix decoder's whole prompt.
+    """
+
+    steps: int
+    past: tuple[KeyRange, ...]
+    start: int
+    both_ways: bool = False
+
+    @property
+    def done(self) -> int:
+        """How many positions stand before it."""
+        return sum(part.length for part in self.past)
+
+
+class PrefillState:
+    """One pass over the tokens of all stretches: token ids are (1, sum of steps)."""
+
+    def __init__(self, arena: KeyValueArena, stretches: Sequence[Stretch], max_positions: int) -> None:
+        for stretch in stretches:
+            if stretch.steps < 1:
+                raise ModelError("a stretch of no tokens cannot be read: a prompt has at least one")
+            if stretch.done + stretch.steps > max_positions:
+                total = stretch.done + stretch.steps
+                raise ModelError(f"{total} tokens do not fit the context of {max_positions} positions")
+            if stretch.both_ways and stretch.past:
+                raise ModelError("a prompt that is read both ways cannot follow anything: it is read whole")
+        self._arena, self._stretches = arena, tuple(stretches)
+        self._near: dict[tuple[int, int, int], Tensor] = {}
+
+    def positions(self, steps: int) -> Tensor:
+        """See AttentionState: (1, T), each prompt's own."""
+        if steps != sum(stretch.steps for stretch in self._stretches):
+            raise ModelError(f"{steps} tokens were given, the stretches of this pass have another number")
+        device = self._arena.keys.device
+        parts = [torch.arange(s.done, s.done + s.steps, device=device) for s in self._stretches]
+        return torch.cat(parts)[None]
+
+    def attend(
+        self, layer: int, query: Tensor, keys: Tensor, values: Tensor, window: int | None, mask: Tensor | None
+    ) -> Tensor:
+        """See AttentionState; query (1, H, T, D)."""
+        if mask is not None:
+            raise ModelError("a prefill of the engine knows what its tokens read: it takes no mask")
+        outputs = []
+        begin = 0
+        for stretch in self._stretches:
+            end = begin + stretch.steps
+            q, k, v = query[:, :, begin:end], keys[:, :, begin:end], values[:, :, begin:end]
+            self._arena.store_range(layer, stretch.start, k[0].transpose(0, 1), v[0].transpose(0, 1))
+            total = stretch.done + stretch.steps
+            if window is not None and window < total:
+                outputs.append(self._read_window(layer, q, k, v, stretch, window))
+            else:
+                outputs.append(self._read(layer, q, k, v, stretch))
+            begin = end
+        return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
+
+    def advance(self, steps: int) -> None:
+        """Nothing to count: a pass is one state."""
+
+    def _read(self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: Stretch) -> Tensor:
+        """The new tokens among themselves, causally, merged with what each earlier range gives."""
+        part = read_part(query, keys, values, causal=not stretch.both_ways)
+        for past in stretch.past:
+            part = merge(part, read_part(query, *self._arena.view(layer, past.start, 1, 0, past.length)))
+        return part.output
+
+    def _read_window(
+        self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: Stretch, window: int
+    ) -> Tensor:
+        """By a mask over what the window may reach, side by side: some tokens see none of an earlier range."""
+        skipped = max(stretch.done + 1 - window, 0)
+        all_keys, all_values = [], []
+        for past in stretch.past:
+            near = past.without_first(min(skipped, past.length))
+            skipped -= past.length - near.length
+            if near.length:
+                near_keys, near_values = self._arena.view(layer, near.start, 1, 0, near.length)
+                all_keys.append(near_keys)
+                all_values.append(near_values)
+        joined_keys, joined_values = torch.cat((*all_keys, keys), dim=2), torch.cat((*all_values, values), dim=2)
+        mask = self._window_mask(joined_keys.shape[2], stretch.steps, window)
+        return read_part(query, joined_keys, joined_values, mask).output
+
+    def _window_mask(self, total: int, steps: int, window: int) -> Tensor:
+        """(T, S): causal and within the window; made once for all layers."""
+        if (total, steps, window) not in self._near:
+            device = self._arena.keys.device
+            rows = torch.arange(total - steps, total, device=device)[:, None]
+            causal = torch.arange(total, device=device)[None, :] <= rows
+            self._near[total, steps, window] = causal & window_mask(total, steps, window, device)
+        return self._near[total, steps, window]

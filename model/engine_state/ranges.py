@@ -1,0 +1,87 @@
+"""Which positions of an arena are free: contiguous ranges, taken first fit and given back whole or in parts."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from model.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KeyRange:
+    """``length`` consecutive positions of an arena from ``start`` on."""
+
+    start: int
+    length: int
+
+    @property
+    def end(self) -> int:
+        """The position behind the last one."""
+        return self.start + self.length
+
+    def first(self, length: int) -> KeyRange:
+        """Its first ``length`` positions."""
+        return KeyRange(self.start, length)
+
+    def without_first(self, length: int) -> KeyRange:
+        """The rest behind its first ``length`` positions."""
+        return KeyRange(self.start + length, self.length - length)
+
+
+class RangeAllocator:
+    """Free positions of 0 .. total - 1 as disjoint ranges in order, neighbours always joined."""
+
+    def __init__(self, total: int) -> None:
+        if total < 1:
+            raise ModelError(f"an arena of {total} positions was asked for: it needs at least one")
+        self._total = total
+        self._starts, self._lengths = [0], [total]
+
+    @property
+    def total(self) -> int:
+        """How many positions there are."""
+        return self._total
+
+    @property
+    def free(self) -> int:
+        """How many are free, in ranges of any size."""
+        return sum(self._lengths)
+
+    @property
+    def largest(self) -> int:
+        """The largest range that can be taken now."""
+        return max(self._lengths, default=0)
+
+    def take(self, length: int) -> KeyRange | None:
+        """The first free range of that length, now taken; None if no free range is that long."""
+        if length < 0:
+            raise ValueError(f"a range of {length} positions was asked for")
+        if length == 0:
+            return KeyRange(0, 0)
+        for place, free in enumerate(self._lengths):
+            if free < length:
+                continue
+            start = self._starts[place]
+            if free == length:
+                del self._starts[place], self._lengths[place]
+            else:
+                self._starts[place], self._lengths[place] = start + length, free - length
+            return KeyRange(start, length)
+        return None
+
+    def give_back(self, taken: KeyRange) -> None:
+        """Free a range, or a part of one. Raises ModelError if any of it is free already."""
+        if taken.length == 0:
+            return
+        place = bisect_left(self._starts, taken.start)
+        after = place < len(self._starts) and taken.end > self._starts[place]
+        before = place > 0 and self._starts[place - 1] + self._lengths[place - 1] > taken.start
+        if after or before or taken.start < 0 or taken.end > self._total:
+            raise ModelError(f"positions {taken.start} to {taken.end - 1} of the arena were freed twice")
+        self._starts.insert(place, taken.start)
+        self._lengths.insert(place, taken.length)
+        for left in (place, place - 1):  # join with the right neighbour, then with the left one
+            if 0 <= left < len(self._starts) - 1 and self._starts[left] + self._lengths[left] == self._starts[left + 1]:
+                self._lengths[left] += self._lengths[left + 1]
+                del self._starts[left + 1], self._lengths[left + 1]

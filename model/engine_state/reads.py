@@ -1,0 +1,142 @@
+"""What a decoding step reads: ranges that several rows share, once for all of them, and each row's own positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from model.engine_state.ranges import KeyRange
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Rows that decode in lockstep behind one prompt: ``rows`` of them, beside each other in the batch.
+
+    prompt: where the prompt's keys lie, in order of position. Row r's own positions are own_start + r * own_stride on,
+    own_length of them, the one being written included.
+    """
+
+    rows: int
+    prompt: tuple[KeyRange, ...]
+    own_start: int
+    own_stride: int
+    own_length: int
+
+    @property
+    def length(self) -> int:
+        """Positions each row reads."""
+        return sum(part.length for part in self.prompt) + self.own_length
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Rows first_row .. first_row + rows - 1 read ``length`` positions from ``start`` on, each ``stride`` later.
+
+    stride 0: all rows read the same ones. begins: none of these rows has read anything before this.
+    """
+
+    first_row: int
+    rows: int
+    start: int
+    stride: int
+    length: int
+    begins: bool
+
+
+def plan_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[Read, ...]:
+    """The reads of a step for rows in order of ``groups``; neighbours share what their prompts have in common.
+
+    window: each row reads its last ``window`` positions only.
+    """
+    trails = []
+    row = 0
+    for group in groups:
+        skipped = 0 if window is None else max(group.length - window, 0)
+        trails.append(_trail(row, group, skipped))
+        row += group.rows
+    reads: list[Read] = []
+    _plan(trails, True, reads)
+    return tuple(reads)
+
+
+def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[Read, ...]:
+    """As ``plan_reads``, by two reads a row whatever else is in the batch: its prompt, in one range, and its own.
+
+    How a row's sum is split then depends on its own lengths only. The prompt must lie in one range.
+    """
+    reads: list[Read] = []
+    row = 0
+    for group in groups:
+        skipped = 0 if window is None else max(group.length - window, 0)
+        (prompt,) = group.prompt
+        near = prompt.without_first(min(skipped, prompt.length))
+        own_skipped = max(skipped - prompt.length, 0)
+        if near.length:
+            reads.append(Read(row, group.rows, near.start, 0, near.length, True))
+        reads.append(
+            Read(
+                row,
+                group.rows,
+                group.own_start + own_skipped,
+                group.own_stride,
+                group.own_length - own_skipped,
+                not near.length,
+            )
+        )
+        row += group.rows
+    return tuple(reads)
+
+
+@dataclass(slots=True)
+class _Trail:
+    """What rows first_row .. first_row + rows - 1 still have to read: shared ranges, then each one's own."""
+
+    first_row: int
+    rows: int
+    shared: list[KeyRange]
+    own: KeyRange
+    stride: int
+
+
+def _trail(row: int, group: RowGroup, skipped: int) -> _Trail:
+    shared: list[KeyRange] = []
+    for part in group.prompt:
+        kept = part.without_first(min(skipped, part.length))
+        skipped -= part.length - kept.length
+        if not kept.length:
+            continue
+        if shared and shared[-1].end == kept.start:
+            shared[-1] = KeyRange(shared[-1].start, shared[-1].length + kept.length)
+        else:
+            shared.append(kept)
+    own = KeyRange(group.own_start, group.own_length).without_first(skipped)
+    return _Trail(row, group.rows, shared, own, group.own_stride)
+
+
+def _plan(trails: list[_Trail], begins: bool, reads: list[Read]) -> None:
+    """Neighbours whose next ranges begin at the same position read what they have in common; then the rest of each."""
+    place = 0
+    while place < len(trails):
+        trail = trails[place]
+        if not trail.shared:
+            reads.append(Read(trail.first_row, trail.rows, trail.own.start, trail.stride, trail.own.length, begins))
+            place += 1
+            continue
+        same = [trail]
+        for other in trails[place + 1 :]:
+            if not other.shared or other.shared[0].start != trail.shared[0].start:
+                break
+            same.append(other)
+        place += len(same)
+        common = min(t.shared[0].length for t in same)
+        if len(same) == 1 and trail.rows == 1 and len(trail.shared) == 1 and trail.shared[0].end == trail.own.start:
+            # A lone row whose own positions lie right behind its prompt: one read of both.
+            length = common + trail.own.length
+            reads.append(Read(trail.first_row, 1, trail.shared[0].start, 0, length, begins))
+            continue
+        rows = sum(t.rows for t in same)
+        reads.append(Read(trail.first_row, rows, trail.shared[0].start, 0, common, begins))
+        for t in same:
+            rest = t.shared[0].without_first(common)
+            t.shared[:1] = [rest] if rest.length else []
+        _plan(same, False, reads)

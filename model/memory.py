@@ -1,0 +1,30 @@
+"""How much memory is free where weights are to go."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+
+def available_bytes(device: torch.device | str) -> int | None:
+    """Bytes that can be taken without swapping, on a GPU or in the system; None where the system does not say.
+
+    In a container that is what its limit leaves: whoever takes more is killed without a word.
+    """
+    where = torch.device(device)
+    if where.type == "cuda":
+        return int(torch.cuda.mem_get_info(where)[0])
+    try:
+        lines = Path("/proc/meminfo").read_text("utf-8").splitlines()
+    except OSError:
+        return None
+    found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    free = int(found[0]) * 1024 if found else None
+    try:
+        group = Path("/sys/fs/cgroup")
+        limit, used = ((group / name).read_text("ascii").strip() for name in ("memory.max", "memory.current"))
+    except OSError:
+        return free
+    left = int(limit) - int(used) if limit.isdecimal() and used.isdecimal() else None
+    return free if left is None else max(0, left if free is None else min(free, left))

@@ -1,0 +1,81 @@
+"""Tiny decoders of every kind the engine treats differently, with weights that say something."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import pytest
+import torch
+
+from generation.decoding import DecodedTokens, decode
+from generation.engine.requests import EngineRequest
+from model.config import DecoderConfig
+from model.decoder import Decoder
+
+LLAMA = DecoderConfig(
+    vocab_size=31,
+    hidden_size=16,
+    num_layers=2,
+    num_heads=4,
+    num_kv_heads=2,
+    head_dim=4,
+    intermediate_size=24,
+    max_positions=40,
+)
+PREFIX = dataclasses.replace(
+    LLAMA,
+    num_kv_heads=4,
+    norm="layer",
+    norm_position="post",
+    positions="learned",
+    activation="gelu",
+    attention_bias=True,
+    output_bias=True,
+    mlp_bias=True,
+    tied_head=True,
+    embedding_norm=True,
+    prefix=True,
+    head="pointer",
+)
+KINDS = {
+    "llama": LLAMA,
+    "window": dataclasses.replace(LLAMA, windows=(6, None)),
+    "prefix": PREFIX,
+    "marked": dataclasses.replace(PREFIX, mark_separator=2, first_ordinary_id=5, follow=3),
+}
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Callable[[str], Decoder]:
+    """kind -> a new decoder, always with the same weights, whose samples differ and whose logprobs mean something."""
+
+    def make(kind: str) -> Decoder:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            model = Decoder(KINDS[kind])
+            for parameter in model.parameters():
+                if parameter.ndim > 1:
+                    torch.nn.init.normal_(parameter, std=0.4)
+        return model.eval().requires_grad_(False)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def plainly() -> Callable[[Decoder, EngineRequest], tuple[DecodedTokens, ...]]:
+    """The reference loop on one request."""
+
+    def run(model: Decoder, request: EngineRequest) -> tuple[DecodedTokens, ...]:
+        return decode(
+            model,
+            request.prompt,
+            request.params,
+            request.seeds,
+            request.end_ids,
+            first_copyable_id=request.first_copyable_id,
+            null_id=request.null_id,
+            use=request.use,
+        )
+
+    return run

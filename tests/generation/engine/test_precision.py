@@ -1,0 +1,21 @@
+"""Which precision is picked: by name, and by what the machine measures, once."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from generation.engine.precision import bf16_gain, pick_precision
+from generation.errors import GenerationError
+
+
+def test_names_and_the_probe() -> None:
+    cpu = torch.device("cpu")
+    assert pick_precision("fp32", cpu) is torch.float32
+    assert pick_precision("bf16", cpu) is torch.bfloat16
+    with pytest.raises(GenerationError, match="precision fp8 is not known"):
+        pick_precision("fp8", cpu)
+    gain = bf16_gain()
+    assert gain > 0
+    assert pick_precision("auto", cpu) is (torch.bfloat16 if gain > 1.1 else torch.float32)
+    assert bf16_gain() == gain  # asked once a process

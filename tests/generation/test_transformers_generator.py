@@ -1,0 +1,118 @@
+"""transformers behind the protocol, on tiny random checkpoints: greedy, it says what CausalGenerator says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from generation.causal import CausalGenerator
+from generation.errors import GenerationError
+from generation.params import SamplingParams
+from generation.transformers_generator import TransformersGenerator
+from model.errors import ModelError
+from retrieval.chunks import RetrievedChunk
+
+MakeLlama = Callable[..., Path]
+MakeChunk = Callable[..., RetrievedChunk]
+
+
+@pytest.fixture(scope="module")
+def folder(llama: MakeLlama) -> Path:
+    made = llama(chat=True, positions=700)
+    # What a checkpoint recommends must not be mixed in.
+    (made / "generation_config.json").write_text(json.dumps({"do_sample": True, "top_k": 3, "eos_token_id": [381]}))
+    return made
+
+
+@pytest.fixture(scope="module")
+def peer(folder: Path) -> TransformersGenerator:
+    return TransformersGenerator(folder)
+
+
+@pytest.fixture(scope="module")
+def ours(folder: Path) -> CausalGenerator:
+    return CausalGenerator(folder)
+
+
+def test_greedy_tokens_and_logprobs_equal_ours(
+    peer: TransformersGenerator, ours: CausalGenerator, chunk: MakeChunk
+) -> None:
+    assert peer.context_length == ours.context_length == 700
+    assert peer.fingerprint != ours.fingerprint
+    for question, passages in (("Who drew it?", []), ("How high?", [chunk("It stands 34 metres high.", "Skerry")])):
+        prompt = peer.prompt(question, passages, 24)
+        assert prompt == ours.prompt(question, passages, 24)
+        for params in (
+            SamplingParams(max_tokens=24, top_logprobs=3),
+            SamplingParams(max_tokens=24, repetition_penalty=1.4, logit_bias=((40, 3.0), (41, -1e9))),
+        ):
+            (found,), (expected,) = peer.generate(prompt, params, (0,)), ours.generate(prompt, params, (0,))
+            assert found.token_ids == expected.token_ids
+            assert (found.text, found.finish_reason, found.usage) == (
+                expected.text,
+                expected.finish_reason,
+                expected.usage,
+            )
+            assert found.token_logprobs == pytest.approx(expected.token_logprobs, abs=1e-4)
+            for theirs, own in zip(found.top_logprobs, expected.top_logprobs, strict=True):
+                assert [token for token, _ in theirs] == [token for token, _ in own]
+
+
+def test_a_seed_gives_the_same_answer_and_leaves_other_random_numbers_alone(peer: TransformersGenerator) -> None:
+    prompt = peer.prompt("Who drew it?", [], 12)
+    params = SamplingParams(temperature=1.0, top_p=0.95, top_k=200, min_p=0.001, max_tokens=12)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        expected = torch.rand(1)
+        torch.manual_seed(5)
+        first = peer.generate(prompt, params, (1, 2, 3))
+        assert torch.equal(torch.rand(1), expected)
+    assert [c.token_ids for c in peer.generate(prompt, params, (3, 2))] == [first[2].token_ids, first[1].token_ids]
+    assert len({c.token_ids for c in first}) == 3
+
+
+def test_a_stop_string_ends_the_text_before_it(peer: TransformersGenerator) -> None:
+    prompt = peer.prompt("Who drew it?", [], 20)
+    (whole,) = peer.generate(prompt, SamplingParams(temperature=1.0, max_tokens=20), (4,))
+    stop = whole.text[3:5]
+    (cut,) = peer.generate(prompt, SamplingParams(temperature=1.0, max_tokens=20, stop=(stop,)), (4,))
+    assert cut.finish_reason == "stop"
+    assert stop not in cut.text
+    assert len(cut.token_ids) < 20
+
+
+def test_a_bias_of_a_token_that_does_not_exist_is_refused(peer: TransformersGenerator) -> None:
+    with pytest.raises(GenerationError, match="logit_bias names token 99999: this model's ids are"):
+        peer.generate(peer.prompt("Who?", [], 5), SamplingParams(logit_bias=((99_999, 1.0),)), (0,))
+
+
+def test_nan_weights_are_never_drawn_from(llama: MakeLlama) -> None:
+    folder = llama(positions=300)
+    weights = load_file(folder / "model.safetensors")
+    weights["model.norm.weight"] = torch.full_like(weights["model.norm.weight"], torch.nan)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    generator = TransformersGenerator(folder)
+    for temperature in (0.0, 1.0):
+        with pytest.raises(GenerationError, match="NaN or infinite"):
+            generator.generate(generator.prompt("Who?", [], 5), SamplingParams(temperature=temperature), (0,))
+
+
+def test_pickles_and_code_of_the_checkpoint_are_refused(llama: MakeLlama, tmp_path: Path) -> None:
+    folder = llama()
+    config = json.loads((folder / "config.json").read_text())
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="cannot be loaded by transformers"):
+        TransformersGenerator(folder)
+    (tmp_path / "evil.py").write_text("raise SystemExit('ran')")
+    strange = config | {"model_type": "strange", "auto_map": {"AutoModelForCausalLM": "evil.Model"}}
+    (tmp_path / "config.json").write_text(json.dumps(strange))
+    with pytest.raises(ModelError, match="cannot be loaded by transformers"):
+        TransformersGenerator(tmp_path)
+    with pytest.raises(ModelError, match="no such folder"):
+        TransformersGenerator(tmp_path / "nowhere")

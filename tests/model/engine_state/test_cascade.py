@@ -1,0 +1,57 @@
+"""Attention in parts: each part by its definition, merged parts equal to one read of everything."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from model.engine_state.cascade import merge, merge_invariant, read_part, read_part_written_out
+
+
+def tensors(heads: int, kv_heads: int, steps: int, length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    random = torch.Generator().manual_seed(heads * 100 + steps)
+    query = torch.randn(2, heads, steps, 8, generator=random)
+    keys = torch.randn(2, kv_heads, length, 8, generator=random)
+    return query, keys, torch.randn(2, kv_heads, length, 8, generator=random)
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), [(4, 4), (6, 2), (3, 1)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_fused_read_is_the_definition(heads: int, kv_heads: int, causal: bool) -> None:
+    query, keys, values = tensors(heads, kv_heads, 7 if causal else 3, 7)
+    fused = read_part(query, keys, values, causal=causal)
+    plain = read_part_written_out(query, keys, values, causal=causal)
+    torch.testing.assert_close(fused.output, plain.output, atol=2e-6, rtol=1e-5)
+    torch.testing.assert_close(fused.log_sum, plain.log_sum, atol=2e-6, rtol=1e-5)
+
+
+def test_a_mask_leaves_columns_out() -> None:
+    query, keys, values = tensors(4, 2, 3, 9)
+    mask = torch.ones(3, 9, dtype=torch.bool)
+    mask[:, 5:] = False
+    for read in (read_part, read_part_written_out):
+        masked, short = read(query, keys, values, mask), read(query, keys[:, :, :5], values[:, :, :5])
+        torch.testing.assert_close(masked.output, short.output, atol=2e-6, rtol=1e-5)
+        torch.testing.assert_close(masked.log_sum, short.log_sum, atol=2e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("joined", [merge, merge_invariant])
+def test_merged_parts_are_one_read_in_any_order(joined: type) -> None:
+    query, keys, values = tensors(6, 2, 3, 20)
+    keys = keys * 6  # sharp: one part holds nearly all of some row's weight
+    whole = read_part_written_out(query, keys, values)
+    parts = [read_part(query, keys[:, :, a:b], values[:, :, a:b]) for a, b in ((0, 1), (1, 12), (12, 20))]
+    for order in ((0, 1, 2), (2, 0, 1)):
+        merged = joined(joined(parts[order[0]], parts[order[1]]), parts[order[2]])
+        torch.testing.assert_close(merged.output, whole.output, atol=5e-6, rtol=1e-5)
+        torch.testing.assert_close(merged.log_sum, whole.log_sum, atol=5e-6, rtol=1e-5)
+
+
+def test_a_part_of_no_weight_changes_nothing() -> None:
+    query, keys, values = tensors(2, 2, 1, 4)
+    part = read_part(query, keys, values)
+    far = read_part(query * 0 + 1, keys * 0 - 1000 / math.sqrt(8), values)
+    for joined in (merge, merge_invariant):
+        assert torch.equal(joined(part, far).output, part.output)
