@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,6 +105,7 @@ def _answer_json(completion: Completion, sources: tuple[Source, ...]) -> dict[st
         "mean_logprob": (
             sum(completion.token_logprobs) / len(completion.token_logprobs) if completion.token_logprobs else None
         ),
+        "logprobs": _logprobs_json(completion),
         "annotations": [
             {
                 "type": "citation",
@@ -119,6 +121,27 @@ def _answer_json(completion: Completion, sources: tuple[Source, ...]) -> dict[st
             "completion_tokens": completion.usage.completion_tokens,
         },
     }
+
+
+def _logprobs_json(completion: Completion) -> list[dict[str, Any]] | None:
+    """Every token with its likeliest alternatives, None where none were asked for (or a server gives no token ids)."""
+    if not completion.top_logprobs:
+        return None
+    return [
+        {
+            "token_id": token,
+            "logprob": _finite(logprob),
+            "top": [{"token_id": other, "logprob": _finite(value)} for other, value in top],
+        }
+        for token, logprob, top in zip(
+            completion.token_ids, completion.token_logprobs, completion.top_logprobs, strict=True
+        )
+    ]
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: a token that cannot be drawn has null."""
+    return value if math.isfinite(value) else None
 
 
 def _source_json(source: Source) -> dict[str, Any]:

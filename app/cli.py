@@ -17,7 +17,24 @@ from app.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, USER_ERRORS, Us
 
 # In order of use. Each is a module of app.commands, imported for its arguments only; the heavy rooms are imported when
 # the command runs, so that --help answers at once.
-COMMANDS = ("index", "collections", "query", "evaluate", "report", "train", "model", "serve", "doctor", "demo")
+COMMANDS = (
+    *(
+        "index",
+        "collections",
+        "retrieve",
+        "tune",
+        "query",
+        "evaluate",
+        "score",
+        "verify",
+        "report",
+        "train",
+        "model",
+        "serve",
+        "doctor",
+    ),
+    "demo",
+)
 
 _EPILOG = """exit codes: 0 pass; 1 error; 2 usage; 3 a threshold you set was missed; 4 partial (some answers unscored);
 130 interrupted, run the same command again to resume"""

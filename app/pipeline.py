@@ -16,6 +16,7 @@ from sqlalchemy import insert, select
 
 from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
 from app.errors import AppError
+from app.generators import SupportsClose, open_generator
 from app.settings import Settings
 from data.columns import utc_now
 from data.documents import Document
@@ -31,8 +32,9 @@ from retrieval.chunks import RetrievedChunk
 from retrieval.collections import list_collections, open_retriever
 from retrieval.encoder import Encoder
 from retrieval.index_report import IndexProgress, IndexReport
-from retrieval.indexer import index_documents
+from retrieval.indexer import JobParams, index_documents
 from retrieval.retriever import Retriever
+from retrieval.vectors.params import DenseParams
 
 
 class Pipeline:
@@ -83,23 +85,17 @@ class Pipeline:
 
     @cached_property
     def generator(self) -> Generator:
-        """The configured model; by default the embedded reader.
-
-        A folder with reader.json is an embedded reader, one with config.json a Hugging Face decoder.
-        """
-        from generation.causal import CausalGenerator
-        from generation.reader import EmbeddedReader
-
-        if not self.settings.model:
-            return EmbeddedReader(device=self.device)
-        folder = Path(self.settings.model).expanduser()
-        if not folder.is_dir():
-            raise AppError(
-                f"--model {folder}: no such folder; give a checkpoint folder, or leave it out for the reader"
-            )
-        if (folder / "reader.json").is_file():
-            return EmbeddedReader(folder, device=self.device)
-        return CausalGenerator(folder, device=self.device)
+        """The configured model, by default the embedded reader; see app.generators."""
+        settings = self.settings
+        opened = open_generator(
+            settings.model,
+            device=self.device,
+            api_key=settings.model_key.get_secret_value(),
+            context_length=settings.model_context,
+        )
+        if isinstance(opened, SupportsClose):
+            self._closing.callback(opened.close)
+        return opened
 
     def index(
         self,
@@ -107,11 +103,21 @@ class Pipeline:
         source: Iterable[Document | Refused],
         *,
         chunking: ChunkingParams | None = None,
+        dense: DenseParams | None = None,
+        job: JobParams | None = None,
         progress: Callable[[IndexProgress], None] | None = None,
     ) -> IndexReport:
         """Make the collection hold exactly the source's documents; see retrieval.indexer.index_documents."""
         return index_documents(
-            self.store, self.home, collection, source, self.encoder, chunking=chunking, progress=progress
+            self.store,
+            self.home,
+            collection,
+            source,
+            self.encoder,
+            chunking=chunking,
+            dense=dense,
+            job=job,
+            progress=progress,
         )
 
     def collection_name(self, name: str | None) -> str:

@@ -12,8 +12,8 @@ import torch
 from app.pretraining_corpus import TOKENIZER, CorpusRecipe, PreparedCorpus, facts_json, only_corpus, prepare_corpus
 from model.errors import ModelError
 from model.files import write_json
-from model.llama import load_decoder
 from model.llama_export import largest_tensor_bytes, save_llama
+from model.loading import load_decoder
 from model.training.bpe import END_ID, PAD_ID, BpeEncoder, write_tokenizer
 from model.training.pretrain import PretrainProgress, PretrainResult, PretrainSettings, ValidationPlan, pretrain
 from model.training.pretrain_corpus import TokenStream

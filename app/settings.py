@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -16,7 +16,9 @@ class Settings(BaseSettings):
     home: Path = Field(default=Path("~/.plumbline"), description="folder of the database and the indexes")
     database: str = Field(default="", description="SQLAlchemy URL; by default a SQLite file in home")
     encoder: str = Field(default="", description="sentence-transformers folder or hub id; default MiniLM, packaged")
-    model: str = Field(default="", description="reader or Llama checkpoint folder; default the embedded reader")
+    model: str = Field(default="", description="reader, checkpoint folder, transformers:FOLDER or openai:URL#MODEL")
+    model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")
+    model_context: int = Field(default=4096, ge=16, description="context length of that server, in tokens")
     device: str = Field(default="cpu", description="cpu, cuda, cuda:N or auto")
     max_question_characters: int = Field(default=20_000, ge=1, description="longest question the service takes")
     max_samples: int = Field(default=32, ge=1, description="most samples of one question the service draws")

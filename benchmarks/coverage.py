@@ -1,5 +1,8 @@
 """How often the intervals of evaluation/ hold what they should: python -m benchmarks.coverage [--replicates R].
 
+Rates, differences, answered-only rates and their differences, clustered t, BCa, and all of them corrected by human
+labels (benchmarks/coverage_corrected.py), with both tails and widths.
+
 Limited by the generation of binomial counts and by the incomplete beta function. Prints one Markdown table for each
 kind of interval and ends in one JSON line with the worst cell of each. A cell falls short when its coverage is below
 the level by more than 3 Monte Carlo standard errors: with nothing wrong and coverage exactly at the level, about 1 cell
@@ -10,86 +13,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.coverage_cells import LEVEL, Cell, Tally, blocks, question_rates
+from benchmarks.coverage_corrected import corrected_cells
 from evaluation.statistics.bootstrap import bca_limits, question_weights
 from evaluation.statistics.counts import Floats
 from evaluation.statistics.intervals import clustered_t_limits, effective_limits
 from evaluation.statistics.paired import fixed_minus_broken_limits, ratio_difference_limits
-
-LEVEL = 0.95
-BLOCK = 2_000_000  # question shares held at a time
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """Coverage of one interval in one setting; misses below and above are where the truth lay."""
-
-    interval: str
-    setting: str
-    questions: int
-    samples: int
-    replicates: int
-    truth_below: float
-    truth_above: float
-    width: float
-
-    @property
-    def coverage(self) -> float:
-        return 1.0 - self.truth_below - self.truth_above
-
-    @property
-    def short(self) -> bool:
-        return self.coverage < LEVEL - 3.0 * math.sqrt(LEVEL * (1 - LEVEL) / self.replicates)
-
-
-def question_rates(rng: np.random.Generator, shape: tuple[int, int], rate: float, correlation: float) -> Floats:
-    """Each question's own rate: beta with the given mean and intra-question correlation."""
-    if rate in (0.0, 1.0) or correlation == 0.0:
-        return np.full(shape, rate)
-    if correlation == 1.0:
-        return (rng.random(shape) < rate).astype(np.float64)
-    k = 1.0 / correlation - 1.0
-    return rng.beta(rate * k, (1.0 - rate) * k, shape)
-
-
-class Tally:
-    """Collects blocks of limits of one interval in one setting."""
-
-    def __init__(self, interval: str, setting: str, questions: int, samples: int, truth: float) -> None:
-        self.interval, self.setting, self.questions, self.samples, self.truth = (
-            interval,
-            setting,
-            questions,
-            samples,
-            truth,
-        )
-        self.seen = self.below = self.above = 0
-        self.width = 0.0
-
-    def add(self, lower: Floats, upper: Floats, keep: np.ndarray | None = None) -> None:
-        keep = np.ones(lower.shape, bool) if keep is None else keep
-        self.seen += int(keep.sum())
-        self.below += int((keep & (self.truth < lower - 1e-12)).sum())
-        self.above += int((keep & (self.truth > upper + 1e-12)).sum())
-        self.width += float((np.clip(upper, -1, 1) - np.clip(lower, -1, 1))[keep].sum())
-
-    def cell(self) -> Cell | None:
-        if self.seen < 200:
-            return None
-        n = self.seen
-        return Cell(
-            self.interval, self.setting, self.questions, self.samples, n, self.below / n, self.above / n, self.width / n
-        )
-
-
-def blocks(replicates: int, questions: int) -> list[int]:
-    size = max(1, min(replicates, BLOCK // questions))
-    return [min(size, replicates - i) for i in range(0, replicates, size)]
 
 
 def rates(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float, rho: float) -> list[Cell]:
@@ -207,7 +141,7 @@ MODELS = (
 )
 
 
-def run(replicates: int, bca_replicates: int, seed: int) -> list[Cell]:
+def run(replicates: int, bca_replicates: int, corrected_replicates: int, seed: int) -> list[Cell]:
     """Every cell; the same seed gives the same table."""
     rng = np.random.default_rng(seed)
     cells: list[Cell] = []
@@ -227,10 +161,20 @@ def run(replicates: int, bca_replicates: int, seed: int) -> list[Cell]:
         for m in (1, 8):
             for rate in (0.2, 0.5, 0.9):
                 cells += bca(rng, bca_replicates, n, m, rate, 0.5)
-    return cells
+    return cells + corrected_cells(corrected_replicates, seed)
 
 
-def report(cells: list[Cell], seconds: float) -> None:
+def _print_every(cells: list[Cell]) -> None:
+    print("\n| questions | samples | setting | data sets | coverage | truth below | above | mean width | short |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for c in sorted(cells, key=lambda c: (c.questions, c.samples, c.setting)):
+        print(
+            f"| {c.questions} | {c.samples} | {c.setting} | {c.replicates} | {c.coverage:.4f} | {c.truth_below:.4f} "
+            f"| {c.truth_above:.4f} | {c.width:.4f} | {'short' if c.short else ''} |"
+        )
+
+
+def report(cells: list[Cell], seconds: float, every: bool = False) -> None:
     worst: dict[str, float] = {}
     for interval in dict.fromkeys(c.interval for c in cells):
         mine = sorted((c for c in cells if c.interval == interval), key=lambda c: c.coverage)
@@ -247,6 +191,8 @@ def report(cells: list[Cell], seconds: float) -> None:
                 f"| {n} | {len(row)} | {low.coverage:.4f} | {low.samples} samples, {low.setting} "
                 f"| {low.truth_below:.4f} | {low.truth_above:.4f} | {width:.4f} | {sum(c.short for c in row)} |"
             )
+        if every:
+            _print_every(mine)
     replicates = sorted({c.replicates for c in cells})
     print(
         json.dumps({"seconds": round(seconds), "replicates": [replicates[0], replicates[-1]], "lowest_coverage": worst})
@@ -259,11 +205,19 @@ def main() -> None:
         "--replicates", type=int, default=2000, help="data sets per cell (10000 for the published table)"
     )
     parser.add_argument("--bca-replicates", type=int, default=1000)
+    parser.add_argument(
+        "--corrected-replicates", type=int, default=500, help="data sets per cell of corrected rates (about 5 ms each)"
+    )
+    parser.add_argument("--corrected-only", action="store_true", help="only the corrected rates and differences")
+    parser.add_argument("--every", action="store_true", help="every cell, not only the worst of each kind")
     parser.add_argument("--seed", type=int, default=20)
     args = parser.parse_args()
     start = time.perf_counter()
-    cells = run(args.replicates, args.bca_replicates, args.seed)
-    report(cells, time.perf_counter() - start)
+    if args.corrected_only:
+        cells = corrected_cells(args.corrected_replicates, args.seed)
+    else:
+        cells = run(args.replicates, args.bca_replicates, args.corrected_replicates, args.seed)
+    report(cells, time.perf_counter() - start, args.every)
 
 
 if __name__ == "__main__":

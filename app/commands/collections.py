@@ -1,35 +1,70 @@
-"""List the collections, or delete one.
+"""List the collections, check, repair, move or delete one.
 
-``plumbline collections`` lists; ``plumbline collections delete NAME`` removes a collection and its documents.
+``list`` is the default. ``verify NAME`` checks every hash, count, offset, vector and row (exit code 1 if anything is
+wrong); ``repair NAME`` rebuilds what its own parts allow; ``export NAME FILE`` and ``import FILE [--name NAME]`` move a
+collection to another machine; ``delete NAME`` removes it with its documents.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.console import Output
-from app.errors import EXIT_OK, UsageError
+from app.errors import EXIT_ERROR, EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from app.pipeline import Pipeline
+    from retrieval.upkeep.archive_layout import Moved
+    from retrieval.upkeep.verifying import Verified
+
+_OPERANDS = {
+    "list": "",
+    "delete": "NAME",
+    "verify": "NAME",
+    "repair": "NAME",
+    "export": "NAME FILE",
+    "import": "FILE",
+}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("action", nargs="?", choices=("list", "delete"), default="list", help="default list")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the collection to delete")
+    from app.commands.options import add_encoder
+
+    parser.add_argument("action", nargs="?", choices=tuple(_OPERANDS), default="list", help="default list")
+    parser.add_argument("operands", nargs="*", metavar="NAME|FILE", help="the collection, the file")
+    parser.add_argument("--name", default=None, help="what to call an imported collection (default its own name)")
+    add_encoder(parser)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """List or delete."""
+    """Do what was asked."""
     from app.commands.options import pipeline
-    from retrieval.collections import delete_collection, list_collections
 
-    if (arguments.action == "delete") != (arguments.name is not None):
-        raise UsageError("usage: plumbline collections [list] or plumbline collections delete NAME")
+    action, operands = arguments.action, arguments.operands
+    if len(operands) != len(_OPERANDS[action].split()) or (arguments.name is not None and action != "import"):
+        wanted = f"{action} {_OPERANDS[action]}".strip() + (" [--name NAME]" if action == "import" else "")
+        raise UsageError(f"usage: plumbline collections {wanted}")
+    actions: Mapping[str, Callable[[], int]] = {
+        "list": lambda: _list(line, output),
+        "delete": lambda: _delete(line, operands[0], output),
+        "verify": lambda: _verify(line, operands[0], output),
+        "repair": lambda: _repair(line, operands[0], output),
+        "export": lambda: _export(line, operands[0], Path(operands[1]), output),
+        "import": lambda: _import(line, Path(operands[0]), arguments.name, output),
+    }
     with pipeline(arguments) as line:
-        if arguments.action == "delete":
-            delete_collection(line.store, line.home, arguments.name)
-            output.say(f"deleted {arguments.name}")
-            return EXIT_OK
-        infos = list_collections(line.store)
+        return actions[action]()
+
+
+def _list(line: Pipeline, output: Output) -> int:
+    from retrieval.collections import list_collections
+
+    infos = list_collections(line.store)
     if output.as_json:
         output.json(
             [
@@ -52,3 +87,85 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if not infos:
         output.say(f"no collection in {line.home}: make one with plumbline index PATH --collection NAME")
     return EXIT_OK
+
+
+def _delete(line: Pipeline, name: str, output: Output) -> int:
+    from retrieval.collections import delete_collection
+
+    delete_collection(line.store, line.home, name)
+    output.say(f"deleted {name}")
+    return EXIT_OK
+
+
+def _verify(line: Pipeline, name: str, output: Output) -> int:
+    from retrieval.upkeep.verifying import verify_collection
+
+    with output.progress() as bar:
+        verified = verify_collection(line.store, line.home, name, bar.update)
+    _show_verified(verified, output)
+    return EXIT_ERROR if verified.problems else EXIT_OK
+
+
+def _repair(line: Pipeline, name: str, output: Output) -> int:
+    import time
+
+    from app.index_progress import shown_progress
+    from retrieval.upkeep.repairing import repair_collection
+
+    with shown_progress(output, time.monotonic) as show:
+        repaired = repair_collection(line.store, line.home, name, line.encoder, show)
+    if output.as_json:
+        output.json({"done": list(repaired.done), "after": _facts(repaired.after)})
+    else:
+        for done in repaired.done or ("nothing was wrong",):
+            output.data(done)
+        if repaired.done:
+            _show_verified(repaired.after, output)
+    return EXIT_ERROR if repaired.after.problems else EXIT_OK
+
+
+def _export(line: Pipeline, name: str, file: Path, output: Output) -> int:
+    from retrieval.upkeep.exporting import export_collection
+
+    _show_moved(export_collection(line.store, line.home, name, file), file, output)
+    return EXIT_OK
+
+
+def _import(line: Pipeline, file: Path, name: str | None, output: Output) -> int:
+    from retrieval.upkeep.importing import import_collection
+
+    _show_moved(import_collection(line.store, line.home, file, name), file, output)
+    return EXIT_OK
+
+
+def _facts(verified: Verified) -> dict[str, object]:
+    return {**asdict(verified), "ok": not verified.problems, "problems": [asdict(p) for p in verified.problems]}
+
+
+def _show_verified(verified: Verified, output: Output) -> None:
+    if output.as_json:
+        output.json(_facts(verified))
+        return
+    for problem in verified.problems:
+        output.data(f"wrong: {problem}")
+    looked = (
+        f"{verified.documents} documents, {verified.chunks} chunks, {verified.vectors} vectors and "
+        f"{verified.files} files"
+    )
+    if verified.problems:
+        output.say(
+            f"{len(verified.problems)} problems in {verified.collection} ({looked} were looked at); run `plumbline "
+            f"collections repair {verified.collection}`, or plumbline index again with the same sources"
+        )
+    else:
+        output.data(f"{verified.collection} is whole: {looked} are as they were written")
+
+
+def _show_moved(moved: Moved, file: Path, output: Output) -> None:
+    if output.as_json:
+        output.json({**asdict(moved), "file": str(file)})
+        return
+    output.data(
+        f"{moved.collection}: {moved.documents} documents, {moved.chunks} chunks, generation "
+        f"{moved.generation_hash[:12]}, {moved.bytes:,} bytes in {file}"
+    )

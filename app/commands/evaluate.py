@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from app.console import Output
-from app.errors import EXIT_OK, EXIT_PARTIAL, UsageError
+from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from app.commands.fail_if import add_fail_if
     from app.commands.options import add_model, add_retrieval, add_sampling
 
     parser.add_argument("questions", nargs="+", metavar="QUESTIONS", help='question files, or "samples"')
@@ -32,6 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", type=Path, default=None, help="where the HTML report goes (default home/reports)")
     parser.add_argument("--retry-failed", action="store_true", help="draw samples again that a failure left unscored")
     add_judging(parser)
+    add_fail_if(parser)
     add_retrieval(parser)
     add_sampling(parser, temperature=0.7, n=3)
     add_model(parser)
@@ -69,8 +71,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any, command: str) -> int:
     """The command on a pipeline that is already open (the demo's last step)."""
+    from app.commands.fail_if import checked_gate
     from app.commands.options import checked_k, sampling
-    from app.commands.report import show
+    from app.commands.report import report_run
     from app.judging import VerifierPlan
     from app.runs import EvaluationPlan, evaluate, judge_of
     from data.loaders import load_question_files
@@ -95,10 +98,19 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
         k=k,
         mode=arguments.mode,
         fusion=arguments.fusion,
-        decoding=Decoding(params.temperature, params.top_k, params.top_p, params.max_tokens, params.stop),
+        decoding=Decoding(
+            params.temperature,
+            params.top_k,
+            params.top_p,
+            params.max_tokens,
+            params.stop,
+            params.min_p,
+            params.repetition_penalty,
+        ),
         seed=params.seed,
         judging=VerifierPlan(arguments.verifier, arguments.verifier_model, arguments.trusted, arguments.threshold),
     )
+    gate = checked_gate(getattr(arguments, "fail_if", None), plan.arms)
     judge = judge_of(line, plan)
     with output.progress() as bar:
 
@@ -116,5 +128,7 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
         )
     if result.resumed:
         output.say(f"{result.resumed} of {result.total} samples were already committed")
-    unscored = show(line, result.run_id, arguments.report, output, judge.entailment)
-    return EXIT_PARTIAL if unscored else EXIT_OK
+    shown = report_run(line, result.run_id, arguments.report, output, judge.entailment, gate)
+    if shown.failed:
+        return EXIT_THRESHOLD
+    return EXIT_PARTIAL if shown.unscored else EXIT_OK

@@ -1,61 +1,154 @@
-"""Make a collection hold exactly the documents found at the given paths.
+"""Make a collection hold exactly the documents found at the given places.
 
-PATH is a folder of .txt and .md files, one such file, a .jsonl file of {"id", "title", "text"} (also .gz, .bz2) or a
-BEIR folder. Documents no longer there stop answering once the new index is published; unchanged ones are not embedded
-again. The run may be killed and started again: it goes on where it was.
+SOURCE is a folder, a file, a BEIR folder, or "sql:URL SELECT id, title, text FROM ..."; docs/formats.md lists what is
+read. Documents no longer there stop answering once the new index is published; unchanged ones are not embedded again.
+The run may be killed and started again: it goes on where it was. --watch follows the sources until it is interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.console import Output
-from app.errors import EXIT_OK, UsageError
+from app.errors import EXIT_OK, USER_ERRORS, UsageError
+
+if TYPE_CHECKING:
+    from data.documents import Document
+    from data.refused import Refused
+    from data.sources import Source
+    from retrieval.chunking import ChunkingParams
+    from retrieval.index_report import IndexReport
+    from retrieval.indexer import JobParams
+    from retrieval.vectors.params import DenseParams
 
 _SHOWN = 20
+_INDEXES = ("auto", "flat", "hnsw", "sq8", "hnsw-sq8")
+
+_OVERLAPS = ("overlap_sentences", "overlap_tokens")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.options import add_encoder
 
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="folders or files to index")
+    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="folders or files to index, or sql:...")
     parser.add_argument("--collection", required=True, metavar="NAME", help="letters, digits, dot, dash, underscore")
-    parser.add_argument("--chunk-tokens", type=int, default=110, help="most word pieces of a chunk (default 110)")
     parser.add_argument("--limit", type=int, default=None, help="index only the first N documents")
+    parser.add_argument("--watch", action="store_true", help="stay, and index again whenever the sources change")
+    group = parser.add_argument_group("chunks")
+    group.add_argument(
+        "--chunking", choices=("sentences", "headings", "tokens"), default="sentences", help="where to cut"
+    )
+    group.add_argument("--chunk-tokens", type=int, default=110, help="most word pieces of a chunk (default 110)")
+    group.add_argument("--overlap-sentences", type=int, default=0, help="repeated at the head of the next chunk")
+    group.add_argument("--overlap-tokens", type=int, default=0, help="the same in tokens, for --chunking tokens")
+    group = parser.add_argument_group("work")
+    group.add_argument(
+        "--index", choices=_INDEXES, default="auto", help="of vectors; auto: flat to 100,000 chunks, HNSW above"
+    )
+    group.add_argument("--workers", type=int, default=1, help="processes that parse and that cut (default 1 each)")
     add_encoder(parser)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Index and print what was done."""
-    from itertools import islice
+    import time
 
     from app.commands.options import pipeline
-    from data.loaders import load_documents
-    from retrieval.chunking import ChunkingParams
-    from retrieval.index_report import IndexProgress
+    from app.index_progress import shown_progress
+    from app.watching import follow
+    from data.loaders import iter_documents
+    from data.sources import parse_source
 
-    try:
-        chunking = ChunkingParams(max_tokens=arguments.chunk_tokens)
-    except ValueError as error:
-        raise UsageError(f"--chunk-tokens: {error}") from error
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError(f"--limit is {arguments.limit}: at least one document must be indexed")
-    with pipeline(arguments) as line, output.progress() as bar:
-        source = islice(load_documents(arguments.paths), arguments.limit)
+    chunking, dense, job = _params(arguments)
+    sources = [parse_source(text) for text in arguments.sources]
+    paths = _watched(sources) if arguments.watch else []
+    with pipeline(arguments) as line:
 
-        def show(progress: IndexProgress) -> None:
-            bar.update(progress.phase, progress.done, progress.total)
+        def build() -> IndexReport:
+            documents = _first(iter_documents(sources, workers=max(1, arguments.workers)), arguments.limit)
+            with shown_progress(output, time.monotonic) as show:
+                return line.index(
+                    arguments.collection, documents, chunking=chunking, dense=dense, job=job, progress=show
+                )
 
-        report = line.index(arguments.collection, source, chunking=chunking, progress=show)
+        if not arguments.watch:
+            _show(build(), output)
+            return EXIT_OK
+
+        def build_once() -> bool:
+            try:
+                report = build()
+            except (*USER_ERRORS, OSError) as error:
+                output.say(f"plumbline: error: {error}; the index stays as it was, watching on")
+                return False
+            if report.rebuilt:
+                _show(report, output)
+            output.say(f"{report.collection} is up to date; watching {', '.join(map(str, paths))} (Ctrl-C ends)")
+            return True
+
+        follow(paths, build_once, time.monotonic, time.sleep)
+    return EXIT_OK
+
+
+def _params(arguments: argparse.Namespace) -> tuple[ChunkingParams, DenseParams, JobParams]:
+    from retrieval.chunking import ChunkingParams
+    from retrieval.indexer import JobParams
+    from retrieval.vectors.params import DenseParams
+
+    given: dict[str, Any] = {"max_tokens": arguments.chunk_tokens, "overlap_sentences": arguments.overlap_sentences}
+    if arguments.chunking != "sentences":
+        given["strategy"] = arguments.chunking
+    if arguments.overlap_tokens:
+        given["overlap_tokens"] = arguments.overlap_tokens
+    try:
+        chunking = ChunkingParams(**given)
+    except ValueError as error:
+        said = str(error)
+        for field, flag in (("max_tokens", "--chunk-tokens"), *((n, f"--{n.replace('_', '-')}") for n in _OVERLAPS)):
+            said = said.replace(field, flag)
+        raise UsageError(f"the chunks cannot be cut so: {said}") from error
+    if arguments.workers < 0:
+        raise UsageError(f"--workers is {arguments.workers}: give 0 (all in this process) or more")
+    kinds: dict[str, DenseParams] = {
+        "auto": DenseParams(),
+        "flat": DenseParams(kind="flat"),
+        "hnsw": DenseParams(kind="hnsw"),
+        "sq8": DenseParams(quantisation="int8"),
+        "hnsw-sq8": DenseParams(kind="hnsw", quantisation="int8"),
+    }
+    return chunking, kinds[arguments.index], JobParams(workers=arguments.workers)
+
+
+def _watched(sources: list[Source]) -> list[Path]:
+    """The paths; UsageError for what cannot be followed."""
+    paths = [source for source in sources if isinstance(source, Path)]
+    if len(paths) < len(sources):
+        raise UsageError("--watch follows folders and files, not databases: run the command again when a table changed")
+    return paths
+
+
+def _first(source: Iterator[Document | Refused], limit: int | None) -> Iterator[Document | Refused]:
+    from itertools import islice
+
+    # Closed here, because it ends the processes that parse, and islice would not pass that on.
+    with closing(source) as opened:  # type: ignore[type-var]
+        yield from islice(opened, limit)
+
+
+def _show(report: IndexReport, output: Output) -> None:
     facts: dict[str, Any] = asdict(report)
     facts["refused"] = [asdict(refused) for refused in report.refused]
     if output.as_json:
         output.json(facts)
-        return EXIT_OK
+        return
     output.data(
         f"{report.collection}: {report.documents} documents, {report.chunks} chunks "
         f"({report.embedded} embedded, {report.reused} reused) in {report.seconds:.1f} s"
@@ -68,5 +161,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         output.data(f"  refused {refused.where}: {refused.reason}")
     if len(report.refused) > _SHOWN:
         output.data(f"  and {len(report.refused) - _SHOWN} more (--json lists all)")
+    recall = "" if report.recall is None else f", recall {report.recall:.3f} of exact search"
+    output.data(f"vector index: {report.index}{recall}")
     output.data(f"generation {report.generation_hash}{'' if report.rebuilt else ' (nothing had changed)'}")
-    return EXIT_OK

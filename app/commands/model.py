@@ -1,148 +1,42 @@
-"""Evaluate any reader or verifier, ours or one from elsewhere, on a file, with intervals.
+"""Models: how good one is on a file (eval), and whether a checkpoint is whole and computed exactly (check).
 
-``plumbline model eval NAME --data FILE``
-
-NAME is "verifier" or "reader" (the shipped ones), a baseline ("token-overlap", "minilm-cosine"), a folder written by
-``plumbline train``, a Hugging Face folder (a sequence classifier is a verifier, a Llama decoder a reader), or
-OWNER/NAME of a sequence classifier on the hub, which is then downloaded.
-
-FILE is told by its content. For a verifier: JSONL of {"evidence", "claim", "supported", "question", "source", "group"},
-or RAGTruth's layout (a folder, or response.jsonl beside source_info.jsonl), judged per response by its worst sentence
-and that sentence's best window of evidence. For a reader: JSONL of {"question", "context", "answers", "answerable",
-"title", "source"}, or SQuAD's JSON (v1.1, v2.0). JSONL may be compressed (.gz, .bz2).
-
-Figures are shares in [0, 1] with 95 % intervals, by group or article. Verifiers: AUROC, balanced accuracy and F1 of
-"hallucinated" at the threshold 0.5, calibration error (15 bins of equal mass), pairs of window and claim per second.
-Readers: F1 and exact match as SQuAD's script has them, of answerable questions (a refusal scores 0); the share of
-unanswerable ones refused; answers per second. What cannot be scored is counted as unscored, and the exit code is 4.
+``plumbline model WHAT``; ``plumbline model WHAT --help`` says what each reads and prints.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from app.console import Bar, Output
-from app.errors import EXIT_OK, EXIT_PARTIAL, UsageError
+from app.console import Output
 
-if TYPE_CHECKING:
-    from app.model_evaluation import ModelEvaluation, Watch
+# Each is a module app.commands.model_NAME with add and run, imported for its arguments only.
+WHAT = ("eval", "check")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("action", choices=("eval",), help="what to do")
-    parser.add_argument("name", metavar="NAME", help="verifier, reader, a baseline, a folder or a hub id")
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="what to evaluate on")
-    parser.add_argument(
-        "--format", choices=("pairs", "reading", "squad", "ragtruth"), help="do not look at the content"
+    """Declare the arguments of each."""
+    common = argparse.ArgumentParser(add_help=False)
+    # Every command takes these, before or after WHAT: suppressed, so that the default does not undo what stood before.
+    common.add_argument("--home", type=Path, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    common.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON document on stdout"
     )
-    parser.add_argument("--split", help='of RAGTruth\'s layout: "all", or default "test" where there is one')
-    parser.add_argument("--limit", type=int, default=None, metavar="N", help="only the first N examples")
-    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and count them")
-    parser.add_argument("--seed", type=int, default=0, help="of the intervals (default 0)")
-    parser.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
-    readers = parser.add_argument_group("readers")
-    readers.add_argument("--max-tokens", type=int, default=32, help="longest answer, in tokens (default 32)")
-    verifiers = parser.add_argument_group("verifiers")
-    verifiers.add_argument(
-        "--words", action="store_true", help="RAGTruth: mark weak words too (up to 24 pairs more for each low sentence)"
-    )
-    order = verifiers.add_mutually_exclusive_group()
-    order.add_argument(
-        "--premise-first", dest="claim_first", action="store_false", help="a model reads evidence, claim (default)"
-    )
-    order.add_argument("--claim-first", action="store_true", help="it reads claim, evidence")
-    parser.set_defaults(claim_first=False)
-    verifiers.add_argument(
-        "--supported-label", metavar="LABEL", help="the label that means supported, where its name does not tell"
-    )
+    subparsers = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
+    for name in WHAT:
+        module = importlib.import_module(f"app.commands.model_{name}")
+        text = (module.__doc__ or "").strip()
+        sub = subparsers.add_parser(
+            name,
+            parents=[common],
+            help=text.splitlines()[0],
+            description=text,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add(sub)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Evaluate and print."""
-    from app.evaluation_data import DataRequest
-    from app.model_evaluation import EvaluationRequest, ModelRequest, evaluate_model, to_json
-    from app.settings import Settings
-    from model.device import pick_device
-
-    for name in ("limit", "max_tokens"):
-        value = getattr(arguments, name)
-        if value is not None and value < 1:
-            raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
-    if arguments.seed < 0:
-        raise UsageError(f"--seed is {arguments.seed}: it must not be negative")
-    device = str(pick_device(arguments.device or Settings().device))
-    request = EvaluationRequest(
-        ModelRequest(arguments.name, device, arguments.claim_first, arguments.supported_label),
-        DataRequest(arguments.data, arguments.format, arguments.split, arguments.limit, arguments.skip_bad),
-        words=arguments.words,
-        max_tokens=arguments.max_tokens,
-        seed=arguments.seed,
-    )
-    with output.progress() as bar:
-        result = evaluate_model(request, _watch(bar))
-    _say(result, output)
-    if output.as_json:
-        output.json(to_json(result, request))
-    else:
-        _show(result, output)
-    return EXIT_PARTIAL if result.unscored else EXIT_OK
-
-
-def _watch(bar: Bar) -> Watch:
-    from app.model_evaluation import Watch
-    from evaluation.detection.support import SupportProgress
-
-    def supports(progress: SupportProgress) -> None:
-        bar.update("examples", progress.statements, progress.total)
-        bar.update("windows", progress.pairs, None)
-
-    return Watch(
-        supports,
-        lambda done, total: bar.update("low sentences", done, total),
-        lambda done, total: bar.update("answers", done, total),
-    )
-
-
-def _say(result: ModelEvaluation, output: Output) -> None:
-    """What a person should know beside the figures, on stderr."""
-    for note in result.data.notes:
-        output.say(note)
-    if result.data.skipped:
-        output.say(f"{len(result.data.skipped)} bad lines left out, the first: {result.data.skipped[0]}")
-    for reason, count in result.unscored:
-        output.say(f"{count} unscored: {reason}")
-
-
-def _show(result: ModelEvaluation, output: Output) -> None:
-    from app.model_tables import reader_table, spans_table, speed, verifier_table
-
-    if result.reader is not None:
-        output.out.print(reader_table(result.reader))
-        output.data(
-            f"refused right: of unanswerable questions; wrong: of answerable ones. n: {'answerable + the others'}"
-        )
-        output.data(speed(result.reader.answers_per_second, "answers"))
-        if (risk := result.reader.risk) is not None:
-            output.data("answering only where surest (risk: 1 - F1; an unanswerable question answered counts 1):")
-            for point in (risk.points[i] for i in (1, 3, 5, 7, 9)):
-                sure = f"confidence from {point.confidence:.2f} on"
-                output.data(f"  {point.coverage:4.0%} of its answers: risk {point.risk:.1%}, {sure}")
-            output.data(f"  area {risk.area:.3f}; perfect order {risk.best_area:.3f}, none {risk.random_area:.3f}")
-            output.data(f"calibration error of an answer's probability {result.reader.confidence_error:.1%}")
-        if result.reader.misfits:
-            output.data(f"{result.reader.misfits} questions did not fit the reader and count as answered wrongly")
-    if (report := result.verifier) is not None:
-        output.out.print(verifier_table(report))
-        if report.spans is not None:
-            output.out.print(spans_table(report))
-            output.data(f"{report.abstained} responses decline and count as supported; split {result.data.split}")
-        if (best := report.table.best_threshold) is not None:
-            output.data(
-                f"best threshold {best.threshold:.3f}: balanced accuracy {best.balanced_accuracy:.1%}, chosen on these "
-                "very data and so too good"
-            )
-        output.data(speed(report.pairs_per_second, "pairs"))
-    output.data(f"{result.model} {result.fingerprint[:12]}")
+    """Hand over to the one that was named."""
+    return int(importlib.import_module(f"app.commands.model_{arguments.what}").run(arguments, output))

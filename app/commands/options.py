@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import argparse
 
+from pydantic import ValidationError
+
 from app.errors import UsageError
 from app.pipeline import Pipeline
 from app.settings import Settings
 from generation.errors import GenerationError
 from generation.params import SamplingParams
 
+_LEAST_CONTEXT = 16
+
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """--model, --encoder, --device."""
+    """--model (also --generator), --model-context, --encoder, --device."""
     group = parser.add_argument_group("models")
     group.add_argument(
-        "--model", default=None, help="checkpoint folder (Llama architecture) or reader; default embedded"
+        "--model",
+        "--generator",
+        default=None,
+        help="reader (default, embedded), FOLDER (a reader or a Hugging Face decoder), transformers:FOLDER, "
+        "openai:URL#MODEL or openai-completions:URL#MODEL (its key: PLUMBLINE_MODEL_KEY)",
     )
+    group.add_argument("--model-context", type=int, default=None, help="tokens that a server's model takes (4096)")
     add_encoder(group)
 
 
@@ -37,11 +46,13 @@ def add_retrieval(parser: argparse.ArgumentParser) -> None:
 
 
 def add_sampling(parser: argparse.ArgumentParser, *, temperature: float, n: int) -> None:
-    """--temperature, --top-k, --top-p, --max-tokens, --stop, --n, --seed."""
+    """--temperature, --top-k, --top-p, --min-p, --repetition-penalty, --max-tokens, --stop, --n, --seed."""
     group = parser.add_argument_group("sampling")
     group.add_argument("--temperature", type=float, default=temperature, help=f"0 is greedy (default {temperature})")
     group.add_argument("--top-k", type=int, default=None, help="keep the k likeliest tokens (default all)")
     group.add_argument("--top-p", type=float, default=1.0, help="keep the likeliest tokens up to this mass (default 1)")
+    group.add_argument("--min-p", type=float, default=0.0, help="keep tokens this likely beside the best (default 0)")
+    group.add_argument("--repetition-penalty", type=float, default=1.0, help="above 1: repeat less (default 1)")
     group.add_argument("--max-tokens", type=int, default=32, help="longest answer, in tokens (default 32)")
     group.add_argument("--stop", action="append", default=[], help="text that ends an answer; may be repeated")
     group.add_argument("--n", type=int, default=n, help=f"samples of each question (default {n})")
@@ -59,6 +70,9 @@ def sampling(arguments: argparse.Namespace) -> SamplingParams:
             stop=tuple(arguments.stop),
             n=arguments.n,
             seed=arguments.seed,
+            min_p=arguments.min_p,
+            repetition_penalty=arguments.repetition_penalty,
+            top_logprobs=getattr(arguments, "logprobs", 0),
         )
     except GenerationError as error:
         raise UsageError(str(error)) from error
@@ -75,5 +89,12 @@ def checked_k(arguments: argparse.Namespace) -> int:
 
 def pipeline(arguments: argparse.Namespace) -> Pipeline:
     """A pipeline on the environment's settings, overridden by the arguments that were given."""
-    given = {name: getattr(arguments, name, None) for name in ("home", "model", "encoder", "device")}
-    return Pipeline(Settings(**{name: value for name, value in given.items() if value is not None}))
+    given = {name: getattr(arguments, name, None) for name in ("home", "model", "model_context", "encoder", "device")}
+    try:
+        return Pipeline(Settings(**{name: value for name, value in given.items() if value is not None}))
+    except ValidationError:
+        if given["model_context"] is None or given["model_context"] >= _LEAST_CONTEXT:
+            raise  # of the environment: the command line says which
+        raise UsageError(
+            f"--model-context is {given['model_context']}: at least {_LEAST_CONTEXT} tokens are needed"
+        ) from None

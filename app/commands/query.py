@@ -22,6 +22,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style", choices=("short", "sentence"), default="short", help="sentence: short answers as full sentences"
     )
+    parser.add_argument(
+        "--logprobs",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --json: every token's log-probability and its N likeliest alternatives (up to 20)",
+    )
     add_retrieval(parser)
     add_sampling(parser, temperature=0.0, n=1)
     add_model(parser)

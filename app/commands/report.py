@@ -1,31 +1,95 @@
-"""Print a run's numbers and write its HTML report; without a run, list the runs."""
+"""Print a run's numbers and write its HTML report; compare two runs; export one. Without a run, list the runs.
+
+--against RUN2 compares the two on the questions they share: paired differences, RUN2 less RUN, with intervals.
+--format prints the figures as JSON, CSV or Markdown instead of tables; --plots writes the charts as SVG files.
+--export KIND FILE writes the run as Ragas records, an Inspect-like JSON log, RAGTruth's layout (FILE is then a folder)
+or a TREC run of what was shown. Each may be named several times; docs/score.md says what each has room for.
+"""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.console import Output
-from app.errors import EXIT_OK
+from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
+
+if TYPE_CHECKING:
+    from app.gate import Gate
+    from evaluation.reports.report_data import ReportData
+
+EXPORTS = ("ragas", "inspect", "ragtruth", "trec")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """unscored: responses. failed: whether the condition of --fail-if held."""
+
+    unscored: int
+    failed: bool
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from app.commands.fail_if import add_fail_if
+
     parser.add_argument("run_id", nargs="?", metavar="RUN", help="a run's id; leave it out to list them")
+    parser.add_argument("--against", metavar="RUN2", help="compare with this run on the questions both have")
     parser.add_argument("--report", type=Path, default=None, help="where the HTML report goes (default home/reports)")
+    parser.add_argument(
+        "--format", choices=("table", "json", "csv", "markdown"), default="table", help="what is printed"
+    )
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="write the charts as SVG files")
+    parser.add_argument(
+        "--export", nargs=2, action="append", default=[], metavar=("KIND", "FILE"), help=" | ".join(EXPORTS)
+    )
+    parser.add_argument("--arms", metavar="ARMS", help="of --export: only these arms, comma-separated")
+    add_fail_if(parser)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """List the runs, or report one."""
+    from app.commands.fail_if import checked_gate
     from app.commands.options import pipeline
+    from app.runs import full_run_id
     from evaluation.runs.run_store import RunStore
 
+    _check(arguments)
+    gate = checked_gate(arguments.fail_if)
     with pipeline(arguments) as line:
-        if arguments.run_id is not None:
-            show(line, arguments.run_id, arguments.report, output, _marker(line, arguments.run_id, output))
+        if arguments.run_id is None:
+            return _list(RunStore(line.store), output)
+        run_id = full_run_id(line, arguments.run_id)
+        for kind, name in arguments.export:
+            _export(line, run_id, kind, Path(name), arguments.arms, output)
+        if arguments.export and not (arguments.plots or arguments.against or arguments.report or gate):
             return EXIT_OK
-        infos = RunStore(line.store).list_runs()
+        against = full_run_id(line, arguments.against) if arguments.against else None
+        marker = None if against else _marker(line, run_id, output)
+        shown = report_run(
+            line, run_id, arguments.report, output, marker, gate, against, arguments.format, arguments.plots
+        )
+    if shown.failed:
+        return EXIT_THRESHOLD
+    return EXIT_PARTIAL if gate is not None and shown.unscored else EXIT_OK
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    unknown = [kind for kind, _ in arguments.export if kind not in EXPORTS]
+    if unknown:
+        raise UsageError(f"--export {unknown[0]}: there are {', '.join(EXPORTS)}")
+    needs_run = ("against", "plots", "export", "fail_if", "report", "arms")
+    named = next((name for name in needs_run if getattr(arguments, name)), None)
+    if arguments.run_id is None and named:
+        raise UsageError(f"--{named.replace('_', '-')} needs a run: plumbline report RUN (plumbline report lists them)")
+    if arguments.arms and not arguments.export:
+        raise UsageError("--arms chooses what is exported: name --export too")
+
+
+def _list(runs: Any, output: Output) -> int:
+    infos = runs.list_runs()
     if output.as_json:
         output.json(
             [{"id": i.id, "name": i.name, "status": i.status, "created_at": i.created_at.isoformat()} for i in infos]
@@ -59,31 +123,91 @@ def show(line: Any, run_id: str, path: Path | None, output: Output, marker: Any 
 
     marker: the EntailmentVerifier that judged it, to mark the weak words of the worst answers.
     """
-    from dataclasses import asdict
+    return report_run(line, run_id, path, output, marker).unscored
 
+
+def report_run(
+    line: Any,
+    run_id: str,
+    path: Path | None,
+    output: Output,
+    marker: Any = None,
+    gate: Gate | None = None,
+    against: str | None = None,
+    layout: str = "table",
+    plots: Path | None = None,
+) -> Shown:
+    """Print a run, or one against another, and write its report and plots. marker: as of ``show``.
+
+    Raises UsageError for a gate that names a figure there is not, and what loading and writing raise.
+    """
+    from app.commands.fail_if import gate_code
+    from app.gate import summary_figures
+    from app.run_comparison import comparison_data
     from app.run_report import report_data, with_marks
     from app.runs import full_run_id
-    from app.tables import arms_table, pairs_table
+    from evaluation.reports.plot_files import write_plots
     from evaluation.reports.report import write_report
     from evaluation.runs.run_store import RunStore
 
     run_id = full_run_id(line, run_id)
-    data = report_data(line, run_id)
+    data = comparison_data(line, run_id, against) if against else report_data(line, run_id)
+    failed, gated = gate_code(gate, summary_figures(data.summary), output)
     if marker is not None:
         data = with_marks(data, marker, RunStore(line.store).load_questions(run_id))
-    target = (path or line.home / "reports" / f"{run_id}.html").absolute()
+    name = f"{run_id}-against-{against}" if against else run_id
+    target = (path or line.home / "reports" / f"{name}.html").absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
     write_report(target, data)
-    unscored = sum(s.outcome == "unscored" for q in data.questions for a in q.arms for s in a.samples)
-    if output.as_json:
-        shown = {"run": run_id, "report": str(target), "unscored": unscored, "summary": data.summary.to_json()}
+    drawn = write_plots(plots, data) if plots else ()
+    shown = Shown(sum(s.outcome == "unscored" for q in data.questions for a in q.arms for s in a.samples), failed)
+    document = {"run": run_id, "report": str(target), "unscored": shown.unscored} | gated
+    document |= {"against": against} if against else {}
+    document |= {"plots": [str(file) for file in drawn]} if drawn else {}
+    _print(data, document, output, layout)
+    return shown
+
+
+def _print(data: ReportData, document: dict[str, Any], output: Output, layout: str) -> None:
+    from dataclasses import asdict
+
+    from app.tables import arms_table, pairs_table
+    from evaluation.reports.tabular import as_csv, as_json, as_markdown
+
+    if layout == "csv":
+        output.data(as_csv(data).rstrip("\n"))
+    elif layout == "markdown":
+        output.data(as_markdown(data).rstrip("\n"))
+    elif layout == "json":
+        output.json(as_json(data) | document)
+    elif output.as_json:
+        shown = document | {"summary": data.summary.to_json()} | ({"notes": list(data.notes)} if data.notes else {})
         output.json(shown | ({"entailment": asdict(data.entailment)} if data.entailment else {}))
-        return unscored
-    output.out.print(arms_table(data.summary))
-    if data.summary.pairs:
-        output.out.print(pairs_table(data.summary))
-    for note in data.notes:
-        output.say(note)
-    output.data(f"run {run_id}")
-    output.data(f"report {target}")
-    return unscored
+    else:
+        output.out.print(arms_table(data.summary))
+        if data.summary.pairs:
+            output.out.print(pairs_table(data.summary))
+        output.data(f"run {document['run']}" + (f" against {document['against']}" if "against" in document else ""))
+        output.data(f"report {document['report']}")
+        for plot in document.get("plots", ()):
+            output.data(f"plot {plot}")
+    if layout == "table" and not output.as_json:
+        for note in data.notes:
+            output.say(note)
+
+
+def _export(line: Any, run_id: str, kind: str, path: Path, arms: str | None, output: Output) -> None:
+    from app.run_comparison import export_run
+    from evaluation.exports.inspect_log import export_inspect
+    from evaluation.exports.ragas import export_ragas
+    from evaluation.exports.ragtruth_spans import export_ragtruth
+    from evaluation.exports.records import chosen
+    from evaluation.exports.trec import export_trec
+
+    wanted = tuple(arm.strip() for arm in arms.split(",")) if arms else ()
+    held = chosen(export_run(line, run_id), wanted)
+    write = {"ragas": export_ragas, "inspect": export_inspect, "ragtruth": export_ragtruth, "trec": export_trec}[kind]
+    written = write(held, path)
+    output.say(f"{kind}: {written.rows} {'lines' if kind == 'trec' else 'responses'} in {path}")
+    if written.left_out:
+        output.say(f"{written.left_out} left out: {written.reason}")

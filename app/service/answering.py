@@ -15,7 +15,7 @@ from app.service.frame import CLIENT_GONE, LOGGER
 from app.service.gate import Gate
 from app.service.health import Health, not_ready
 from data.errors import DataError, StoreBusyError
-from generation.errors import GenerationError
+from generation.errors import GenerationError, UnavailableError
 from model.errors import ModelError
 from retrieval.collections import CollectionInfo, list_collections
 from retrieval.errors import RetrievalError
@@ -71,6 +71,11 @@ class Answering:
         self._check_collection(request)
         try:
             return self.pipeline.answer(request)
+        except UnavailableError as error:
+            self._log.error("cannot answer: %s", error)
+            raise ApiError(
+                503, "the model's server is not available: try again", code="model_unavailable", retry_after=30
+            ) from error
         except GenerationError as error:
             raise ApiError(422, f"question: {error}", code="context_length_exceeded", param="question") from error
         except (AppError, DataError, ModelError, RetrievalError) as error:

@@ -71,6 +71,9 @@ class QueryBody(BaseModel):
     temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy")
     top_k: int | None = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; default all")
     top_p: float = Field(default=1.0, gt=0, le=1, description="keep the likeliest tokens up to this probability")
+    min_p: float = Field(default=0.0, ge=0, le=1, description="keep tokens at least this likely beside the likeliest")
+    repetition_penalty: float = Field(default=1.0, gt=0, le=100, description="above 1 repeats less; 1 is none")
+    logprobs: int = Field(default=0, ge=0, le=20, description="alternatives to return with every token")
     max_tokens: int = Field(default=32, ge=1, description="longest answer; less than the model's context")
     stop: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
         default_factory=list, max_length=16, description="texts that end an answer"
@@ -105,6 +108,9 @@ class QueryBody(BaseModel):
                 stop=tuple(self.stop),
                 n=self.n,
                 seed=self.seed,
+                min_p=self.min_p,
+                repetition_penalty=self.repetition_penalty,
+                top_logprobs=self.logprobs,
             ),
         )
 
@@ -132,13 +138,28 @@ class UsageReply(_Reply):
     completion_tokens: int
 
 
+class AlternativeReply(_Reply):
+    """A token that might have been drawn; logprob is null where it cannot be."""
+
+    token_id: int
+    logprob: float | None
+
+
+class TokenReply(AlternativeReply):
+    """A token that was drawn, with the likeliest tokens in its place."""
+
+    top: list[AlternativeReply]
+
+
 class AnswerReply(_Reply):
-    """One sample. mean_logprob: natural logarithm, at temperature 1; null when there is no token."""
+    """One sample. mean_logprob: natural logarithm, at temperature 1; null when there is no token. logprobs: null unless
+    they were asked for."""
 
     text: str
-    finish_reason: Literal["stop", "length", "cancelled"]
+    finish_reason: Literal["stop", "length", "cancelled", "deadline"]
     seed: int
     mean_logprob: float | None
+    logprobs: list[TokenReply] | None = None
     annotations: list[AnnotationReply]
     usage: UsageReply
 

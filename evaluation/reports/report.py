@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from evaluation.errors import EvaluationError
 from evaluation.reports.report_data import ReportData
-from evaluation.reports.report_view import build_view, interval, p_value, percent
+from evaluation.reports.report_view import build_view, interval, p_value, percent, score
 
 _TEMPLATES = Path(__file__).parent / "templates"
 # Control characters are not allowed in HTML, and a lone surrogate cannot be written as UTF-8: show that one was there.
@@ -27,7 +27,7 @@ def _visible(value: object) -> object:
     return value
 
 
-def _own(name: str) -> str:
+def own_text(name: str) -> str:
     """One of our own style sheets or scripts, for embedding."""
     text = (_TEMPLATES / name).read_text(encoding="utf-8")
     if "</" in text or "<!--" in text:
@@ -40,8 +40,8 @@ def _source_hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def render_report(run: ReportData) -> str:
-    """The whole page. Pure: the same run gives the same text. The template engine escapes all text from outside."""
+def template_environment() -> jinja2.Environment:
+    """The template engine: it escapes all text from outside, and refuses what is not defined."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -50,17 +50,26 @@ def render_report(run: ReportData) -> str:
         lstrip_blocks=True,
         finalize=_visible,
     )
-    environment.filters |= {"percent": percent, "interval": interval, "p_value": p_value}
-    style, script = _own("report.css"), _own("report.js")
+    environment.filters |= {"percent": percent, "interval": interval, "p_value": p_value, "score": score}
+    return environment
+
+
+def render_report(run: ReportData) -> str:
+    """The whole page. Pure: the same run gives the same text. The template engine escapes all text from outside."""
+    style, script = own_text("report.css"), own_text("report.js")
     policy = (
         f"default-src 'none'; style-src {_source_hash(style)}; script-src {_source_hash(script)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    return environment.get_template("report.html.j2").render(
-        view=build_view(run),
-        style=style,
-        script=script,
-        policy=policy,
+    return (
+        template_environment()
+        .get_template("report.html.j2")
+        .render(
+            view=build_view(run),
+            style=style,
+            script=script,
+            policy=policy,
+        )
     )
 
 

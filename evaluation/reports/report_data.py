@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
+from evaluation.detection.intervals import ScoreEstimate
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome, Verdict
 from evaluation.statistics.estimates import HallucinationEstimate
@@ -59,16 +61,20 @@ class ShownChunk:
 
 @dataclass(frozen=True, slots=True)
 class ShownSample:
-    """One answer: sample counts from 0; reason says why it is unscored. weak: words that lower its support."""
+    """One answer: sample counts from 0; reason says why it is unscored. weak: words that lower its support.
+
+    seed: None where another system drew it. label: what people call it, "" where nobody did.
+    """
 
     sample: int
     text: str
     outcome: Outcome
-    seed: int
+    seed: int | None
     reason: str = ""
     verdicts: tuple[Verdict, ...] = ()
     citations: tuple[Citation, ...] = ()
     weak: tuple[WeakWord, ...] = ()
+    label: Literal["", "hallucinated", "supported"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +132,33 @@ class EntailmentFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoredFigures:
+    """Of answers that another system gave. measure: what the rates are rates of. judged_by: what counts as truth.
+
+    labelled: answers that people judged; auroc, balanced_accuracy: how well the verifier meets them, by question.
+    """
+
+    measure: Literal["factuality", "faithfulness"]
+    judged_by: Literal["contexts", "references"]
+    labelled: int = 0
+    auroc: ScoreEstimate | None = None
+    balanced_accuracy: ScoreEstimate | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ReportData:
-    """A finished (or interrupted) run. notes: anything else that readers must know, one sentence each."""
+    """A finished (or interrupted) run. notes: anything else that readers must know, one sentence each.
+
+    scored: of answers from elsewhere, None for a run. comparison: of two runs, in words; "" for one run.
+    """
 
     config: RunConfig
     summary: RunSummary
     questions: tuple[ShownQuestion, ...]
     notes: tuple[str, ...] = ()
     entailment: EntailmentFigures | None = None
+    scored: ScoredFigures | None = None
+    comparison: str = ""
 
     def __post_init__(self) -> None:
         ids = [q.id for q in self.questions]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from evaluation.detection.intervals import ScoreEstimate
 from evaluation.outcomes import OUTCOMES, Outcome
 from evaluation.reports.plots import Bar, Chart, chart
 from evaluation.reports.report_data import ReportData, ShownArm, ShownChunk, ShownQuestion, ShownSample
@@ -136,6 +137,15 @@ def interval(estimate: HallucinationEstimate, signed: bool = False) -> str:
     return f"[{form.format(100 * estimate.lower)}, {form.format(100 * estimate.upper)}]".replace("-", "−")
 
 
+def score(estimate: ScoreEstimate | None) -> str:
+    """ "0.812 [0.701, 0.900]"; "undefined (why)" where it is not defined."""
+    if estimate is None or estimate.estimate is None:
+        return f"undefined ({estimate.reason if estimate else 'nothing was labelled'})"
+    if estimate.lower is None or estimate.upper is None:
+        return f"{estimate.estimate:.3f}"
+    return f"{estimate.estimate:.3f} [{estimate.lower:.3f}, {estimate.upper:.3f}]"
+
+
 def p_value(p: float) -> str:
     """ "0.034", "<0.001"."""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
@@ -166,12 +176,13 @@ def _arm_view(arm: ShownArm, prefix: str) -> ArmView:
     cited = {c.number for s in arm.samples for c in s.citations}
     groups: dict[tuple[object, ...], list[ShownSample]] = {}
     for sample in arm.samples:
-        groups.setdefault((sample.text, sample.outcome, sample.reason, sample.verdicts, sample.weak), []).append(sample)
+        key = (sample.text, sample.outcome, sample.reason, sample.verdicts, sample.weak, sample.label)
+        groups.setdefault(key, []).append(sample)
     answers = tuple(
         AnswerView(
             ", ".join(str(s.sample + 1) for s in same),
             len(same),
-            ", ".join(str(s.seed) for s in same),
+            ", ".join(str(s.seed) for s in same if s.seed is not None),
             same[0],
             pieces(same[0], anchors),
         )

@@ -22,6 +22,8 @@ class Decoding:
     top_p: float = 1.0
     max_tokens: int = 64
     stop: tuple[str, ...] = ()
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
 
     def __post_init__(self) -> None:
         self.params(1)
@@ -32,11 +34,24 @@ class Decoding:
         label = f"t={self.temperature!r} p={self.top_p!r} k={self.top_k or 'all'} m={self.max_tokens}"
         if self.stop:
             label += " s=" + hashlib.sha256("\0".join(self.stop).encode()).hexdigest()[:8]
+        if self.min_p:
+            label += f" mp={self.min_p!r}"
+        if self.repetition_penalty != 1.0:
+            label += f" rp={self.repetition_penalty!r}"
         return label if len(label) <= 64 else hashlib.sha256(label.encode()).hexdigest()
 
     def params(self, n: int) -> SamplingParams:
         """The settings for n samples; their seeds are given beside them."""
-        return SamplingParams(self.temperature, self.top_k, self.top_p, self.max_tokens, self.stop, n)
+        return SamplingParams(
+            self.temperature,
+            self.top_k,
+            self.top_p,
+            self.max_tokens,
+            self.stop,
+            n,
+            min_p=self.min_p,
+            repetition_penalty=self.repetition_penalty,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +119,15 @@ def config_to_json(config: RunConfig) -> dict[str, object]:
     """The config as JSON values; config_from_json reads it back."""
     return asdict(config) | {
         "arms": [asdict(arm) for arm in config.arms],
-        "decoding": asdict(config.decoding) | {"stop": list(config.decoding.stop)},
+        "decoding": _decoding_to_json(config.decoding),
     }
+
+
+def _decoding_to_json(decoding: Decoding) -> dict[str, object]:
+    # What came later is left out where it has its default, so that the ids of earlier runs stay.
+    later = {"min_p": 0.0, "repetition_penalty": 1.0}
+    fields = asdict(decoding) | {"stop": list(decoding.stop)}
+    return {name: value for name, value in fields.items() if name not in later or value != later[name]}
 
 
 def config_from_json(fields: dict[str, object], where: str) -> RunConfig:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from evaluation.statistics.counts import Floats
@@ -18,19 +20,44 @@ class Interval:
     upper: float
 
 
-def question_weights(questions: int, replicates: int, seed: int) -> Floats:
+Weights = NDArray[np.uint16]
+_BLOCK_CELLS = 1_000_000
+"""Weights turned into floating point at a time: 8 MB."""
+
+
+def question_weights(questions: int, replicates: int, seed: int) -> Weights:
     """How often each question is drawn: (B replicates, N questions), rows adding up to N.
 
-    The weights depend on N, B and seed only, so that arms with the same questions are resampled together.
+    The weights depend on N, B and seed only, so that arms with the same questions are resampled together. Two bytes
+    each: 20 MB for 1,000 questions and 10,000 replicates. (A count above 65,535 would need that many questions and one
+    drawn for nearly all of them.)
     """
     rng = np.random.default_rng([seed, questions, replicates])
-    drawn: Floats = rng.multinomial(questions, np.full(questions, 1.0 / questions), size=replicates).astype(np.float64)
+    share = np.full(questions, 1.0 / questions)
+    drawn = np.empty((replicates, questions), dtype=np.uint16)
+    for rows in blocks(replicates, questions):
+        drawn[rows] = rng.multinomial(questions, share, size=rows.stop - rows.start)
     return drawn
 
 
-def ratio_replicates(weights: Floats, h: Floats, a: Floats) -> Floats:
+def blocks(replicates: int, cells: int, at_once: int = _BLOCK_CELLS) -> Iterator[slice]:
+    """Replicates in consecutive slices of at most ``at_once`` numbers, ``cells`` each (always at least one)."""
+    step = max(1, at_once // max(cells, 1))
+    for start in range(0, replicates, step):
+        yield slice(start, min(start + step, replicates))
+
+
+def weighted_sums(weights: Weights | Floats, columns: Floats) -> Floats:
+    """Sums over questions in every replicate, in blocks of bounded memory: (B, N), (N, k) -> (B, k)."""
+    result = np.empty((weights.shape[0], columns.shape[1]))
+    for rows in blocks(weights.shape[0], weights.shape[1]):
+        result[rows] = weights[rows].astype(np.float64) @ columns
+    return result
+
+
+def ratio_replicates(weights: Weights | Floats, h: Floats, a: Floats) -> Floats:
     """sum w h / sum w a for every replicate: (B, N), (N,), (N,) -> (B,); NaN where the replicate has no denominator."""
-    top, bottom = weights @ h, weights @ a
+    top, bottom = weighted_sums(weights, np.stack([h, a], axis=1)).T
     result: Floats = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
     return result
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-Method = Literal["effective_clopper_pearson", "mover", "clustered_t", "bca", "undefined"]
+Method = Literal["effective_clopper_pearson", "mover", "clustered_t", "bca", "rectified_t", "rogan_gladen", "undefined"]
 RELIABLE_EVENTS = 10
 
 

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from evaluation.statistics.bootstrap import Interval, bca_limits, question_weights, ratio_jackknife, ratio_replicates
+from evaluation.statistics.bootstrap import (
+    Interval,
+    Weights,
+    bca_limits,
+    question_weights,
+    ratio_jackknife,
+    ratio_replicates,
+)
 from evaluation.statistics.counts import Floats
 from evaluation.statistics.estimates import HallucinationEstimate, Measured, Method, few_events, unmeasured
 from evaluation.statistics.intervals import ROUNDING, clustered_t_limits, effective_limits
@@ -37,9 +44,9 @@ class Resampler:
     """The bootstrap weights of one summary, drawn once per number of questions and used for all its shares."""
 
     settings: Settings
-    _weights: dict[int, Floats] = field(default_factory=dict)
+    _weights: dict[int, Weights] = field(default_factory=dict)
 
-    def weights(self, questions: int) -> Floats:
+    def weights(self, questions: int) -> Weights:
         """(B, N) multinomial weights; the same array whenever the number of questions is the same."""
         if questions not in self._weights:
             self._weights[questions] = question_weights(questions, self.settings.bootstrap, self.settings.seed)

@@ -18,7 +18,7 @@ from generation.causal import CausalGenerator
 from generation.decoding import decode
 from generation.params import SamplingParams
 from model.errors import ModelError
-from model.llama import load_decoder
+from model.loading import load_decoder
 from model.tokenizer import Tokenizer
 from model.training.bpe import END_ID
 from model.training.loop import TrainSettings

@@ -8,6 +8,7 @@
   const questions = Array.from(list.querySelectorAll("details.question"));
   const find = controls.querySelector("#find");
   const kind = controls.querySelector("#kind");
+  const arm = controls.querySelector("#arm");
   const outcome = controls.querySelector("#outcome");
   const order = controls.querySelector("#order");
   const texts = new Map();
@@ -19,8 +20,13 @@
     const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
     let count = 0;
     for (const question of questions) {
-      const fits = (!kind.value || question.dataset.kind === kind.value) &&
-        (!outcome.value || question.dataset.outcomes.split(" ").includes(outcome.value)) &&
+      let answered = false;
+      for (const side of question.querySelectorAll("section.side")) {
+        side.hidden = Boolean(arm.value) && side.dataset.arm !== arm.value;
+        answered = answered || (!side.hidden &&
+          (!outcome.value || side.dataset.outcomes.split(" ").includes(outcome.value)));
+      }
+      const fits = (!kind.value || question.dataset.kind === kind.value) && answered &&
         words.every(function (word) { return text(question).includes(word); });
       question.hidden = !fits;
       count += fits ? 1 : 0;
@@ -47,6 +53,7 @@
   controls.hidden = false;
   find.addEventListener("input", filter);
   kind.addEventListener("change", filter);
+  arm.addEventListener("change", filter);
   outcome.addEventListener("change", filter);
   order.addEventListener("change", sort);
   window.addEventListener("hashchange", reveal);

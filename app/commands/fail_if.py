@@ -1,0 +1,51 @@
+"""--fail-if for every command that has a summary: its argument, its message, its part of the JSON document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from app.console import Output
+
+if TYPE_CHECKING:
+    import argparse
+
+    from app.gate import Gate
+    from evaluation.statistics.estimates import HallucinationEstimate
+
+
+def add_fail_if(parser: argparse.ArgumentParser) -> None:
+    """--fail-if."""
+    parser.add_argument(
+        "--fail-if", metavar="CONDITION", help='exit 3 where it holds, e.g. "hall_rag.upper > 0.10" (see docs/score.md)'
+    )
+
+
+def checked_gate(condition: str | None, arms: Sequence[str] = ()) -> Gate | None:
+    """The condition read, None without one. arms: of the run that is to come, so that a wrong name is found before it.
+
+    Raises UsageError for a condition that cannot be read, or a name that this run will not have.
+    """
+    from app.gate import check_names, figure_names, parse_gate
+    from evaluation.statistics.summary import default_pairs
+
+    if condition is None:
+        return None
+    gate = parse_gate(condition)
+    if arms:
+        check_names(gate, figure_names(arms, default_pairs(arms, "closed_book")))
+    return gate
+
+
+def gate_code(
+    gate: Gate | None, figures: Mapping[str, HallucinationEstimate], output: Output
+) -> tuple[bool, dict[str, Any]]:
+    """Whether the condition holds, said on stderr, and what a JSON document says of it. Raises UsageError."""
+    from app.gate import apply_gate  # not when the arguments are declared: it loads numpy
+
+    if gate is None:
+        return False, {}
+    result = apply_gate(gate, figures)
+    if result.failed:
+        output.say(f"--fail-if {gate.text!r} holds: {'; '.join(result.said)}")
+    return result.failed, {"fail_if": {"condition": gate.text, "failed": result.failed, "because": list(result.said)}}

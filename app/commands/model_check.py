@@ -1,0 +1,109 @@
+"""Check a decoder checkpoint: whole, supported, and computed exactly.
+
+``plumbline model check FOLDER``
+
+FOLDER holds a Hugging Face checkpoint (config.json, *.safetensors, tokenizer.json) of the families llama (SmolLM2 too),
+mistral, qwen2, qwen3, smollm3 or gpt2. It is read, loaded and computed on a short prompt in one pass, token by token on
+the KV cache, in chunks and in a padded batch, and by transformers; logits must agree as far as rounding lets them, and
+greedy tokens must be equal. Printed are family, parameters, memory by dtype, context, end tokens, positions, window and
+chat template. Exit code 0: it passes; 1: it does not, with the reasons.
+
+Only one of the two models is in memory at a time. In bfloat16 or float16 the check is coarser: rounding explains more.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.console import Output
+from app.errors import EXIT_ERROR, EXIT_OK
+
+if TYPE_CHECKING:
+    from app.model_check import ModelCheck
+    from model.facts import DecoderFacts
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the checkpoint")
+    parser.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
+    parser.add_argument(
+        "--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help="of the weights (float32)"
+    )
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Check and print."""
+    from app.model_check import ModelCheckRequest, check_model
+    from app.settings import Settings
+    from model.device import pick_device
+
+    device = str(pick_device(arguments.device or Settings().device))
+    folder = arguments.folder.expanduser()
+    result = check_model(ModelCheckRequest(folder, device, arguments.dtype), output.say)
+    if output.as_json:
+        output.json(result.to_json())
+    else:
+        for name, value in _lines(result):
+            output.data(f"{name:<14} {value}")
+    for problem in result.problems:
+        output.say(f"plumbline: error: {problem}")
+    return EXIT_OK if result.passed else EXIT_ERROR
+
+
+def _lines(result: ModelCheck) -> list[tuple[str, str]]:
+    lines = [] if result.facts is None else _fact_lines(result.facts)
+    if result.facts is not None and result.chat_template is not None:
+        # What a checkpoint's author wrote: repr, so that no control character reaches the terminal.
+        ends = ", ".join(f"{token} {text!r}" for token, text in result.end_tokens)
+        lines.append(("end tokens", ends or "none: every completion runs to its limit"))
+        lines.append(("tokenizer", f"{result.tokenizer_size:,} tokens, the embedding has {result.facts.vocabulary:,}"))
+        lines.append(("chat template", "yes" if result.chat_template else "no: the prompt is the text alone"))
+    lines.append(("used", f"{result.dtype} on {result.device}"))
+    if (split := result.split) is not None:
+        ways = f"cached {split.cached:.2g}, in chunks {split.chunked:.2g}, padded {split.padded:.2g}"
+        lines.append(("one pass", f"{ways} away, on a prompt of {result.prompt_tokens} tokens"))
+    if (found := result.reference) is not None:
+        lines.append(("transformers", f"logits {found.logit_difference:.2g} away (allowed {found.tolerance:.2g})"))
+        tie = ", then a tie within rounding" if found.tie else ""
+        lines.append(("", f"{found.equal_tokens} of {found.tokens} greedy tokens equal{tie}"))
+    lines.append(("result", "pass" if result.passed else "FAIL"))
+    return lines
+
+
+def _fact_lines(facts: DecoderFacts) -> list[tuple[str, str]]:
+    lines = [
+        ("family", f"{facts.family} ({facts.architecture}), {facts.layers} layers"),
+        ("parameters", f"{facts.parameters:,}{', head tied to the embedding' if facts.tied_head else ''}"),
+        ("stored as", ", ".join(facts.stored)),
+    ]
+    for size in facts.sizes:
+        whole = size.cache_bytes_per_token * facts.context_length
+        lines.append(
+            (
+                f"in {size.dtype}",
+                f"weights {_bytes(size.weight_bytes)}, KV cache {_bytes(size.cache_bytes_per_token)} a token, "
+                f"{_bytes(whole)} at full context",
+            )
+        )
+    lines.append(("context", f"{facts.context_length:,} tokens"))
+    if facts.rope is None:
+        lines.append(("positions", "learned"))
+    else:
+        bare = f", none in {facts.unrotated_layers} layers" if facts.unrotated_layers else ""
+        kind = "plain" if facts.rope == "default" else facts.rope
+        lines.append(("positions", f"rotary, {kind}, base {facts.rope_theta:,.0f}{bare}"))
+    window = "none" if facts.window is None else f"{facts.window:,} tokens in {facts.windowed_layers} layers"
+    lines.append(("window", window))
+    return lines
+
+
+def _bytes(size: int) -> str:
+    amount = float(size)
+    for unit in ("B", "KB", "MB"):
+        if amount < 1000:
+            return f"{amount:,.4g} {unit}"
+        amount /= 1000
+    return f"{amount:,.4g} GB"

@@ -1,0 +1,171 @@
+"""Score answers that another system produced: verdicts, rates and intervals. Nothing is generated.
+
+FILE holds one answer a row: Ragas records, RAGTruth (the folder, or response.jsonl beside source_info.jsonl), or any
+JSONL, JSON list, CSV or TSV with an answer and contexts (or references), and perhaps a question, labels, the system,
+ids; also .gz and .bz2. Names of fields are guessed (docs/score.md has the table) or given with --answer-field ...
+
+References judge factuality, contexts faithfulness: whether the answer says what it was shown. The two are never mixed.
+Answers to the same question count as one unit of independence, and systems are compared on the questions they share.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.console import Output
+from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
+
+if TYPE_CHECKING:
+    from app.gate import Gate
+    from app.scoring import ScoreResult
+
+_FIELDS = ("question", "answer", "contexts", "references", "arm", "id", "sample", "hallucinated", "supported")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="answers, or RAGTruth's folder")
+    reading = parser.add_argument_group("reading")
+    reading.add_argument("--format", choices=("jsonl", "json", "csv", "tsv", "ragtruth"), help="do not look for it")
+    for field in _FIELDS:
+        reading.add_argument(f"--{field}-field", metavar="NAME", help=f"the field that is the {_MEANING[field]}")
+    reading.add_argument("--group", metavar="FIELD", help="the field that names what is one unit of independence")
+    reading.add_argument("--ignore-labels", action="store_true", help="do not read what people say of the answers")
+    reading.add_argument("--split", help='of RAGTruth: "all", or default "test" where there is one')
+    reading.add_argument("--limit", type=int, default=None, metavar="N", help="only the first N answers")
+    reading.add_argument("--skip-bad", action="store_true", help="leave out what cannot be read, and count it")
+    judging = parser.add_argument_group("judging")
+    judging.add_argument(
+        "--verifier",
+        choices=("auto", "reference", "entailment"),
+        default="auto",
+        help="what judges (default auto: references where every answer has some, else entailment by its contexts)",
+    )
+    judging.add_argument(
+        "--evidence",
+        choices=("contexts", "references"),
+        default="contexts",
+        help="what entailment reads (default contexts; references suits long reference answers)",
+    )
+    judging.add_argument(
+        "--verifier-model", metavar="NAME", help="a folder, OWNER/NAME, token-overlap, ...; default embedded"
+    )
+    judging.add_argument("--threshold", type=float, default=0.5, help="support from which a claim counts (default 0.5)")
+    judging.add_argument("--baseline", metavar="SYSTEM", help="compare every system with this one")
+    judging.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
+    judging.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
+    out = parser.add_argument_group("output")
+    out.add_argument("--answers", type=Path, metavar="OUT.jsonl", help="verdicts answer by answer; resumes from it")
+    out.add_argument("--report", type=Path, metavar="OUT.html", help="one HTML file")
+    out.add_argument("--fail-if", metavar="CONDITION", help='exit 3 where it holds, e.g. "hall_all.upper > 0.10"')
+
+
+_MEANING = {
+    "question": "question",
+    "answer": "answer",
+    "contexts": "contexts",
+    "references": "reference answers",
+    "arm": "system that answered",
+    "id": "answer's id",
+    "sample": "number of an answer among those of one id",
+    "hallucinated": "label; true means hallucinated",
+    "supported": "label; true means supported",
+}
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Read, judge, print; write what was asked for."""
+    from app.commands.fail_if import checked_gate
+    from app.score_json import AnswerLines
+    from app.score_judging import JudgePlan
+    from app.scoring import ScorePlan, score
+    from app.settings import Settings
+    from data.answer_records import FieldNames
+    from data.answers import load_answers
+    from model.device import pick_device
+
+    _check(arguments)
+    gate = checked_gate(arguments.fail_if)
+    names = {field: getattr(arguments, f"{field}_field") for field in _FIELDS}
+    file = load_answers(
+        arguments.files,
+        layout=arguments.format,
+        names=FieldNames(**names, group=arguments.group, labels=not arguments.ignore_labels),
+        split=arguments.split,
+        skip_bad=arguments.skip_bad,
+        limit=arguments.limit,
+    )
+    device = str(pick_device(arguments.device or Settings().device))
+    judging = JudgePlan(arguments.verifier, arguments.evidence, arguments.verifier_model, arguments.threshold, device)
+    plan = ScorePlan(judging, arguments.baseline, arguments.level, marks=arguments.report is not None)
+    lines = AnswerLines(arguments.answers) if arguments.answers else None
+    try:
+        with output.progress() as bar:
+            result = score(
+                file,
+                plan,
+                known=lines.known if lines else None,
+                keep=lines.keep if lines else None,
+                progress=lambda done, total: bar.update("answers", done, total),
+            )
+        if lines is not None:
+            lines.finish(result.answers)
+    finally:
+        if lines is not None:
+            lines.close()
+    return _shown(arguments, output, result, gate)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.limit is not None and arguments.limit < 1:
+        raise UsageError(f"--limit is {arguments.limit}: at least one answer must be scored")
+    if not 0.0 < arguments.threshold <= 1.0:
+        raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
+    if not 0.0 < arguments.level < 1.0:
+        raise UsageError(f"--level is {arguments.level}: it must lie strictly between 0 and 1, e.g. 0.95")
+    for name in ("answers", "report"):
+        path = getattr(arguments, name)
+        if path is not None and not path.absolute().parent.is_dir():
+            raise UsageError(f"--{name} {path}: the folder {path.parent} does not exist")
+
+
+def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, gate: Gate | None) -> int:
+    """Tables or one JSON document, the report, and the exit code."""
+    from app.commands.fail_if import gate_code
+    from app.gate import summary_figures
+    from app.score_json import LABELS_NOTE, result_json
+    from app.score_report import score_report
+    from app.score_tables import detection_lines, headline
+    from app.tables import arms_table, pairs_table
+    from evaluation.reports.report import write_report
+
+    if arguments.report is not None:
+        title = f"Answers of {', '.join(path.name for path in arguments.files)}"
+        command = shlex.join(["plumbline", *sys.argv[1:]])
+        write_report(arguments.report, score_report(result, title=title, command=command))
+    code = EXIT_PARTIAL if result.unscored else EXIT_OK
+    failed, gated = gate_code(gate, summary_figures(result.summary), output)
+    code = EXIT_THRESHOLD if failed else code
+    for note in (*result.notes, LABELS_NOTE):
+        output.say(note)
+    if result.file.skipped:
+        output.say(f"{len(result.file.skipped)} bad lines left out, the first: {result.file.skipped[0]}")
+    for reason, count in result.reasons[:5]:
+        output.say(f"{count} unscored: {reason}")
+    if output.as_json:
+        output.json(result_json(result) | gated | {"exit_code": code})
+        return code
+    output.data(headline(result))
+    output.out.print(arms_table(result.summary))
+    if result.summary.pairs:
+        output.out.print(pairs_table(result.summary))
+    for line in detection_lines(result):
+        output.data(line)
+    for name in ("answers", "report"):
+        if (path := getattr(arguments, name)) is not None:
+            output.data(f"{name} {path}")
+    return code

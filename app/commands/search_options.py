@@ -1,0 +1,129 @@
+"""Arguments that say how to search, and the Search they become."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.errors import UsageError
+
+if TYPE_CHECKING:
+    from app.pipeline import Pipeline
+    from model.pair_scoring import PairScorer
+    from retrieval.retrieval_params import RetrievalParams
+    from retrieval.search import Helpers, Search
+
+
+def add_fusion(parser: argparse.ArgumentParser) -> None:
+    """--mode, --fusion, --dense-weight, --rrf-constant, --depth: left out, they are as saved, else the default."""
+    group = parser.add_argument_group("how to search (default: what tune --save chose, else a min-max hybrid)")
+    group.add_argument("--mode", choices=("dense", "sparse", "hybrid", "bm25"), help="which retrievers to ask")
+    group.add_argument("--fusion", choices=("minmax", "zscore", "rrf"), help="how a hybrid joins them")
+    group.add_argument("--dense-weight", type=float, metavar="W", help="of the vectors, 0 to 1; words have the rest")
+    group.add_argument("--rrf-constant", type=float, metavar="K", help="of reciprocal rank (default 60)")
+    group.add_argument("--depth", type=int, metavar="N", help="chunks each retriever puts forward (default 100)")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """--filter, --rm3, --rerank, --mmr, --deduplicate, --neighbours, --rewrites, --hyde, --hops: all off by default."""
+    group = parser.add_argument_group("options, all off (docs/retrieval.md says what each is worth)")
+    group.add_argument(
+        "--filter", action="append", default=[], metavar="F", help="key=value, key=a|b, key!=v, key>=v; may be repeated"
+    )
+    group.add_argument("--rm3", action="store_true", help="add words of the first passages to the query's")
+    group.add_argument(
+        "--rerank", metavar="MODEL", help="cross-encoder (folder, hub id, verifier) that reads the best again"
+    )
+    group.add_argument("--rerank-depth", type=int, default=50, metavar="N", help="how many it reads (default 50)")
+    group.add_argument("--query-first", action="store_true", help="the cross-encoder reads query, passage")
+    group.add_argument("--mmr", type=float, metavar="L", help="weight of relevance against novelty, 0 to 1")
+    group.add_argument(
+        "--deduplicate", type=float, metavar="R", help="leave out chunks that resemble a better one by R"
+    )
+    group.add_argument("--neighbours", type=int, default=0, metavar="N", help="add N chunks on each side of every one")
+    group.add_argument("--rewrites", type=int, default=0, metavar="N", help="N other wordings by --model")
+    group.add_argument("--hyde", type=int, default=0, metavar="N", help="N imagined passages by --model")
+    group.add_argument("--hops", type=int, default=1, metavar="N", help="searches in all; the later ones ask for more")
+    group.add_argument(
+        "--hop-by", choices=("title", "model"), default="title", help="who asks again: the best title, or --model"
+    )
+
+
+def fusion_params(arguments: argparse.Namespace, base: RetrievalParams) -> RetrievalParams:
+    """``base`` with what was given. Raises UsageError with the offending value."""
+    given = {
+        name: value
+        for name in ("mode", "fusion", "dense_weight", "rrf_constant", "depth")
+        if (value := getattr(arguments, name)) is not None
+    }
+    if given.get("mode") == "sparse":
+        given["mode"] = "bm25"
+    try:
+        return replace(base, **given)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def search(arguments: argparse.Namespace, line: Pipeline, collection: str) -> Search:
+    """The collection's search as the arguments say. Raises UsageError for values that cannot be meant."""
+    from app.retrieval_settings import saved_search
+    from retrieval.filtering import parse_filter
+    from retrieval.ranking.diversity import MmrParams
+    from retrieval.ranking.reranking import RerankParams
+    from retrieval.reformulation.rm3 import Rm3Params
+    from retrieval.retrieval_params import RetrievalParams
+    from retrieval.search import Search
+
+    retriever = line.retriever(collection)  # first: it says which collections there are
+    saved = saved_search(line.home, collection)
+    params = fusion_params(arguments, saved.params if saved else RetrievalParams())
+    for name, least in (("rewrites", 0), ("hyde", 0), ("hops", 1)):
+        if getattr(arguments, name) < least:
+            raise UsageError(f"--{name} is {getattr(arguments, name)}: it must be at least {least}")
+    try:
+        params = replace(
+            params,
+            filters=tuple(parse_filter(text) for text in arguments.filter),
+            rm3=Rm3Params() if arguments.rm3 else None,
+            rerank=RerankParams(arguments.rerank_depth) if arguments.rerank else None,
+            mmr=MmrParams(arguments.mmr) if arguments.mmr is not None else None,
+            deduplicate=arguments.deduplicate,
+            neighbours=arguments.neighbours,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return Search(retriever, params, _helpers(arguments, line))
+
+
+def _scorer(name: str, device: str, query_first: bool) -> PairScorer:
+    """The shipped verifier ("verifier"), one that was trained here (its folder), or any cross-encoder."""
+    from model.foreign_pair_scorer import ForeignPairScorer
+    from model.support_scorer import load_support_scorer
+
+    if name == "verifier" or (Path(name) / "verifier.json").is_file():
+        return load_support_scorer(None if name == "verifier" else Path(name), device=device)
+    return ForeignPairScorer(name, device=device, claim_first=query_first)
+
+
+def _helpers(arguments: argparse.Namespace, line: Pipeline) -> Helpers:
+    from retrieval.reformulation.hops import HopBudget, by_best_title
+    from retrieval.search import Helpers
+
+    helpers = Helpers(budget=HopBudget(arguments.hops))
+    if arguments.rerank:
+        helpers = replace(helpers, scorer=_scorer(arguments.rerank, line.device, arguments.query_first))
+    if arguments.hops > 1 and arguments.hop_by == "title":
+        helpers = replace(helpers, ask_again=by_best_title)
+    if arguments.rewrites or arguments.hyde or (arguments.hops > 1 and arguments.hop_by == "model"):
+        from app.retrieval_generation import Asker, Imaginer, Rewriter, check_can_write
+
+        check_can_write(line.generator)
+        if arguments.rewrites:
+            helpers = replace(helpers, rewrite=Rewriter(line.generator, arguments.rewrites))
+        if arguments.hyde:
+            helpers = replace(helpers, imagine=Imaginer(line.generator, arguments.hyde))
+        if arguments.hops > 1 and arguments.hop_by == "model":
+            helpers = replace(helpers, ask_again=Asker(line.generator))
+    return helpers

@@ -1,0 +1,142 @@
+"""Choose how a collection is searched, on questions with judgements, and say whether the gain is real.
+
+Every way of fusing is scored by cross-validation over questions; a paired randomisation test compares what was chosen,
+on questions it was not chosen on, with what is in force now. Nothing is written unless --save.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.console import Output
+from app.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from evaluation.retrieval.tuning import Tuning
+    from retrieval.retrieval_params import RetrievalParams
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from app.commands.options import add_encoder
+
+    parser.add_argument("name", metavar="NAME", help="the collection")
+    parser.add_argument(
+        "--qrels", type=Path, metavar="FILE", help="judgements: TREC or BEIR; default the questions' own"
+    )
+    parser.add_argument(
+        "--queries", type=Path, metavar="FILE", help="questions; default queries.jsonl beside a BEIR folder's qrels"
+    )
+    parser.add_argument("--measure", default="nDCG@10", metavar="M", help="what to raise (default nDCG@10)")
+    parser.add_argument("--folds", type=int, default=5, metavar="N", help="of the cross-validation (default 5)")
+    parser.add_argument("--seed", type=int, default=0, help="of folds, intervals and tests (default 0)")
+    parser.add_argument("--save", action="store_true", help="search this way from now on, if the gain is real")
+    parser.add_argument(
+        "--save-anyway", action="store_true", help="save what was chosen even if the gain may be chance"
+    )
+    add_encoder(parser)
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Tune and print."""
+    from app.commands.options import pipeline
+    from app.retrieval_evaluation import load_judged, tune_fusion
+    from app.retrieval_settings import save_search, saved_search, search_fields
+    from retrieval.retrieval_params import RetrievalParams
+
+    if arguments.qrels is None and arguments.queries is None:
+        raise UsageError("give --qrels FILE, or --queries FILE whose questions name relevant documents")
+    if arguments.seed < 0:
+        raise UsageError(f"--seed is {arguments.seed}: it must not be negative")
+    with pipeline(arguments) as line:
+        retriever = line.retriever(arguments.name)
+        saved = saved_search(line.home, arguments.name)
+        baseline = saved.params if saved else RetrievalParams()
+        judged = load_judged(retriever, arguments.queries, arguments.qrels)
+        for note in judged.notes:
+            output.say(note)
+        with output.progress() as bar:
+            tuning = tune_fusion(
+                retriever,
+                judged,
+                baseline,
+                arguments.measure,
+                arguments.folds,
+                arguments.seed,
+                lambda done, total: bar.update("questions and settings", done, total),
+            )
+        keep = tuning.chosen if arguments.save_anyway else tuning.recommended
+        path = None
+        if (arguments.save or arguments.save_anyway) and keep != baseline:
+            path = save_search(line.home, arguments.name, keep, _why(tuning))
+    if output.as_json:
+        output.json({**to_json(tuning), "recommended": search_fields(tuning.recommended), "saved": path is not None})
+    else:
+        _show(tuning, output)
+    if path is not None:
+        output.say(f"saved to {path}: plumbline retrieve searches {arguments.name} this way from now on")
+    elif arguments.save or arguments.save_anyway:
+        output.say("nothing was saved: what is in force stays")
+    return EXIT_OK
+
+
+def to_json(tuning: Tuning) -> dict[str, Any]:
+    """As JSON values; the grid with its means."""
+    from app.retrieval_settings import search_fields
+
+    gain = tuning.gain.difference
+    return {
+        "measure": tuning.measure,
+        "questions": tuning.questions,
+        "folds": tuning.folds,
+        "baseline": {"settings": search_fields(tuning.baseline), "mean": tuning.baseline_mean.mean},
+        "chosen": {"settings": search_fields(tuning.chosen), "mean_on_all": tuning.chosen_mean},
+        "held_out": {"mean": tuning.held_out.mean, "lower": tuning.held_out.lower, "upper": tuning.held_out.upper},
+        "gain": {"mean": gain.mean, "lower": gain.lower, "upper": gain.upper, "p_value": tuning.gain.p_value},
+        "real": tuning.is_real,
+        "chosen_by_fold": [search_fields(params) for params in tuning.by_fold],
+        "grid": [
+            {"settings": search_fields(params), "mean": mean}
+            for params, mean in zip(tuning.settings, tuning.means, strict=True)
+        ],
+    }
+
+
+def _show(tuning: Tuning, output: Output) -> None:
+    gain = tuning.gain
+    output.data(
+        f"{tuning.measure} on {tuning.questions} questions, {len(tuning.settings)} settings, {tuning.folds} folds"
+    )
+    ranked = sorted(zip(tuning.means, tuning.settings, strict=True), key=lambda item: -item[0])
+    for mean, params in ranked[:8]:
+        output.data(f"  {mean:.4f}  {options(params)}")
+    output.data(f"in force now: {tuning.baseline_mean.mean:.4f}  {options(tuning.baseline)}")
+    output.data(f"cross-validated choice, on questions it was not chosen on: {tuning.held_out.mean:.4f}")
+    limits = gain.difference
+    interval = f" [{limits.lower:+.4f}, {limits.upper:+.4f}]" if limits.lower is not None else ""
+    output.data(
+        f"gain {limits.mean:+.4f}{interval}, better on {gain.better} questions, worse on {gain.worse}, "
+        f"paired randomisation p = {gain.p_value:.4f}"
+    )
+    if tuning.is_real:
+        output.data(f"the gain is real at the 5 % level; use: {options(tuning.chosen)}")
+    else:
+        output.data(f"the gain may be chance; keep: {options(tuning.baseline)}")
+
+
+def options(params: RetrievalParams) -> str:
+    """The setting as arguments of ``plumbline retrieve``."""
+    if params.mode != "hybrid":
+        return f"--mode {'sparse' if params.mode == 'bm25' else 'dense'}"
+    constant = f" --rrf-constant {params.rrf_constant:g}" if params.fusion == "rrf" else ""
+    return f"--mode hybrid --fusion {params.fusion} --dense-weight {params.dense_weight:g}{constant}"
+
+
+def _why(tuning: Tuning) -> str:
+    gain = tuning.gain
+    return (
+        f"{tuning.measure} {tuning.baseline_mean.mean:.4f} before, {tuning.held_out.mean:.4f} cross-validated on "
+        f"{tuning.questions} questions, p = {gain.p_value:.4f}"
+    )

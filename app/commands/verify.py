@@ -1,0 +1,179 @@
+"""Say whether evidence supports a claim: support, label, the best evidence sentence, the words that fail.
+
+``plumbline verify --evidence FILE "claim"`` judges one claim; FILE is a document (text, Markdown, PDF, ...; repeatable)
+or - for standard input. ``plumbline verify --pairs FILE.jsonl`` (or -) judges {"claim", "evidence", "question", "id"}
+line by line, the evidence a text or a list of texts; with --json it prints one JSON object a line.
+
+Support is in [0, 1]; from the threshold on a claim is supported, below it unverifiable: this verifier cannot tell a
+contradiction from silence. A claim of several sentences is as good as its worst. --fail-unsupported gives exit code 3
+where a claim is not supported; 4 where some are unscored.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from itertools import count, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.console import Output
+from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, AppError, UsageError
+
+if TYPE_CHECKING:
+    from app.verification import CheckedClaim, ClaimChecker
+    from evaluation.verifiers.evidence import EvidenceText
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("claim", nargs="?", metavar="CLAIM", help="what is to be judged")
+    parser.add_argument(
+        "--evidence", action="append", default=[], metavar="FILE", help="a document, or - for standard input"
+    )
+    parser.add_argument("--question", default="", help="what the claim answers")
+    parser.add_argument("--pairs", metavar="FILE", help="JSONL of claim and evidence, or - for standard input")
+    parser.add_argument("--words", action="store_true", help="look for weak words in --pairs too (slower)")
+    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines of --pairs out and count them")
+    parser.add_argument("--threshold", type=float, default=0.5, help="support from which a claim counts (default 0.5)")
+    parser.add_argument(
+        "--verifier-model", metavar="NAME", help="a folder, OWNER/NAME, token-overlap, ...; default embedded"
+    )
+    parser.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
+    parser.add_argument("--fail-unsupported", action="store_true", help="exit 3 where a claim is not supported")
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Judge one claim, or pairs."""
+    from app.score_judging import JudgePlan
+    from app.settings import Settings
+    from app.verification import ClaimChecker
+    from model.device import pick_device
+
+    if not 0.0 < arguments.threshold <= 1.0:
+        raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
+    if (arguments.pairs is None) == (arguments.claim is None):
+        raise UsageError('give a claim and its evidence (--evidence FILE "claim"), or --pairs FILE.jsonl, not both')
+    if arguments.pairs is not None and (arguments.evidence or arguments.question):
+        raise UsageError("--pairs holds its own evidence and questions: leave --evidence and --question out")
+    if arguments.claim is not None and not arguments.evidence:
+        raise UsageError("--evidence FILE is missing: what is the claim to be held against?")
+    if arguments.claim is not None and not any(c.isalnum() for c in arguments.claim):
+        raise UsageError(f"the claim {arguments.claim!r} has no letter and no digit")
+    evidence = tuple(_evidence(arguments.evidence)) if arguments.claim is not None else ()
+    device = str(pick_device(arguments.device or Settings().device))
+    plan = JudgePlan("entailment", "contexts", arguments.verifier_model, arguments.threshold, device)
+    checker = ClaimChecker(plan)
+    if arguments.claim is not None:
+        return _one(arguments, output, checker, evidence)
+    return _pairs(arguments, output, checker)
+
+
+def _one(
+    arguments: argparse.Namespace, output: Output, checker: ClaimChecker, evidence: tuple[EvidenceText, ...]
+) -> int:
+    from app.verification import ClaimPair, checked_json
+
+    checked = checker.check([ClaimPair(arguments.claim, evidence, arguments.question)], words=True)[0]
+    if output.as_json:
+        output.json(checked_json(checked) | {"verifier": checker.name, "threshold": arguments.threshold})
+    else:
+        for line in _lines(checked):
+            output.data(line)
+    return _code(arguments, [checked])
+
+
+def _pairs(arguments: argparse.Namespace, output: Output, checker: ClaimChecker) -> int:
+    from app.verification import AT_ONCE, ClaimPair, checked_json, pairs_of
+    from data.refused import Refused
+
+    pairs = pairs_of(_numbered(arguments.pairs))
+    codes: set[int] = set()
+    first_bad, bad, done = "", 0, 0
+    with output.progress() as bar:
+        while block := list(islice(pairs, AT_ONCE)):
+            refused = [item for item in block if isinstance(item, Refused)]
+            if refused and not arguments.skip_bad:
+                raise AppError(f"{refused[0]}; mend the line or skip such lines with --skip-bad")
+            bad, first_bad = bad + len(refused), first_bad or (str(refused[0]) if refused else "")
+            results = checker.check([item for item in block if isinstance(item, ClaimPair)], arguments.words)
+            for checked in results:
+                if output.as_json:
+                    output.json(checked_json(checked))
+                else:
+                    output.data(_short(checked))
+            codes.add(_code(arguments, results))
+            done += len(results)
+            bar.update("claims", done, None)
+    if not done:
+        raise AppError(f"there is no pair in {arguments.pairs}: nothing to judge")
+    if bad:
+        output.say(f"{bad} bad lines left out, the first: {first_bad}")
+    return next((code for code in (EXIT_THRESHOLD, EXIT_PARTIAL) if code in codes), EXIT_OK)
+
+
+def _code(arguments: argparse.Namespace, results: tuple[CheckedClaim, ...] | list[CheckedClaim]) -> int:
+    if arguments.fail_unsupported and any(c.label in ("unverifiable", "contradicted") for c in results):
+        return EXIT_THRESHOLD
+    return EXIT_PARTIAL if any(c.label == "unscored" for c in results) else EXIT_OK
+
+
+def _lines(checked: CheckedClaim) -> Iterator[str]:
+    """One claim, for a person."""
+    yield f"{checked.label}  support {_support(checked)}"
+    for verdict in checked.verdicts:
+        if len(checked.verdicts) > 1:
+            shown = "unscored" if verdict.support is None else f"{verdict.support:.3f}"
+            yield f"  {shown} {verdict.label}: {verdict.claim.text}"
+        for e in verdict.evidence:
+            yield f'  best evidence {e.document_id} {e.start}-{e.end}: "{e.text}"'
+    if checked.weak:
+        words = ", ".join(f'"{checked.pair.claim[w.start : w.end]}" (+{w.gain:.2f})' for w in checked.weak)
+        yield f"  weak words (support without them): {words}"
+    if checked.label == "unscored":
+        yield f"  {checked.reason}"
+
+
+def _short(checked: CheckedClaim) -> str:
+    name = f"{checked.pair.id}  " if checked.pair.id else ""
+    return f"{_support(checked)}  {checked.label:<12}  {name}{' '.join(checked.pair.claim.split())[:100]}"
+
+
+def _support(checked: CheckedClaim) -> str:
+    return "  -  " if checked.support is None else f"{checked.support:.3f}"
+
+
+def _evidence(names: list[str]) -> Iterator[EvidenceText]:
+    """The texts of the evidence files. Raises AppError for one without text, DataError for one that cannot be read."""
+    from data.loaders import Refused, load_documents
+    from evaluation.verifiers.evidence import EvidenceText
+
+    for name in names:
+        if name == "-":
+            text = sys.stdin.read()
+            if not text.strip():
+                raise AppError("there is no evidence on standard input")
+            yield EvidenceText("-", text, 0)
+            continue
+        for item in load_documents([Path(name)]):
+            if isinstance(item, Refused):
+                raise AppError(f"the evidence cannot be read: {item}")
+            if item.text.strip():
+                yield EvidenceText(item.id, item.text, 0, item.title)
+
+
+def _numbered(name: str) -> Iterator[tuple[str, str]]:
+    """(where, line) of a file's lines, or of standard input's."""
+    from data.compressed import numbered_lines
+
+    if name != "-":
+        for number, line in numbered_lines(Path(name), "claims and evidence"):
+            yield f"{name}:{number}", line
+        return
+    for number in count(1):
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if line.strip():
+            yield f"standard input:{number}", line

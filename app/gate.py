@@ -1,0 +1,159 @@
+"""``--fail-if "hall_all.upper > 0.10"``: a condition on a summary's figures, and which figures there are.
+
+A condition is ``NAME.FIELD OP NUMBER``, several joined by ``and`` and ``or`` (``and`` binds closer). A figure that is
+undefined counts as a condition that is met: a gate that nothing was measured for must not open.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.errors import UsageError
+from evaluation.statistics.estimates import HallucinationEstimate
+from evaluation.statistics.summary import RunSummary
+
+FIELDS = ("rate", "lower", "upper", "questions", "responses")
+QUANTITIES = ("hall", "hall_answered", "hall_scored", "supported", "abstained", "unscored", "worst")
+_OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_TERM = re.compile(
+    r"\s*(?P<name>\w+)(?:\.(?P<field>\w+))?\s*(?P<operator>>=|<=|==|!=|>|<)\s*"
+    r"(?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<percent>%?)\s*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One comparison. text: as it was written."""
+
+    name: str
+    field: str
+    operator: str
+    number: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Conditions of which one must hold (or), each a set of which all must (and)."""
+
+    text: str
+    any_of: tuple[tuple[Term, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """failed: whether the condition is met. said: the terms that decided it, with the figures they met."""
+
+    failed: bool
+    said: tuple[str, ...]
+
+
+def parse_gate(text: str) -> Gate:
+    """Read a condition. Raises UsageError that says how one is written."""
+    any_of = []
+    for part in re.split(r"\bor\b", text):
+        any_of.append(tuple(_term(term, text) for term in re.split(r"\band\b", part)))
+    return Gate(text, tuple(any_of))
+
+
+def check_names(gate: Gate, names: Iterable[str]) -> None:
+    """Raises UsageError listing the figures there are, when the gate names another."""
+    known = list(names)
+    for term in (t for terms in gate.any_of for t in terms):
+        if term.name not in known:
+            raise UsageError(
+                f"--fail-if {gate.text!r}: there is no figure {term.name!r}; there are {', '.join(known)}, each with "
+                + ", ".join(f".{f}" for f in FIELDS)
+            )
+
+
+def apply_gate(gate: Gate, figures: Mapping[str, HallucinationEstimate]) -> GateResult:
+    """Whether the condition is met. Raises UsageError as ``check_names``."""
+    check_names(gate, figures)
+    said: list[str] = []
+    failed = False
+    for terms in gate.any_of:
+        found = [_met(term, figures[term.name]) for term in terms]
+        if all(met for met, _ in found):
+            failed = True
+            said.extend(words for _, words in found)
+    return GateResult(failed, tuple(dict.fromkeys(said)))
+
+
+def summary_figures(summary: RunSummary) -> dict[str, HallucinationEstimate]:
+    """Every figure that a condition may name: ``hall_ARM``, ``hall_answered_ARM``, ``supported_ARM``,
+    ``abstained_ARM``, ``unscored_ARM``, ``worst_ARM`` (all unscored hallucinated) and ``diff_ARM1_ARM2``.
+
+    Of the only arm, and of an arm ``all``, it is ``hall_all``, ``hall_answered``, ... as well. In names of arms
+    everything but letters and digits is ``_``; of two arms that then have one name, the second gets a ``_2``.
+    """
+    figures: dict[str, HallucinationEstimate] = {}
+    words = _words([arm.arm for arm in summary.arms])
+    for arm in summary.arms:
+        estimates = (
+            *(arm.hallucinated.default, arm.hall_answered.default, arm.hall_scored.default, arm.supported.default),
+            *(arm.abstained.default, arm.unscored.default, arm.hall_if_unscored_hallucinated),
+        )
+        measured = dict(zip(QUANTITIES, estimates, strict=True))
+        if len(summary.arms) == 1:
+            for name, estimate in measured.items():
+                figures["hall_all" if name == "hall" else name] = estimate
+        for name, estimate in measured.items():
+            figures.setdefault(f"{name}_{words[arm.arm]}", estimate)
+    for pair in summary.pairs:
+        figures.setdefault(f"diff_{words[pair.baseline]}_{words[pair.other]}", pair.difference.default)
+    return figures
+
+
+def figure_names(arms: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The names of ``summary_figures`` of a run with these arms and pairs, before it has run."""
+    words = _words(arms)
+    alone = tuple("hall_all" if name == "hall" else name for name in QUANTITIES) if len(arms) == 1 else ()
+    of_arms = tuple(f"{name}_{words[arm]}" for arm in arms for name in QUANTITIES)
+    return tuple(dict.fromkeys((*alone, *of_arms, *(f"diff_{words[one]}_{words[two]}" for one, two in pairs))))
+
+
+def _words(arms: Sequence[str]) -> dict[str, str]:
+    words: dict[str, str] = {}
+    for arm in arms:
+        word, n = _word(arm), 1
+        while word in words.values():
+            n += 1
+            word = f"{_word(arm)}_{n}"
+        words[arm] = word
+    return words
+
+
+def _word(arm: str) -> str:
+    return re.sub(r"\W+", "_", arm).strip("_") or "arm"
+
+
+def _term(text: str, whole: str) -> Term:
+    match = _TERM.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"--fail-if {whole!r}: {text.strip()!r} is no condition; write NAME.FIELD OP NUMBER, such as "
+            '"hall_all.upper > 0.10", several joined by "or" and "and"'
+        )
+    field = match["field"] or "rate"
+    if field not in FIELDS:
+        raise UsageError(f"--fail-if {whole!r}: there is no field {field!r}; there are {', '.join(FIELDS)}")
+    number = float(match["number"]) / (100.0 if match["percent"] else 1.0)
+    return Term(match["name"], field, match["operator"], number, text.strip())
+
+
+def _met(term: Term, estimate: HallucinationEstimate) -> tuple[bool, str]:
+    value: float | None = getattr(estimate, term.field)
+    if value is None:
+        return True, f"{term.text}: {term.name} is undefined ({estimate.reason}), which counts as missed"
+    return _OPERATORS[term.operator](value, term.number), f"{term.text}: {term.name}.{term.field} is {value:.4g}"

@@ -1,0 +1,84 @@
+"""Which generator a --model (PLUMBLINE_MODEL) names, and opening it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from app.errors import AppError
+from generation.errors import GenerationError
+from generation.generator import Generator
+
+CHOICES = (
+    "reader (the embedded one), a FOLDER (a reader you trained, or a Hugging Face decoder), transformers:FOLDER, "
+    "openai:URL#MODEL or openai-completions:URL#MODEL"
+)
+_APIS = {"openai": "chat", "openai-completions": "completions"}
+
+
+@runtime_checkable
+class SupportsClose(Protocol):
+    """A generator that holds connections."""
+
+    def close(self) -> None:
+        """Let them go."""
+
+
+def open_generator(
+    choice: str, *, device: str = "cpu", api_key: str | None = None, context_length: int = 4096
+) -> Generator:
+    """The generator that ``choice`` names; "" is the embedded reader. api_key, context_length: for a server.
+
+    A folder with reader.json is an embedded reader, one with config.json a Hugging Face decoder. A server is not asked
+    anything yet. Raises AppError that names the choices, and what the generator's own loading raises.
+    """
+    kind, separator, rest = choice.partition(":")
+    if not choice or choice == "reader":
+        from generation.reader import EmbeddedReader
+
+        return EmbeddedReader(device=device)
+    if separator and kind in _APIS:
+        return _remote(choice, kind, rest, api_key, context_length)
+    if separator and kind == "transformers":
+        folder = _folder(rest, choice)
+        if (folder / "reader.json").is_file():
+            raise AppError(
+                f"--model {choice}: that folder is a reader, which transformers does not know: leave out transformers:"
+            )
+        from generation.transformers_generator import TransformersGenerator
+
+        return TransformersGenerator(folder, device=device)
+    folder = _folder(choice, choice)
+    if (folder / "reader.json").is_file():
+        from generation.reader import EmbeddedReader
+
+        return EmbeddedReader(folder, device=device)
+    from generation.causal import CausalGenerator
+
+    return CausalGenerator(folder, device=device)
+
+
+def _folder(path: str, choice: str) -> Path:
+    folder = Path(path).expanduser()
+    if not path or not folder.is_dir():
+        raise AppError(f"--model {choice}: no such folder; give {CHOICES}")
+    return folder
+
+
+def _remote(choice: str, kind: str, place: str, api_key: str | None, context_length: int) -> Generator:
+    from generation.remote.generator import OpenAIGenerator
+    from generation.remote.options import RemoteOptions
+
+    url, _, model = place.partition("#")
+    try:
+        options = RemoteOptions(
+            url,
+            model,
+            "chat" if _APIS[kind] == "chat" else "completions",
+            api_key=api_key or None,
+            context_length=context_length,
+        )
+    except GenerationError as error:
+        # Not the choice itself: a URL may hold a password.
+        raise AppError(f"--model {kind}:URL#MODEL: {error}. The choices are {CHOICES}") from error
+    return OpenAIGenerator(options)

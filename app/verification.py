@@ -1,0 +1,196 @@
+"""Single claims against evidence given with them: support, label, the best evidence sentence, the words that fail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.errors import AppError
+from app.score_judging import FAILURES_IN_A_ROW, JudgePlan, ScorerLoader, load_scorer
+from data.refused import Refused
+from evaluation.outcomes import Claim, Label, Verdict
+from evaluation.sentence_claims import extract_sentences
+from evaluation.verifiers.context_evidence import AnsweredQuestion
+from evaluation.verifiers.entailment import EntailmentVerifier
+from evaluation.verifiers.entailment_where import WeakWord
+from evaluation.verifiers.evidence import ClaimRequest, EvidenceText
+from evaluation.verifiers.verifier import VerificationItem
+
+AT_ONCE = 256
+"""Pairs judged in one call of the scorer, which sorts them by length."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimPair:
+    """A claim, what may support it, and the question it answers (may be empty). id: the caller's own, "" for none."""
+
+    claim: str
+    evidence: tuple[EvidenceText, ...]
+    question: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedClaim:
+    """What a verifier says of a claim. A claim of several sentences is as good as its worst one.
+
+    support: None where it is unscored, and then reason says why. verdicts: one for each sentence. weak: words of the
+    claim without which its evidence would support it more; None where they were not looked for.
+    """
+
+    pair: ClaimPair
+    label: Label
+    support: float | None
+    reason: str
+    verdicts: tuple[Verdict, ...]
+    weak: tuple[WeakWord, ...] | None = None
+
+
+class ClaimChecker:
+    """Judges claims with one scorer, each against its own evidence."""
+
+    def __init__(self, plan: JudgePlan, load: ScorerLoader | None = None) -> None:
+        """Loads the scorer. Raises ModelError when it cannot be loaded, EvaluationError for a bad threshold."""
+        self._evidence = _Own()
+        self._verifier = EntailmentVerifier(
+            (load or load_scorer)(plan.model, plan.device), self._evidence, plan.threshold
+        )
+
+    @property
+    def name(self) -> str:
+        """The verifier's."""
+        return self._verifier.name
+
+    def check(self, pairs: Sequence[ClaimPair], words: bool = False) -> tuple[CheckedClaim, ...]:
+        """One result a pair, in order. words: also look for weak words (up to 24 more pairs a failing sentence).
+
+        Where the verifier fails on all of them together they are judged one by one, and what fails then is unscored
+        with the reason. Raises AppError when FAILURES_IN_A_ROW fail in a row.
+        """
+        try:
+            return self._check(pairs, words)
+        except Exception:
+            return tuple(self._one_by_one(pairs, words))
+
+    def _one_by_one(self, pairs: Sequence[ClaimPair], words: bool) -> Iterator[CheckedClaim]:
+        in_a_row = 0
+        for pair in pairs:
+            try:
+                yield self._check([pair], words)[0]
+                in_a_row = 0
+            except Exception as error:
+                in_a_row += 1
+                reason = f"the verifier failed: {type(error).__name__}: {error}"[:500]
+                if in_a_row >= FAILURES_IN_A_ROW:
+                    raise AppError(f"{reason} ({in_a_row} claims in a row: no more are tried)") from error
+                yield CheckedClaim(pair, "unscored", None, reason, ())
+
+    def _check(self, pairs: Sequence[ClaimPair], words: bool) -> tuple[CheckedClaim, ...]:
+        questions = [AnsweredQuestion(str(i), pair.question) for i, pair in enumerate(pairs)]
+        claims = [_sentences(pair.claim) for pair in pairs]
+        ready = [i for i, pair in enumerate(pairs) if pair.evidence and any(c.isalnum() for c in pair.claim)]
+        self._evidence.texts = {str(i): pairs[i].evidence for i in ready}
+        items = [VerificationItem(questions[i], claims[i], pairs[i].claim) for i in ready]
+        found = dict(zip(ready, self._verifier.verify(items), strict=True))
+        results = []
+        for i, pair in enumerate(pairs):
+            if i not in found:
+                reason = "the claim has no letter and no digit" if pair.evidence else "there is no evidence"
+                results.append(CheckedClaim(pair, "unscored", None, reason, ()))
+                continue
+            weak: tuple[WeakWord, ...] | None = None
+            if words:
+                failing = [v.claim for v in found[i] if v.label == "unverifiable"]
+                marked = self._verifier.mark(questions[i], failing) if failing else ()
+                weak = tuple(w for m in marked for w in m.weak)
+            results.append(_result(pair, found[i], weak))
+        return tuple(results)
+
+
+class _Own:
+    """An EvidenceSource whose texts are those of the pairs at work."""
+
+    name = "given evidence"
+
+    def __init__(self) -> None:
+        self.texts: dict[str, tuple[EvidenceText, ...]] = {}
+
+    def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
+        """The texts of each request's pair."""
+        return tuple(self.texts.get(r.question.id, ()) for r in requests)
+
+
+def pairs_of(lines: Iterable[tuple[str, str]]) -> Iterator[ClaimPair | Refused]:
+    """Pairs of JSON lines, each (where, text): {"claim", "evidence" (text or list), "question"?, "id"?}."""
+    for where, line in lines:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield Refused(where, f"not JSON: {error}")
+            continue
+        found = _pair(value)
+        yield Refused(where, found) if isinstance(found, str) else found
+
+
+def checked_json(checked: CheckedClaim) -> dict[str, Any]:
+    """One result as JSON. ``best``: of the worst sentence, the evidence that bears it best; offsets are its own."""
+    worst = _worst(checked.verdicts)
+    return {
+        **({"id": checked.pair.id} if checked.pair.id else {}),
+        "claim": checked.pair.claim,
+        "label": checked.label,
+        "support": checked.support,
+        "reason": checked.reason,
+        "best": [
+            {"document": e.document_id, "start": e.start, "end": e.end, "text": e.text}
+            for e in (worst.evidence if worst else ())
+        ],
+        "sentences": [
+            {"start": v.claim.start, "end": v.claim.end, "label": v.label, "support": v.support}
+            for v in checked.verdicts
+        ],
+        "weak": None
+        if checked.weak is None
+        else [
+            {"start": w.start, "end": w.end, "text": checked.pair.claim[w.start : w.end], "gain": w.gain}
+            for w in checked.weak
+        ],
+    }
+
+
+def _pair(value: object) -> ClaimPair | str:
+    """The pair of a JSON value, or why it is none."""
+    if not isinstance(value, dict):
+        return "a line must be a JSON object"
+    evidence = value.get("evidence", value.get("contexts"))
+    texts = [evidence] if isinstance(evidence, str) else evidence
+    if not isinstance(value.get("claim"), str):
+        return '"claim" is missing, or no text'
+    if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
+        return '"evidence" is missing: it must be text or a list of texts'
+    question, name = value.get("question") or "", value.get("id")
+    if not isinstance(question, str):
+        return '"question" is no text'
+    held = tuple(EvidenceText(f"evidence {n}", t, 0) for n, t in enumerate(texts, start=1) if t.strip())
+    return ClaimPair(value["claim"], held, question, "" if name is None else str(name))
+
+
+def _sentences(claim: str) -> tuple[Claim, ...]:
+    """The sentences of a claim; all of it where it has one, or none that claims anything."""
+    found = extract_sentences(claim).claims
+    return found if len(found) > 1 else (Claim(claim, 0, len(claim)),)
+
+
+def _worst(verdicts: Sequence[Verdict]) -> Verdict | None:
+    return min(verdicts, key=lambda v: 2.0 if v.support is None else v.support, default=None)
+
+
+def _result(pair: ClaimPair, verdicts: tuple[Verdict, ...], weak: tuple[WeakWord, ...] | None) -> CheckedClaim:
+    """The claim is as good as its worst sentence; unscored where one is and no other fails."""
+    worst = _worst(verdicts)
+    unscored = next((v for v in verdicts if v.label == "unscored"), None)
+    if worst is None or (unscored is not None and worst.label != "unverifiable"):
+        return CheckedClaim(pair, "unscored", None, unscored.reason if unscored else "nothing is claimed", verdicts)
+    return CheckedClaim(pair, worst.label, worst.support, worst.reason, verdicts, weak)

@@ -1,0 +1,94 @@
+"""Following folders: build again when they have changed and then kept still for a while. Knows nothing of indexes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class WatchParams:
+    """Seconds. every: between two looks. quiet: how long nothing must have changed before it is built.
+
+    longest: after which it is built although things still change. retry: after a build that failed, if nothing changes.
+    """
+
+    every: float = 2.0
+    quiet: float = 4.0
+    longest: float = 60.0
+    retry: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name in ("every", "quiet", "longest", "retry"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative, not {getattr(self, name)}")
+
+
+def follow(
+    paths: Sequence[Path],
+    build: Callable[[], bool],
+    clock: Callable[[], float],
+    wait: Callable[[float], None],
+    params: WatchParams | None = None,
+) -> None:
+    """Build now, and again after every change, until something is raised (KeyboardInterrupt is how it ends).
+
+    build: whether it went well; it reports its own failures. What changes while it runs is seen afterwards, because the
+    folders were looked at before it began. clock: seconds, never going back. wait: sleeps that many seconds.
+    """
+    params = params or WatchParams()
+    seen = fingerprint(paths)
+    built: str | None = seen
+    tried = clock()
+    well = build()
+    first_change = last_change = 0.0
+    while True:
+        wait(params.every)
+        now = fingerprint(paths)
+        time = clock()
+        if now != seen:
+            last_change = time
+            if seen == built:
+                first_change = time
+            seen = now
+        due = seen != built and (time - last_change >= params.quiet or time - first_change >= params.longest)
+        if due or (not well and time - tried >= params.retry):
+            built = seen
+            well = build()
+            tried = clock()
+
+
+def fingerprint(paths: Sequence[Path]) -> str:
+    """A digest of the names, sizes and times of all files below the paths. Names that start with a dot are left out."""
+    digest = hashlib.sha256()
+    for path in paths:
+        for entry in _entries(os.fsencode(path)):
+            digest.update(entry)
+    return digest.hexdigest()
+
+
+def _entries(root: bytes) -> Iterator[bytes]:
+    """One line for every file, in the order of names. A stack, for trees deeper than Python's own."""
+    stack = [root]
+    seen: set[tuple[int, int]] = set()
+    while stack:
+        path = stack.pop()
+        try:
+            status = os.stat(path)  # noqa: PTH116 - names may be bytes that are no text
+        except OSError as error:
+            yield b"%s\0%d\n" % (path, error.errno or 0)
+            continue
+        yield b"%s\0%d\0%d\0%d\n" % (path, status.st_size, status.st_mtime_ns, status.st_ino)
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:
+            continue
+        try:
+            with os.scandir(path) as entries:
+                seen.add(identity)  # only folders come here: a link back to one of them ends there
+                names = sorted(entry.name for entry in entries if not entry.name.startswith(b"."))
+        except OSError:
+            continue
+        stack.extend(os.path.join(path, name) for name in reversed(names))  # noqa: PTH118 - see above

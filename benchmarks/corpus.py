@@ -1,0 +1,46 @@
+"""Documents for the benchmarks of indexing: articles of the shared encyclopedia, or made-up ones for a tiny run."""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+
+from data.documents import Document
+from data.loaders import Refused, load_documents
+
+WIKI = Path(__file__).parents[2] / "shared" / "data" / "wiki"
+_WORDS = 4000
+
+
+def add_corpus(parser: argparse.ArgumentParser) -> None:
+    """--data, --tiny."""
+    parser.add_argument("--data", type=Path, default=WIKI, help="folder of .jsonl or .jsonl.bz2 articles")
+    parser.add_argument("--tiny", action="store_true", help="made-up articles, seconds: is the benchmark right?")
+
+
+def articles(data: Path, count: int | None, tiny: bool) -> Iterator[Document]:
+    """The first ``count`` articles (all if None), one at a time."""
+    if tiny:
+        yield from islice(made_up(), count)
+        return
+    files = sorted(path for path in data.iterdir() if ".jsonl" in path.name)
+    with closing(load_documents(files)) as items:  # type: ignore[type-var]
+        yield from islice((item for item in items if not isinstance(item, Refused)), count)
+
+
+def made_up() -> Iterator[Document]:
+    """Articles without end, of words with a long tail, the same every time."""
+    rng = random.Random(0)
+    words = [f"w{i:x}" for i in range(_WORDS)]
+    number = 0
+    while True:
+        sentences = []
+        for _ in range(rng.randrange(5, 60)):
+            picked = [words[min(int(rng.expovariate(1 / 300)), _WORDS - 1)] for _ in range(rng.randrange(6, 30))]
+            sentences.append(" ".join(picked).capitalize() + ".")
+        yield Document(f"a{number:06d}", f"Article {number}", " ".join(sentences))
+        number += 1

@@ -1,0 +1,210 @@
+"""Coverage of what is corrected by human labels: rates, differences and answered-only rates, the switch, both methods.
+
+A part of python -m benchmarks.coverage. Each data set costs about 5 ms: ten fits of lambda, and none of it is batched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.coverage_cells import LEVEL, Cell, Tally, question_rates
+from evaluation.correction.figures import few_labels, labels_only
+from evaluation.correction.ratio import corrected_ratio, few_for_ratio
+from evaluation.correction.rectified import LabelledSample, rectified
+from evaluation.correction.rogan_gladen import Resamples, rogan_gladen
+from evaluation.statistics.counts import Floats
+
+ROGAN_GLADEN_SHARE = 10
+"""One data set in so many also gets Rogan and Gladen's correction, whose bootstrap is the slowest part."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelModel:
+    """n questions of m samples, of which so many are labelled; the verifier's errors are independent given the truth.
+
+    fixed: None for one arm; else the share of questions on which only the first of two arms hallucinates. flagged: of
+    the labelled questions, how many are drawn from those that the verifier flags anywhere; None draws from all alike.
+    """
+
+    questions: int
+    samples: int
+    labelled: int
+    rate: float
+    correlation: float
+    sensitivity: float
+    specificity: float
+    fixed: float | None = None
+    flagged: int | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.labelled} labelled, rate {self.rate}, correlation {self.correlation}, "
+        text += f"Se {self.sensitivity}, Sp {self.specificity}"
+        text += "" if self.fixed is None else f", fixed {self.fixed}"
+        return text + ("" if self.flagged is None else f", {self.flagged} of them flagged")
+
+    def draw(self, rng: np.random.Generator) -> LabelledSample | None:
+        """One data set; None where a stratum has too few questions for the draw."""
+        n, m = self.questions, self.samples
+        rates = question_rates(rng, (1, n), self.rate, self.correlation)[0]
+        coin = rng.random(n) < (self.fixed or 0.0)
+        arms = [rates] if self.fixed is None else [np.where(coin, 1.0, rates), np.where(coin, 0.0, rates)]
+        truth = [rng.random((n, m)) < r[:, None] for r in arms]
+        seen = [_seen(rng, h, self.sensitivity, self.specificity) for h in truth]
+        stratum = np.zeros(n, dtype=np.intp)
+        if self.flagged is None:
+            place = rng.choice(n, self.labelled, replace=False)
+        else:
+            stratum = np.any([f.any(axis=1) for f in seen], axis=0).astype(np.intp)
+            wanted = (self.labelled - self.flagged, self.flagged)
+            members = [np.flatnonzero(stratum == s) for s in (0, 1)]
+            if any(ids.size < take for ids, take in zip(members, wanted, strict=True)):
+                return None
+            place = np.concatenate(
+                [rng.choice(ids, take, replace=False) for ids, take in zip(members, wanted, strict=True)]
+            )
+        one = rng.integers(m, size=self.labelled)
+        return LabelledSample(
+            np.stack([f.mean(axis=1) for f in seen], axis=1),
+            place,
+            np.stack([f[place, one] for f in seen], axis=1) * 1.0,
+            np.stack([h[place, one] for h in truth], axis=1) * 1.0,
+            stratum,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerModel:
+    """Responses that may abstain: answered with probability ``answers``, and hallucinated among answers with ``rate``.
+
+    The verifier takes an abstention for an answer (and the reverse) with probability ``misread``.
+    """
+
+    questions: int
+    samples: int
+    labelled: int
+    rate: float
+    correlation: float
+    answers: float
+    sensitivity: float
+    specificity: float
+    misread: float
+
+    def __str__(self) -> str:
+        text = f"{self.labelled} labelled, rate {self.rate}, correlation {self.correlation}, answers {self.answers}, "
+        return text + f"Se {self.sensitivity}, Sp {self.specificity}, misread {self.misread}"
+
+    def draw(self, rng: np.random.Generator) -> LabelledSample:
+        n, m = self.questions, self.samples
+        said = rng.random((n, m)) < question_rates(rng, (1, n), self.answers, 0.5)[0][:, None]
+        told = said & (rng.random((n, m)) < question_rates(rng, (1, n), self.rate, self.correlation)[0][:, None])
+        heard = said ^ (rng.random((n, m)) < self.misread)
+        flagged = heard & (_seen(rng, told, self.sensitivity, self.specificity) > 0)
+        place, one = rng.choice(n, self.labelled, replace=False), rng.integers(m, size=self.labelled)
+        both, truth = (flagged, heard), (told, said)
+        return LabelledSample(
+            np.stack([v.mean(axis=1) for v in both], axis=1),
+            place,
+            np.stack([v[place, one] for v in both], axis=1) * 1.0,
+            np.stack([v[place, one] for v in truth], axis=1) * 1.0,
+            np.zeros(n, dtype=np.intp),
+        )
+
+
+RATES = (
+    LabelModel(60, 1, 30, 0.5, 1.0, 0.95, 0.95),
+    LabelModel(100, 4, 50, 0.3, 0.5, 0.8, 0.8),
+    LabelModel(200, 4, 60, 0.2, 0.5, 0.9, 0.9),
+    LabelModel(200, 4, 60, 0.2, 0.5, 0.6, 0.7),
+    LabelModel(200, 4, 100, 0.1, 0.5, 0.9, 0.97),
+    LabelModel(200, 1, 200, 0.05, 1.0, 0.9, 0.97),
+    LabelModel(200, 4, 100, 0.9, 0.5, 0.95, 0.8),
+    LabelModel(500, 4, 200, 0.05, 0.5, 0.9, 0.98),
+    LabelModel(500, 8, 200, 0.5, 0.9, 0.97, 0.98),
+    LabelModel(1000, 8, 100, 0.3, 0.3, 0.9, 0.9),
+    LabelModel(1000, 8, 300, 0.05, 0.3, 0.8, 0.99),
+    LabelModel(1000, 4, 400, 0.03, 1.0, 0.8, 0.995),
+    LabelModel(1000, 8, 300, 0.1, 0.5, 0.5, 0.999),
+    LabelModel(500, 4, 100, 0.1, 0.3, 0.9, 0.95, None, 60),
+    LabelModel(1000, 4, 200, 0.05, 0.5, 0.8, 0.99, None, 120),
+)
+DIFFERENCES = (
+    LabelModel(100, 4, 60, 0.3, 0.5, 0.85, 0.85, 0.1),
+    LabelModel(200, 4, 100, 0.3, 0.5, 0.9, 0.9, 0.1),
+    LabelModel(200, 1, 200, 0.2, 1.0, 0.9, 0.9, 0.05),
+    LabelModel(500, 4, 200, 0.3, 0.5, 0.95, 0.95, 0.05),
+    LabelModel(500, 4, 200, 0.5, 1.0, 0.97, 0.97, 0.05),
+    LabelModel(1000, 8, 300, 0.5, 1.0, 0.97, 0.97, 0.1),
+    LabelModel(1000, 8, 100, 0.2, 0.5, 0.9, 0.9, 0.0),
+    LabelModel(500, 4, 120, 0.1, 0.3, 0.9, 0.95, 0.1, 80),
+)
+ANSWERED = (
+    AnswerModel(200, 4, 100, 0.3, 0.5, 0.6, 0.85, 0.9, 0.03),
+    AnswerModel(500, 4, 150, 0.1, 0.3, 0.8, 0.9, 0.95, 0.02),
+    AnswerModel(500, 4, 200, 0.5, 0.8, 0.4, 0.9, 0.9, 0.0),
+    AnswerModel(1000, 8, 300, 0.2, 0.5, 0.3, 0.8, 0.95, 0.05),
+)
+
+
+def corrected_cells(replicates: int, seed: int) -> list[Cell]:
+    """Every cell: the headline (with the switch), the two it chooses from where it chooses them, Rogan and Gladen's."""
+    cells: list[Cell] = []
+    for number, model in enumerate((*RATES, *DIFFERENCES)):
+        cells += _labels(model, replicates, np.random.default_rng([seed, 1, number]))
+    for number, answers in enumerate(ANSWERED):
+        cells += _answered(answers, replicates, np.random.default_rng([seed, 2, number]))
+    return cells
+
+
+def _labels(model: LabelModel, replicates: int, rng: np.random.Generator) -> list[Cell]:
+    two = model.fixed is not None
+    what = "corrected difference" if two else "corrected rate"
+    truth = model.fixed if model.fixed is not None else model.rate
+    coefficients = np.array([1.0, -1.0]) if two else np.ones(1)
+    tallies = {
+        kind: Tally(f"{what}{kind}", str(model), model.questions, model.samples, truth)
+        for kind in (" (headline)", ", rectified where chosen", ", labels only where chosen", ", Rogan-Gladen")
+    }
+    for number in range(replicates):
+        sample = model.draw(rng)
+        if sample is None:
+            continue
+        if few_labels(sample, coefficients):
+            estimate = labels_only(sample, coefficients, LEVEL)
+            lower, upper = _arrays(estimate.lower, estimate.upper)
+            chosen = ", labels only where chosen"
+        else:
+            found = rectified(sample, coefficients, LEVEL, number)
+            lower, upper = _arrays(found.lower, found.upper)
+            chosen = ", rectified where chosen"
+        tallies[" (headline)"].add(lower, upper)
+        tallies[chosen].add(lower, upper)
+        if not two and number % ROGAN_GLADEN_SHARE == 0:
+            rate = rogan_gladen(sample, 0, LEVEL, Resamples(number, 1000)).rate
+            if rate.rate is not None:
+                tallies[", Rogan-Gladen"].add(*_arrays(rate.lower, rate.upper))
+    return [c for t in tallies.values() if (c := t.cell())]
+
+
+def _answered(model: AnswerModel, replicates: int, rng: np.random.Generator) -> list[Cell]:
+    """The corrected ratio where it is the headline; where labels alone are, benchmarks.coverage has that interval."""
+    kind = "corrected answered-only, rectified where chosen"
+    tally = Tally(kind, str(model), model.questions, model.samples, model.rate)
+    for number in range(replicates):
+        sample = model.draw(rng)
+        if few_for_ratio(sample, 10, 5):
+            continue
+        found = corrected_ratio(sample, LEVEL, number, 10)
+        if found is not None:
+            tally.add(*_arrays(found.lower, found.upper))
+    return [c for c in (tally.cell(),) if c]
+
+
+def _seen(rng: np.random.Generator, truth: np.ndarray, sensitivity: float, specificity: float) -> Floats:
+    chance = rng.random(truth.shape)
+    return np.where(truth, chance < sensitivity, chance >= specificity).astype(np.float64)
+
+
+def _arrays(lower: float | None, upper: float | None) -> tuple[Floats, Floats]:
+    return np.array([-1.0 if lower is None else lower]), np.array([1.0 if upper is None else upper])

@@ -1,0 +1,132 @@
+"""64 requests of mixed length at once: python -m benchmarks.engine_batch.
+
+Prompts of 32 to 512 tokens, 16 to 128 new ones, greedy, a 135M Llama with the same random weights. Against generate on
+static batches (sorted by length, left-padded, each as long as its longest answer; the best of several batch sizes) and
+against generate_batch, transformers' continuous batching. Limited by matrix products: every prompt token once, and
+steps of all rows that are left. Ends in one JSON line.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import torch
+
+from benchmarks.engine_peers import (
+    SMOL_135M,
+    TINY,
+    Pair,
+    arguments,
+    case,
+    finish,
+    interleaved,
+    products_seconds,
+    random_pair,
+    random_prompt,
+    seconds,
+)
+from generation.engine.core import Engine
+from generation.engine.options import EngineOptions
+from generation.engine.requests import EngineRequest
+from generation.params import SamplingParams
+from model.device import bf16_pays
+
+Work = tuple[tuple[int, ...], int]
+
+
+def main() -> None:
+    given = arguments("64 requests of mixed length")
+    shape, count = (TINY, 8) if given.tiny else (SMOL_135M, 64)
+    dtype = torch.bfloat16 if bf16_pays(torch.device("cpu")) else torch.float32
+    pair = random_pair(shape, dtype)
+    work = mixed(count, shape.vocabulary, given.tiny)
+    engine = Engine(pair.ours, EngineOptions(cache_bytes=0, max_rows=count))
+    floor = products_floor(pair, [new for _, new in work], sum(len(prompt) for prompt, _ in work))
+
+    def ours(_: int) -> object:
+        return engine.run([EngineRequest(prompt, SamplingParams(max_tokens=new), (0,)) for prompt, new in work])
+
+    ours(0)
+    sizes = [size for size in (8, 16, 32, 64) if size <= count]
+    tried = {size: seconds(lambda: static(pair, work, size)) for size in sizes}  # noqa: B023
+    best = min(tried, key=tried.__getitem__)
+    print(f"static batches: {', '.join(f'{size}: {spent:.2f} s' for size, spent in tried.items())}; best {best}")
+    mine, theirs = interleaved(ours, lambda _: static(pair, work, best), given.repeats)
+    cases = [case("64 mixed, static batches", mine, theirs, floor, 2.0, given.repeats)]
+    if has_psutil():
+        continuous(pair, work[:2])
+        mine, theirs = interleaved(ours, lambda _: continuous(pair, work), given.repeats)
+        cases.append(case("64 mixed, generate_batch", mine, theirs, floor, 1.0, given.repeats))
+    else:
+        print("generate_batch needs psutil, which is not installed: left out")
+    finish("engine_batch", cases, static_batch=best)
+
+
+def mixed(count: int, vocabulary: int, tiny: bool) -> list[Work]:
+    """(prompt, new tokens) of every request."""
+    rng = random.Random(0)
+    longest, most = (64, 12) if tiny else (512, 128)
+    return [
+        (random_prompt(rng.randint(longest // 16, longest), vocabulary, number), rng.randint(most // 8, most))
+        for number in range(count)
+    ]
+
+
+def products_floor(pair: Pair, new: Sequence[int], prompt_tokens: int) -> float:
+    """Matrix products of all prompt tokens in passes of 512, and of a step for every number of rows that is left."""
+    passes = -(-prompt_tokens // 512)
+    total = passes * products_seconds(pair.ours, min(512, prompt_tokens), head_rows=1, tries=2)
+    steps = Counter(sum(left > step for left in new) for step in range(1, max(new)))
+    measured: dict[int, float] = {}
+    for rows, times in steps.items():
+        rounded = rows if rows < 8 else rows // 8 * 8  # not more than there are
+        if rounded not in measured:
+            measured[rounded] = products_seconds(pair.ours, rounded, tries=3)
+        total += times * measured[rounded]
+    return total
+
+
+def static(pair: Pair, work: Sequence[Work], size: int) -> None:
+    """generate on batches of requests that are nearly equally long, each until its last answer is whole."""
+    ordered = sorted(work, key=lambda request: (request[1], len(request[0])))
+    for begin in range(0, len(ordered), size):
+        batch = ordered[begin : begin + size]
+        longest = max(len(prompt) for prompt, _ in batch)
+        ids = torch.tensor([(0,) * (longest - len(prompt)) + prompt for prompt, _ in batch])
+        mask = torch.tensor([[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt, _ in batch])
+        most = max(new for _, new in batch)
+        with torch.inference_mode():
+            pair.peer.generate(ids, attention_mask=mask, max_new_tokens=most, min_new_tokens=most, do_sample=False)
+
+
+def continuous(pair: Pair, work: Sequence[Work]) -> None:
+    """transformers' continuous batching, each request with its own number of new tokens."""
+    from transformers import GenerationConfig
+
+    config = GenerationConfig(max_new_tokens=max(new for _, new in work), do_sample=False, eos_token_id=-1)
+    with (
+        torch.inference_mode(),
+        pair.peer.continuous_batching_context_manager(generation_config=config, block=True, timeout=5) as manager,
+    ):
+        for prompt, new in work:
+            manager.add_request(list(prompt), max_new_tokens=new)
+        left = len(work)
+        while left:
+            result = manager.get_result(timeout=60)
+            if result is None:
+                raise RuntimeError("generate_batch gave no result within a minute")
+            left -= bool(result.is_finished())
+
+
+def has_psutil() -> bool:
+    try:
+        import psutil  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""What the engine benchmarks share: a random Llama in both libraries with the same weights, floors, and the last line.
+
+A floor is the time that the work's matrix products alone take, measured here and now: no engine can be below it. A
+ratio is the peer's time over ours, its limit the peer's time over the floor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from model.architectures.families import decoder_config, family_of
+from model.decoder import Decoder
+from model.device import keep_freed_memory
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A Llama's shape."""
+
+    layers: int
+    width: int
+    heads: int
+    kv_heads: int
+    inner: int
+    vocabulary: int
+    positions: int = 2048
+
+
+SMOL_135M = Shape(30, 576, 9, 3, 1536, 49152)
+TINY = Shape(2, 48, 3, 1, 96, 512)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One comparison. ours, peer, floor: median seconds; ratio = peer / ours, limit = peer / floor."""
+
+    name: str
+    ours: float
+    peer: float
+    floor: float
+    ratio: float
+    target: float
+    limit: float
+    share_of_limit: float
+    repeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The same random weights in both libraries."""
+
+    ours: Decoder
+    peer: Any
+
+
+def arguments(about: str) -> argparse.Namespace:
+    """--tiny, --repeats and --threads."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--tiny", action="store_true", help="a tiny model and little work: shows that it runs")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=None)
+    given = parser.parse_args()
+    if given.repeats < 1:
+        parser.error("--repeats must be at least 1")
+    if given.threads:
+        torch.set_num_threads(given.threads)
+    keep_freed_memory()
+    return given
+
+
+def random_pair(shape: Shape, dtype: torch.dtype, seed: int = 0) -> Pair:
+    """A random Llama, written by transformers' own initialisation, and a Decoder with copies of its weights."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=shape.vocabulary,
+        hidden_size=shape.width,
+        intermediate_size=shape.inner,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.kv_heads,
+        max_position_embeddings=shape.positions,
+        tie_word_embeddings=True,
+        bos_token_id=1,
+        eos_token_id=None,
+        pad_token_id=0,
+    )
+    peer = LlamaForCausalLM(config).eval().requires_grad_(False)
+    described = {**config.to_dict(), "architectures": ["LlamaForCausalLM"], "model_type": "llama"}
+    ours = Decoder(decoder_config(described)).eval().requires_grad_(False)
+    state = {key: tensor for key, tensor in peer.state_dict().items() if key != "lm_head.weight"}
+    for key, target in family_of(described).tensors(ours, frozenset(state)).items():
+        target.copy_(state[key])
+    rotary = ours.rotary
+    ours.to(dtype)
+    ours.rotary = rotary.float() if rotary is not None else None  # as when loaded: angles stay in fp32
+    return Pair(ours, peer.to(dtype))
+
+
+def products_seconds(model: Decoder, rows: int, *, head_rows: int | None = None, tries: int = 5) -> float:
+    """Least time of all of the model's matrix products for so many rows, in the model's dtype."""
+    layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    inputs = {m.in_features: torch.randn(rows, m.in_features).to(model.dtype) for m in layers}
+    last = torch.randn(head_rows or rows, model.config.hidden_size).to(model.dtype)
+
+    def once() -> None:
+        for module in layers:
+            F.linear(inputs[module.in_features], module.weight)
+        F.linear(last, model.embedding.weight)
+
+    with torch.inference_mode():
+        return min(seconds(once) for _ in range(tries))
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """How long one call takes."""
+    started = perf_counter()
+    work()
+    return perf_counter() - started
+
+
+def interleaved(ours: Callable[[int], object], peer: Callable[[int], object], repeats: int) -> tuple[float, float]:
+    """Median seconds of both, taken in turns and beginning with each in turn; the repeat's number is their argument."""
+    mine, theirs = [], []
+    for repeat in range(repeats):
+        for first in (True, False) if repeat % 2 == 0 else (False, True):
+            if first:
+                mine.append(seconds(lambda: ours(repeat)))  # noqa: B023
+            else:
+                theirs.append(seconds(lambda: peer(repeat)))  # noqa: B023
+        print(f"  repeat {repeat}: ours {mine[-1]:.3f} s, peer {theirs[-1]:.3f} s", flush=True)
+    return statistics.median(mine), statistics.median(theirs)
+
+
+def case(name: str, ours: float, peer: float, floor: float, target: float, repeats: int) -> Case:
+    """The figures of one comparison."""
+    found = Case(
+        name,
+        round(ours, 4),
+        round(peer, 4),
+        round(floor, 4),
+        round(peer / ours, 3),
+        target,
+        round(peer / floor, 3),
+        round(floor / ours, 3),
+        repeats,
+    )
+    print(
+        f"{name}: ours {ours:.3f} s, peer {peer:.3f} s, floor {floor:.3f} s: {found.ratio:.2f} times "
+        f"(target {target}, limit {found.limit:.2f}; {100 * found.share_of_limit:.0f} % of it)",
+        flush=True,
+    )
+    return found
+
+
+def finish(benchmark: str, cases: Sequence[Case], **more: object) -> None:
+    """The last line: all cases, and the smallest ratio to its target."""
+    line = {
+        "benchmark": benchmark,
+        "threads": torch.get_num_threads(),
+        "cases": [asdict(found) for found in cases],
+        "ratio": round(min(found.ratio / found.target for found in cases), 3),
+        **more,
+    }
+    print(json.dumps(line))
+
+
+def random_prompt(length: int, vocabulary: int, seed: int) -> tuple[int, ...]:
+    """Token ids, none of them special."""
+    random = torch.Generator().manual_seed(seed)
+    return tuple(torch.randint(2, vocabulary, (length,), generator=random).tolist())

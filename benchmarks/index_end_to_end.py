@@ -1,0 +1,128 @@
+"""Indexing end to end: python -m benchmarks.index_end_to_end [--articles N] [--rounds R].
+
+Chunks a second of `index_documents` (read, cut, embed, count words, write, flush, check, publish) against two peers in
+the same process, interleaved, on the same articles and chunks with the same encoder:
+
+- one global `SentenceTransformer.encode` of all chunk texts, which only embeds (target: at least 0.95 of it);
+- the naive loop: each document embedded by itself, each chunk an ORM object, a commit a document, rank-bm25 over all
+  chunks at the end (target: at least 1.7 times as fast).
+
+Limited by the encoder's matrix products. Ends in one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import rank_bm25
+from sqlalchemy import LargeBinary, create_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
+
+from benchmarks.corpus import add_corpus, articles
+from data.documents import Document
+from data.store import Store
+from retrieval.chunking import ChunkingParams, chunk_document, searchable_text
+from retrieval.indexer import JobParams, index_documents
+from retrieval.sentence_transformer import SentenceTransformerEncoder, default_encoder_folder, load_default_encoder
+from retrieval.tokenising import TokenisingParams, tokenise
+
+CONTENDERS = ("plumbline", "encode", "naive")
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class NaiveChunk(Base):
+    __tablename__ = "chunks"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    document: Mapped[str]
+    text: Mapped[str]
+    vector: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+def plumbline(given: Sequence[Document], encoder: SentenceTransformerEncoder, workers: int) -> int:
+    with tempfile.TemporaryDirectory() as name, Store.open(f"sqlite:///{name}/p.db") as store:
+        return index_documents(store, Path(name), "c", given, encoder, job=JobParams(workers=workers)).chunks
+
+
+def naive(given: Sequence[Document], encoder: SentenceTransformerEncoder, model: Any) -> int:
+    chunking, tokenising = ChunkingParams(), TokenisingParams()
+    words = []
+    with tempfile.TemporaryDirectory() as name:
+        engine = create_engine(f"sqlite:///{name}/naive.db")
+        Base.metadata.create_all(engine)
+        with Session(engine) as session:
+            for document in given:
+                chunks = chunk_document(document, encoder.count_tokens, chunking)
+                vectors = model.encode([searchable_text(chunk) for chunk in chunks], show_progress_bar=False)
+                for chunk, vector in zip(chunks, vectors, strict=True):
+                    session.add(NaiveChunk(document=document.id, text=chunk.text, vector=vector.tobytes()))
+                    words.append(tokenise(searchable_text(chunk), tokenising))
+                session.commit()
+        rank_bm25.BM25Okapi(words)
+        engine.dispose()
+    return len(words)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_corpus(parser)
+    parser.add_argument("--articles", type=int, default=None, help="default 150, tiny 6")
+    parser.add_argument("--rounds", type=int, default=None, help="default 3, tiny 1")
+    parser.add_argument("--workers", type=int, default=1)
+    arguments = parser.parse_args()
+    count = arguments.articles or (6 if arguments.tiny else 150)
+    rounds = arguments.rounds or (1 if arguments.tiny else 3)
+    from sentence_transformers import SentenceTransformer
+
+    given = list(articles(arguments.data, count, arguments.tiny))
+    encoder = load_default_encoder()
+    model = SentenceTransformer(str(default_encoder_folder()), device="cpu")
+    texts = [searchable_text(c) for d in given for c in chunk_document(d, encoder.count_tokens, ChunkingParams())]
+    model.encode(texts[:64], show_progress_bar=False)  # the first call of a process pays for set-up
+
+    def encode() -> int:
+        return len(model.encode(texts, show_progress_bar=False))
+
+    contenders: dict[str, Callable[[], int]] = {
+        "plumbline": lambda: plumbline(given, encoder, arguments.workers),
+        "encode": encode,
+        "naive": lambda: naive(given, encoder, model),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in CONTENDERS}
+    for number in range(rounds):
+        for place in range(len(CONTENDERS)):  # each goes first once in three rounds
+            name = CONTENDERS[(place + number) % len(CONTENDERS)]
+            started = time.perf_counter()
+            chunks = contenders[name]()
+            rates[name].append(chunks / (time.perf_counter() - started))
+            print(f"round {number + 1}: {name} {rates[name][-1]:.1f} chunks/s")
+            if chunks != len(texts):
+                raise SystemExit(f"{name} made {chunks} chunks, not {len(texts)}: the contenders differ in their work")
+    ratios = {
+        f"over_{peer}": statistics.median(a / b for a, b in zip(rates["plumbline"], rates[peer], strict=True))
+        for peer in ("encode", "naive")
+    }
+    result = {
+        "benchmark": "index_end_to_end",
+        "documents": len(given),
+        "chunks": len(texts),
+        "rounds": rounds,
+        "tiny": arguments.tiny,
+        **{f"{name}_chunks_per_s": round(statistics.median(values), 1) for name, values in rates.items()},
+        **{name: round(value, 3) for name, value in ratios.items()},
+        "targets": {"over_encode": 0.95, "over_naive": 1.7},
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

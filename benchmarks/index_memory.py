@@ -1,0 +1,82 @@
+"""Peak memory of the indexing job: python -m benchmarks.index_memory [--articles N] [--index KIND] [--workers N].
+
+Indexes the first N articles of the encyclopedia (all by default) into a temporary folder. Limited by disk and by one
+core of Python with the stand-in encoder (--encoder hashing, the default, which is not a model: it is there to run all
+25,896 articles in minutes); by the encoder's matrix products with --encoder minilm, which adds its weights and torch,
+about 500 MB. The target is 2,500 MB. Ends in one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from app.index_progress import ProgressLines
+from benchmarks.corpus import add_corpus, articles
+from benchmarks.hashing_encoder import HashingEncoder
+from benchmarks.measuring import PeakMemory, folder_mib
+from data.store import Store
+from retrieval.encoder import Encoder
+from retrieval.indexer import JobParams, index_documents
+from retrieval.sentence_transformer import load_default_encoder
+from retrieval.vectors.params import DenseParams
+
+ENCODERS: dict[str, Callable[[], Encoder]] = {"hashing": HashingEncoder, "minilm": load_default_encoder}
+INDEXES = {
+    "auto": DenseParams(),
+    "flat": DenseParams(kind="flat"),
+    "sq8": DenseParams(quantisation="int8", kind="flat"),
+    "hnsw": DenseParams(kind="hnsw"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_corpus(parser)
+    parser.add_argument("--articles", type=int, default=None)
+    parser.add_argument("--encoder", choices=tuple(ENCODERS), default="hashing")
+    parser.add_argument("--index", choices=tuple(INDEXES), default="auto")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--folder", type=Path, default=None, help="where to index (default a temporary folder)")
+    arguments = parser.parse_args()
+    count = arguments.articles or (50 if arguments.tiny else None)
+    encoder = ENCODERS[arguments.encoder]()
+    lines = ProgressLines(print, time.monotonic, every=20)
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as name, PeakMemory() as memory:
+        home = Path(name)
+        started = time.monotonic()
+        with Store.open(f"sqlite:///{home}/plumbline.db") as store:
+            report = index_documents(
+                store,
+                home,
+                "encyclopedia",
+                articles(arguments.data, count, arguments.tiny),
+                encoder,
+                dense=INDEXES[arguments.index],
+                job=JobParams(workers=arguments.workers),
+                progress=lines.update,
+            )
+        seconds = time.monotonic() - started
+        disk = folder_mib(home)
+    result = {
+        "benchmark": "index_memory",
+        "encoder": arguments.encoder,
+        "articles": report.documents,
+        "chunks": report.chunks,
+        "index": report.index,
+        "recall": report.recall,
+        "seconds": round(seconds, 1),
+        "peak_mib_with_children": round(memory.peak),
+        "peak_mib_of_the_job": round(memory.own),
+        "disk_mib": round(disk),
+        "generation": report.generation_hash,
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,266 @@
+"""A run's rates and differences by human labels: which estimate is the headline, and what stands beside it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from evaluation.correction.figures import (
+    DISAGREEMENTS,
+    LABELLED_POSITIVES,
+    cut_estimate,
+    few_labels,
+    labels_only,
+    verifier_rate,
+)
+from evaluation.correction.labelled import HALLUCINATED, SUPPORTED, UNSCORED, LabelledRun
+from evaluation.correction.ratio import corrected_ratio, few_for_ratio
+from evaluation.correction.rectified import FOLDS, LabelledSample, Rectified, design_of, rectified
+from evaluation.correction.rogan_gladen import Resamples, RoganGladen, rogan_gladen
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.estimates import HallucinationEstimate, undefined
+from evaluation.statistics.measure import mean_responses
+from evaluation.statistics.paired import fixed_minus_broken_limits
+
+Headline = Literal["rectified", "labels_only"]
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedSettings:
+    """level: nominal coverage. bootstrap: resamples for Rogan and Gladen's. folds: of cross-fitting. seed: of both."""
+
+    level: float = 0.95
+    bootstrap: int = 2000
+    folds: int = FOLDS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.level < 1.0:
+            raise ValueError(f"level is {self.level}: it must lie strictly between 0 and 1, e.g. 0.95")
+        if self.bootstrap < 100 or self.folds < 2 or self.seed < 0:
+            raise ValueError(
+                f"bootstrap {self.bootstrap}, folds {self.folds}, seed {self.seed}: at least 100, 2 and 0 are needed"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """One rate or difference by labels.
+
+    uncorrected: by the verifier alone, on all questions. rectified: the verifier on all, mended by the labels.
+    labels_only: one label a question, no verifier. headline: which of the two is to be read, and why, chosen by a rule
+    that was fixed beforehand. lambdas: the verifier's weight (0: it was of no use), one an arm. In the two corrected
+    estimates ``questions`` are the run's, ``responses`` the labelled ones (of one arm), ``event_questions`` those with
+    the event by label.
+    """
+
+    uncorrected: HallucinationEstimate
+    rectified: HallucinationEstimate
+    labels_only: HallucinationEstimate
+    headline: Headline
+    headline_reason: str
+    lambdas: tuple[float, ...]
+
+    @property
+    def estimate(self) -> HallucinationEstimate:
+        """The headline."""
+        return self.rectified if self.headline == "rectified" else self.labels_only
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedArm:
+    """One arm. disagreements: labelled responses that only one of verifier and label calls hallucinated.
+
+    undecided: labelled responses of which people could not tell; hallucinated counts them as not hallucinated,
+    if_undecided_hallucinated as hallucinated. answered: the rate among answers, a ratio of two corrected totals.
+    """
+
+    arm: str
+    labelled: int
+    positives: int
+    disagreements: int
+    undecided: int
+    hallucinated: Corrected
+    if_undecided_hallucinated: HallucinationEstimate
+    answered: Corrected
+    rogan_gladen: RoganGladen
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedPair:
+    """baseline minus other. rogan_gladen: the difference of their corrected rates, by the same resamples."""
+
+    baseline: str
+    other: str
+    difference: Corrected
+    rogan_gladen: HallucinationEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedRun:
+    """population: questions drawn from; labelled: of them. Labels are people's opinions, not the truth."""
+
+    settings: CorrectedSettings
+    population: int
+    labelled: int
+    arms: tuple[CorrectedArm, ...]
+    pairs: tuple[CorrectedPair, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Nested dicts, lists, numbers, strings and None; undefined is None, never NaN."""
+        result: dict[str, Any] = dataclasses.asdict(self)
+        return result
+
+
+def correct(
+    run: LabelledRun, pairs: Sequence[tuple[str, str]] = (), settings: CorrectedSettings | None = None
+) -> CorrectedRun:
+    """Every arm that was labelled and every (baseline, other) pair of them. Raises EvaluationError for other arms."""
+    settings = settings or CorrectedSettings()
+    return CorrectedRun(
+        settings,
+        len(run.question_ids),
+        run.place.size,
+        tuple(_arm(run, a, settings) for a in range(len(run.arms))),
+        tuple(_pair(run, run.arm(one), run.arm(two), settings) for one, two in pairs),
+    )
+
+
+def _corrected(
+    sample: LabelledSample, coefficients: Floats, uncorrected: HallucinationEstimate, settings: CorrectedSettings
+) -> Corrected:
+    found = rectified(sample, coefficients, settings.level, settings.seed, settings.folds)
+    few = few_labels(sample, coefficients)
+    floor = 0.0 if coefficients.size == 1 else -1.0
+    mended = _rectified_estimate(found, sample, coefficients, settings, floor, few)
+    return Corrected(
+        uncorrected,
+        mended,
+        labels_only(sample, coefficients, settings.level),
+        "labels_only" if few else "rectified",
+        few or "enough labels of both kinds, and enough errors of the verifier, to correct by",
+        found.lambdas,
+    )
+
+
+def _rectified_estimate(
+    found: Rectified,
+    sample: LabelledSample,
+    coefficients: Floats,
+    settings: CorrectedSettings,
+    floor: float,
+    few: str,
+) -> HallucinationEstimate:
+    rate = min(max(found.estimate, floor), 1.0)
+    return dataclasses.replace(
+        cut_estimate(rate, found.lower, found.upper, sample, coefficients, settings.level, "rectified_t", floor),
+        seed=settings.seed,
+        reliable=not few,
+        reason=few,
+    )
+
+
+def _arm(run: LabelledRun, a: int, settings: CorrectedSettings) -> CorrectedArm:
+    one = np.ones(1)
+    sample = run.quantities([(a, (HALLUCINATED,))])
+    generous = run.quantities([(a, (HALLUCINATED,))], undecided=True)
+    shares = run.shares[:, a]
+    responses = run.responses[a]
+    ones = np.ones(len(shares))
+    seen = verifier_rate(shares[:, HALLUCINATED], ones, responses, float(responses), settings.level)
+    hallucinated = _corrected(sample, one, seen, settings)
+    undecided = int(run.labels[:, a, UNSCORED].sum())
+    return CorrectedArm(
+        run.arms[a],
+        run.place.size,
+        int(sample.labels.sum()),
+        int(np.count_nonzero(sample.labels != sample.verifier)),
+        undecided,
+        hallucinated,
+        _corrected(generous, one, seen, settings).estimate if undecided else hallucinated.estimate,
+        _answered(run, a, settings),
+        rogan_gladen(sample, 0, settings.level, Resamples(settings.seed, settings.bootstrap)),
+    )
+
+
+def _answered(run: LabelledRun, a: int, settings: CorrectedSettings) -> Corrected:
+    sample = run.quantities([(a, (HALLUCINATED,)), (a, (HALLUCINATED, SUPPORTED))])
+    h, scored = sample.predicted.T
+    seen = verifier_rate(h, scored, run.responses[a], float(scored.sum() * run.responses[a] / len(h)), settings.level)
+    w = design_of(sample).weights
+    w = w / w.mean()
+    told, said = sample.labels.T
+    used = said > 0
+    if not used.any():
+        nothing = undefined(settings.level, "no labelled response answers")
+        return Corrected(seen, nothing, nothing, "labels_only", "no labelled response answers", ())
+    rows = w[used]
+    only = verifier_rate(
+        told[used] * rows, rows, int(used.sum()), float(rows.sum() ** 2 / (rows**2).sum()), settings.level
+    )
+    only = dataclasses.replace(only, questions=len(h), responses=int(used.sum()))
+    few = few_for_ratio(sample, LABELLED_POSITIVES, DISAGREEMENTS)
+    found = corrected_ratio(sample, settings.level, settings.seed, settings.folds)
+    if found is None:
+        few = "the corrected number of answers is not positive"
+        return Corrected(seen, undefined(settings.level, few), only, "labels_only", few, ())
+    rate = min(max(found.estimate, 0.0), 1.0)
+    mended = HallucinationEstimate(
+        rate,
+        min(max(found.lower, 0.0), rate),
+        max(min(found.upper, 1.0), rate),
+        settings.level,
+        len(h),
+        int(used.sum()),
+        only.event_questions,
+        only.other_questions,
+        "rectified_t",
+        seed=settings.seed,
+        reliable=not few,
+        reason=few,
+    )
+    reason = few or "enough labels of both kinds, and enough errors of the verifier, to correct by"
+    return Corrected(seen, mended, only, "labels_only" if few else "rectified", reason, found.lambdas)
+
+
+def _pair(run: LabelledRun, one: int, two: int, settings: CorrectedSettings) -> CorrectedPair:
+    sample = run.quantities([(one, (HALLUCINATED,)), (two, (HALLUCINATED,))])
+    h1, h2 = sample.predicted.T
+    fixed, broken, ones = h1 * (1.0 - h2), h2 * (1.0 - h1), np.ones(len(h1))
+    samples = np.full(len(h1), min(run.responses[one], run.responses[two]) / len(h1))
+    limits = fixed_minus_broken_limits(fixed, broken, ones, mean_responses(samples), settings.level)
+    rate = float(np.clip((h1 - h2).mean(), -1.0, 1.0))
+    differ = int(np.count_nonzero(np.abs(h1 - h2) > 1e-12))
+    seen = HallucinationEstimate(
+        rate,
+        min(float(limits.lower), rate),
+        max(float(limits.upper), rate),
+        settings.level,
+        len(h1),
+        run.responses[one] + run.responses[two],
+        differ,
+        len(h1) - differ,
+        "mover",
+    )
+    difference = _corrected(sample, np.array([1.0, -1.0]), seen, settings)
+    return CorrectedPair(run.arms[one], run.arms[two], difference, _rogan_gladen_difference(sample, settings))
+
+
+def _rogan_gladen_difference(sample: LabelledSample, settings: CorrectedSettings) -> HallucinationEstimate:
+    draws = Resamples(settings.seed, settings.bootstrap)
+    arms = [rogan_gladen(sample, k, settings.level, draws).rate for k in (0, 1)]
+    for estimate in arms:
+        if estimate.rate is None:
+            return undefined(settings.level, estimate.reason)
+    rate = float(arms[0].rate or 0.0) - float(arms[1].rate or 0.0)
+    change = draws.replicates(sample, 0).values - draws.replicates(sample, 1).values
+    tail = (1.0 - settings.level) / 2.0
+    lower = float(np.quantile(np.nan_to_num(change, nan=-1.0), tail))
+    upper = float(np.quantile(np.nan_to_num(change, nan=1.0), 1.0 - tail))
+    coefficients = np.array([1.0, -1.0])
+    found = cut_estimate(rate, lower, upper, sample, coefficients, settings.level, "rogan_gladen", -1.0)
+    return dataclasses.replace(found, seed=settings.seed)

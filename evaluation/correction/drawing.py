@@ -1,0 +1,188 @@
+"""Which responses people are to label: questions drawn at random, then one sample of each arm, probabilities kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from evaluation.errors import EvaluationError
+from evaluation.statistics.counts import OutcomeRecord
+
+Allocation = Literal["proportional", "equal"]
+ONE_STRATUM = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSample:
+    """One response to be labelled. probability: with which it was drawn among its question's in that arm."""
+
+    arm: str
+    sample: int
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnQuestion:
+    """A drawn question, one response an arm. probability: with which the question was drawn, in its stratum."""
+
+    question_id: str
+    stratum: str
+    probability: float
+    samples: tuple[DrawnSample, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """How many questions a stratum has, and how many of them were drawn."""
+
+    name: str
+    questions: int
+    drawn: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabelDraw:
+    """A draw without replacement. questions: in random order. population: questions that could have been drawn.
+
+    left_out: questions that lack one of the arms and so could not be. members: of every question in the population,
+    which of ``strata`` it is in; empty when there is only one.
+    """
+
+    seed: int
+    arms: tuple[str, ...]
+    population: int
+    left_out: int
+    strata: tuple[Stratum, ...]
+    questions: tuple[DrawnQuestion, ...]
+    members: tuple[tuple[str, int], ...] = ()
+
+    def first(self, questions: int) -> LabelDraw:
+        """The draw as if only so many questions had been wanted: the first of a random order are a random draw too.
+
+        For labelling that stopped half way. Raises EvaluationError for a stratified draw (its strata were not filled
+        in proportion) and for a number that is not in it.
+        """
+        if len(self.strata) > 1:
+            raise EvaluationError("a stratified draw cannot be cut short: label all of it, or draw again with fewer")
+        if not 1 <= questions <= len(self.questions):
+            raise EvaluationError(f"{questions} of {len(self.questions)} drawn questions: name 1 to all of them")
+        probability = questions / self.population
+        kept = tuple(replace(q, probability=probability) for q in self.questions[:questions])
+        return replace(self, strata=(replace(self.strata[0], drawn=questions),), questions=kept)
+
+
+def draw_labels(
+    records: Iterable[OutcomeRecord],
+    arms: Sequence[str],
+    questions: int,
+    seed: int,
+    strata: Mapping[str, str] | None = None,
+    allocation: Allocation = "proportional",
+) -> LabelDraw:
+    """Draw ``questions`` questions without replacement and in each one sample of every arm.
+
+    strata: of every question, by id; drawn within, in proportion to their sizes or the same number each, at least two
+    of a stratum (one question can say nothing of how questions differ). Depends on the seed and on which responses
+    there are, not on their order. Raises EvaluationError when there is nothing to draw, more is wanted than there is,
+    an arm is not there, or a question has no stratum.
+    """
+    responses: dict[str, dict[str, list[int]]] = {}
+    for record in records:
+        responses.setdefault(record.question_id, {}).setdefault(record.arm, []).append(record.sample)
+    if not arms or len(set(arms)) < len(arms):
+        raise EvaluationError(f"the arms to label are {list(arms)}: name at least one, and each once")
+    for arm in arms:
+        if not any(arm in by_arm for by_arm in responses.values()):
+            there = sorted({a for by_arm in responses.values() for a in by_arm})
+            raise EvaluationError(f"there is no arm {arm!r} to label: the run has {', '.join(there) or 'none'}")
+    frame = sorted(q for q, by_arm in responses.items() if all(arm in by_arm for arm in arms))
+    if not 2 <= questions <= len(frame):
+        raise EvaluationError(
+            f"{questions} questions are to be labelled and {len(frame)} have all of {', '.join(arms)}: "
+            f"ask for 2 to {len(frame)}"
+        )
+    members: dict[str, list[str]] = {}
+    for question in frame:
+        if strata is not None and question not in strata:
+            raise EvaluationError(f"question {question!r} has no stratum: give every question one, or none")
+        members.setdefault(ONE_STRATUM if strata is None else strata[question], []).append(question)
+    sizes = {name: len(ids) for name, ids in sorted(members.items())}
+    wanted = allocate(sizes, questions, allocation)
+    rng = np.random.default_rng([seed, len(frame), questions])
+    drawn: list[DrawnQuestion] = []
+    for name, take in wanted.items():
+        ids = members[name]
+        for place in rng.choice(len(ids), size=take, replace=False):
+            by_arm = responses[ids[place]]
+            picked = tuple(_one_sample(arm, sorted(by_arm[arm]), rng) for arm in arms)
+            drawn.append(DrawnQuestion(ids[place], name, take / len(ids), picked))
+    order = rng.permutation(len(drawn))
+    return LabelDraw(
+        seed,
+        tuple(arms),
+        len(frame),
+        len(responses) - len(frame),
+        tuple(Stratum(name, sizes[name], take) for name, take in wanted.items()),
+        tuple(drawn[i] for i in order),
+        tuple((q, place) for place, name in enumerate(wanted) for q in members[name]) if len(wanted) > 1 else (),
+    )
+
+
+def allocate(sizes: Mapping[str, int], total: int, allocation: Allocation) -> dict[str, int]:
+    """How many to draw of each stratum: adds up to ``total``, each at least 2 (all, where it has fewer), none over.
+
+    Rounded by largest remainders. Raises EvaluationError when ``total`` is too small for two of each.
+    """
+    least = {name: min(2, size) for name, size in sizes.items()}
+    if sum(least.values()) > total:
+        raise EvaluationError(
+            f"{total} questions for {len(sizes)} strata: at least {sum(least.values())} are needed, two of each"
+        )
+    population = sum(sizes.values())
+    ideal = {n: total * (s / population if allocation == "proportional" else 1 / len(sizes)) for n, s in sizes.items()}
+    taken = dict(least)
+    while sum(taken.values()) < total:
+        room = [name for name in sizes if taken[name] < sizes[name]]
+        # The stratum that is furthest below its ideal gets the next one; of equals the first by name.
+        name = max(room, key=lambda n: ideal[n] - taken[n])
+        taken[name] += 1
+    return taken
+
+
+def strata_by_verdict(records: Iterable[OutcomeRecord]) -> dict[str, str]:
+    """A stratum for every question: "flagged" where the verifier calls a response hallucinated, else "clear".
+
+    Drawn equally, they find more of the verifier's errors of the rarer kind.
+    """
+    strata: dict[str, str] = {}
+    for record in records:
+        if record.outcome == "hallucinated":
+            strata[record.question_id] = "flagged"
+        else:
+            strata.setdefault(record.question_id, "clear")
+    return strata
+
+
+def drawn_items(draw: LabelDraw) -> tuple[tuple[str, str, int], ...]:
+    """(question, arm, sample) of every response to be labelled; the arms of a question in random order.
+
+    Showing a question's arms always in one order would tell them apart.
+    """
+    rng = np.random.default_rng([draw.seed, draw.population, len(draw.questions), 1])
+    items = []
+    for question in draw.questions:
+        for place in rng.permutation(len(question.samples)):
+            sample = question.samples[place]
+            items.append((question.question_id, sample.arm, sample.sample))
+    return tuple(items)
+
+
+def _one_sample(arm: str, samples: list[int], rng: np.random.Generator) -> DrawnSample:
+    repeated = [s for s, times in Counter(samples).items() if times > 1]
+    if repeated:
+        raise EvaluationError(f"sample {repeated[0]} of arm {arm!r} appears twice in one question: count each once")
+    return DrawnSample(arm, samples[int(rng.integers(len(samples)))], 1.0 / len(samples))

@@ -1,0 +1,120 @@
+"""What corrected estimates are made of: labels alone, the verifier alone, limits cut to their range, and the switch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.correction.rectified import LabelledSample, design_of
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.estimates import HallucinationEstimate, Method, undefined
+from evaluation.statistics.intervals import effective_limits
+from evaluation.statistics.paired import fixed_minus_broken_limits
+
+LABELLED_POSITIVES = 10
+DISAGREEMENTS = 5
+
+
+def few_labels(sample: LabelledSample, coefficients: Floats) -> str:
+    """Why the corrected interval is not to be trusted yet, or an empty string. Columns are arms, coefficients (K,).
+
+    Its variance rests on the few questions where people and verifier differ. Below 10 labels of either kind, or 5
+    disagreements, in an arm, and for a difference also below 10 questions on which the arms' labels differ and 5 on
+    which the verifier gets that difference wrong.
+    """
+    for k in range(coefficients.size):
+        h, f = sample.labels[:, k], sample.verifier[:, k]
+        counts = (
+            (int(h.sum()), LABELLED_POSITIVES, "labelled responses with the event"),
+            (int((1.0 - h).sum()), LABELLED_POSITIVES, "labelled responses without it"),
+            (int((h != f).sum()), DISAGREEMENTS, "labelled responses on which the verifier is wrong"),
+        )
+        for count, needed, what in counts:
+            if count < needed:
+                return f"only {count} {what} in an arm ({needed} are needed)"
+    if coefficients.size > 1:
+        change, seen = sample.labels @ coefficients, sample.verifier @ coefficients
+        if (differ := int(np.count_nonzero(change))) < LABELLED_POSITIVES:
+            return f"only {differ} questions on which the arms' labels differ ({LABELLED_POSITIVES} are needed)"
+        if (wrong := int(np.count_nonzero(change != seen))) < DISAGREEMENTS:
+            return (
+                f"only {wrong} questions on which the verifier gets the difference wrong ({DISAGREEMENTS} are needed)"
+            )
+    return ""
+
+
+def labels_only(sample: LabelledSample, coefficients: Floats, level: float) -> HallucinationEstimate:
+    """One label a question: Clopper-Pearson for a rate, MOVER on fixed and broken for a difference.
+
+    Weighted for the draw; with equal weights exactly Clopper and Pearson's on m trials.
+    """
+    w = design_of(sample).weights
+    a = w / w.mean()
+    independent = float(a.sum() ** 2 / (a * a).sum())
+    if coefficients.size == 1:
+        h = sample.labels[:, 0] * a
+        limits = effective_limits(h, a, independent, level)
+        rate = float(h.sum() / a.sum())
+        return cut_estimate(
+            rate,
+            float(limits.lower),
+            float(limits.upper),
+            sample,
+            coefficients,
+            level,
+            "effective_clopper_pearson",
+            0.0,
+        )
+    one, two = sample.labels[:, 0], sample.labels[:, 1]
+    fixed, broken = one * (1.0 - two) * a, two * (1.0 - one) * a
+    difference = fixed_minus_broken_limits(fixed, broken, a, independent, level)
+    rate = float((fixed.sum() - broken.sum()) / a.sum())
+    return cut_estimate(
+        rate, float(difference.lower), float(difference.upper), sample, coefficients, level, "mover", -1.0
+    )
+
+
+def cut_estimate(
+    rate: float,
+    lower: float,
+    upper: float,
+    sample: LabelledSample,
+    coefficients: Floats,
+    level: float,
+    method: Method,
+    floor: float,
+) -> HallucinationEstimate:
+    """Limits cut to [floor, 1], on either side of the rate (which is cut too)."""
+    m = sample.place.size
+    events = int(np.count_nonzero(sample.labels @ coefficients))
+    return HallucinationEstimate(
+        rate,
+        min(max(lower, floor), rate),
+        max(min(upper, 1.0), rate),
+        level,
+        len(sample.predicted),
+        m,
+        events,
+        m - events,
+        method,
+    )
+
+
+def verifier_rate(h: Floats, a: Floats, responses: int, independent: float, level: float) -> HallucinationEstimate:
+    """sum h / sum a with the default interval, undefined where nothing is in the denominator. h, a: (N,)."""
+    if a.sum() <= 0:
+        return undefined(level, "no response falls in the denominator")
+    limits = effective_limits(h, a, independent, level)
+    rate = float(np.clip(h.sum() / a.sum(), 0.0, 1.0))
+    events = int(np.count_nonzero(h > 0))
+    return HallucinationEstimate(
+        rate,
+        min(float(limits.lower), rate),
+        max(float(limits.upper), rate),
+        level,
+        int(np.count_nonzero(a > 0)),
+        responses,
+        events,
+        int(np.count_nonzero(a - h > 1e-12)),
+        "effective_clopper_pearson",
+        effective_size=float(limits.effective_size),
+    )

@@ -1,0 +1,55 @@
+"""The rate among answers by labels: a ratio of two corrected totals, with the variance of its linear part."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evaluation.correction.rectified import LabelledSample, Rectified, design_of, rectified
+
+_STEPS = 8
+
+
+def corrected_ratio(sample: LabelledSample, level: float, seed: int, folds: int) -> Rectified | None:
+    """R = theta_h / theta_a for quantities (h, a) of one arm; None where theta_a is not positive.
+
+    Linearised (docs/statistics.md, section 8): R solves theta of z = (h - R a) / a_0 being 0, with z's own lambdas, one
+    for h and one for a; its variance is that of R, a_0 the corrected answered total. Newton's step is R + theta(z),
+    repeated until it no longer moves (lambda depends on R a little).
+    """
+    total = rectified(
+        LabelledSample(
+            sample.predicted[:, 1:], sample.place, sample.verifier[:, 1:], sample.labels[:, 1:], sample.stratum
+        ),
+        np.ones(1),
+        level,
+        seed,
+        folds,
+    ).estimate
+    weights = design_of(sample).weights
+    answered = float(weights @ sample.labels[:, 1])
+    if total <= 1e-9 or answered <= 0.0:
+        return None
+    ratio = float(weights @ sample.labels[:, 0]) / answered
+    found = rectified(sample, np.array([1.0, -ratio]) / total, level, seed, folds)
+    for _ in range(_STEPS):
+        if abs(found.estimate) < 1e-9:
+            break
+        ratio += found.estimate
+        found = rectified(sample, np.array([1.0, -ratio]) / total, level, seed, folds)
+    return Rectified(
+        ratio, found.standard_error, found.degrees, ratio + found.lower, ratio + found.upper, found.lambdas
+    )
+
+
+def few_for_ratio(sample: LabelledSample, positives: int, disagreements: int) -> str:
+    """Why the corrected ratio is not to be trusted yet, or an empty string: counts among the labelled answers."""
+    told, said = sample.labels.T
+    counts = (
+        (int(told.sum()), positives, "labelled answers that are hallucinated"),
+        (int((said - told).sum()), positives, "labelled answers that are not"),
+        (int(np.any(sample.labels != sample.verifier, axis=1).sum()), disagreements, "labels the verifier got wrong"),
+    )
+    for count, needed, what in counts:
+        if count < needed:
+            return f"only {count} {what} ({needed} are needed)"
+    return ""

@@ -1,0 +1,139 @@
+"""Drift observed: both nulls, the position curves, and what may be concluded, in words that do not say too much."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evaluation.drift.nulls import NullTest, permute_across, shuffle_within
+from evaluation.drift.positions import (
+    PositionCurve,
+    Trend,
+    first_unsupported,
+    never_unsupported,
+    position_trend,
+    unsupported_by_position,
+)
+from evaluation.drift.sequences import ClaimSequence, gather
+from evaluation.statistics.measure import Resampler, Settings
+
+Reading = Literal["dependence", "positions", "levels", "none", "untested"]
+ALPHA = 0.05
+PERMUTATIONS = 999
+
+NOT_CONTAGION = (
+    "This is dependence, not contagion: it does not show that one unsupported claim causes the next. The same is seen "
+    "with (1) a position trend: claims later in a response, or at certain places of it, are harder; (2) neighbouring "
+    "topics of equal difficulty: claims that stand together are about the same thing, and the model knows it or does "
+    "not; (3) a verifier whose errors depend on earlier claims. Only a forced first claim can tell these from an "
+    "effect of the claim before."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """shuffled: null 1, order within a response is chance; permuted: null 2, question and position explain it.
+
+    reading: "dependence" when both reject at 5 % in the same direction; "positions" when null 1 alone does; "levels"
+    when null 2 alone does; "none"; "untested" when one of them cannot be tested. p_both: the larger of the two
+    p-values, that of "both". summary: what may be concluded, in words. never_unsupported: the
+    share of responses without an unsupported claim up to each position.
+    """
+
+    questions: int
+    responses: int
+    claims: int
+    unsupported: int
+    unscored: int
+    shuffled: NullTest
+    permuted: NullTest
+    p_both: float | None
+    reading: Reading
+    summary: str
+    by_position: PositionCurve
+    first: PositionCurve
+    never_unsupported: tuple[float | None, ...]
+    trend: Trend
+
+    def to_json(self) -> dict[str, Any]:
+        """Nested dicts, lists, numbers, strings and None."""
+        result: dict[str, Any] = dataclasses.asdict(self)
+        return result
+
+
+def drift(
+    responses: Sequence[ClaimSequence], settings: Settings | None = None, permutations: int = PERMUTATIONS
+) -> Drift:
+    """Measure dependence between neighbouring claims. Verdicts must come from a verifier that sees no earlier claim.
+
+    Raises EvaluationError when no response makes a claim.
+    """
+    settings = settings or Settings()
+    sequences = gather(responses)
+    resampler = Resampler(settings)
+    shuffled = shuffle_within(sequences, permutations, settings.seed)
+    permuted = permute_across(sequences, permutations, settings.seed)
+    first = first_unsupported(sequences, resampler)
+    trend = position_trend(sequences, resampler)
+    reading = read(shuffled, permuted)
+    both = None
+    if shuffled.p_value is not None and permuted.p_value is not None:
+        both = max(shuffled.p_value, permuted.p_value)
+    return Drift(
+        sequences.questions,
+        len(sequences.question),
+        int(sequences.length.sum()),
+        int(sequences.unsupported.sum()),
+        int(sequences.length.sum() - sequences.scored.sum()),
+        shuffled,
+        permuted,
+        both,
+        reading,
+        summarise_reading(reading, shuffled, permuted, trend),
+        unsupported_by_position(sequences, resampler),
+        first,
+        never_unsupported(first),
+        trend,
+    )
+
+
+def read(shuffled: NullTest, permuted: NullTest) -> Reading:
+    """What the two tests say together. Where a null cannot be tested the other is not read alone."""
+    if shuffled.p_value is None or permuted.p_value is None:
+        return "untested"
+    one, two = shuffled.p_value <= ALPHA, permuted.p_value <= ALPHA
+    if one and two and shuffled.excess * permuted.excess > 0:
+        return "dependence"
+    if one:
+        return "positions"
+    return "levels" if two else "none"
+
+
+def summarise_reading(reading: Reading, shuffled: NullTest, permuted: NullTest, trend: Trend) -> str:
+    """The conclusion in words. Whatever was found, what else gives it stands beside it."""
+    if reading == "untested":
+        return f"Dependence cannot be tested: {shuffled.reason or permuted.reason}."
+    found = f"(p = {shuffled.p_value:.3g} against order by chance, p = {permuted.p_value:.3g} against position)"
+    direction = "more" if shuffled.excess > 0 else "less"
+    if reading == "none":
+        return f"Neighbouring claims are not seen to depend on each other {found}. That is not proof that they do not."
+    if reading == "levels":
+        return (
+            f"Responses to one question differ in how many of their claims are unsupported {found}, but the "
+            f"unsupported ones do not stand together within a response. {NOT_CONTAGION}"
+        )
+    if reading == "positions":
+        slope = ""
+        if trend.lower is not None and trend.upper is not None and (trend.lower > 0 or trend.upper < 0):
+            slope = f" The share changes by {100 * (trend.slope or 0.0):+.1f} points a claim over positions."
+        return (
+            f"Unsupported claims stand together {direction} often than by chance order, and where they stand in a "
+            f"question explains it: samples of one question are as often unsupported at the same places "
+            f"{found}.{slope} {NOT_CONTAGION}"
+        )
+    return (
+        f"Unsupported claims stand next to each other {direction} often than order by chance and than question and "
+        f"position explain {found}: neighbouring claims are dependent. {NOT_CONTAGION}"
+    )

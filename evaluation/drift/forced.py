@@ -1,0 +1,113 @@
+"""A false first claim forced, a true one of the same form forced, and none: what follows, paired by question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from evaluation.errors import EvaluationError
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.estimates import Measured, unmeasured
+from evaluation.statistics.measure import Resampler, measure_ratio
+from evaluation.statistics.paired import measure_ratio_difference
+from evaluation.statistics.permutation import SignFlipTest, sign_flip_test
+
+Planted = Literal["false", "true", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """What came after a planted first claim (or after nothing).
+
+    unsupported: of each later claim, None where unscored. follows: whether it restates or follows from the planted one;
+    such claims are left out, because they are false by the planting and not by the model.
+    """
+
+    question_id: str
+    planted: Planted
+    unsupported: tuple[bool | None, ...]
+    follows: tuple[bool, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.unsupported) != len(self.follows):
+            raise ValueError(f"{len(self.unsupported)} claims and {len(self.follows)} marks: one of each a claim")
+        if self.planted not in ("false", "true", "none"):
+            raise ValueError(f"planted is {self.planted!r}: it must be false, true or none")
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedDrift:
+    """Share of later claims that are unsupported after each planting, on the questions with both, and the difference.
+
+    effect: after a false claim less after a true one; test: false and true exchangeable within each question. unforced:
+    the same questions left alone. left_out: questions without both plantings. excluded: claims left out because they
+    restate or follow from the planted one; unscored: later claims without a verdict.
+    """
+
+    questions: int
+    left_out: int
+    excluded: int
+    unscored: int
+    after_false: Measured
+    after_true: Measured
+    unforced: Measured
+    effect: Measured
+    test: SignFlipTest | None
+    reading: str
+
+
+def forced_drift(continuations: Sequence[Continuation], resampler: Resampler) -> ForcedDrift:
+    """The paired estimate. Raises EvaluationError when no question has both a false and a true planting."""
+    by: dict[str, dict[Planted, list[Continuation]]] = {}
+    for c in continuations:
+        by.setdefault(c.question_id, {}).setdefault(c.planted, []).append(c)
+    ids = sorted(q for q, kinds in by.items() if "false" in kinds and "true" in kinds)
+    if not ids:
+        raise EvaluationError("no question has both a false and a true planted claim: force both on the same questions")
+    (h1, a1), (h0, a0), (hn, an) = (_shares(ids, by, kind) for kind in ("false", "true", "none"))
+    used = [c for q in ids for cs in by[q].values() for c in cs]
+    excluded = sum(sum(c.follows) for c in used)
+    unscored = sum(v is None and not f for c in used for v, f in zip(c.unsupported, c.follows, strict=True))
+    counts = [_count(ids, by, kind) for kind in ("false", "true", "none")]
+    event = "an unsupported later claim"
+    test = None
+    if a1.sum() > 0 and a0.sum() > 0:
+        # The pooled rate does not change when a question's two plantings are swapped, its sign does.
+        pooled = (h1.sum() + h0.sum()) / (a1.sum() + a0.sum())
+        z = (h1 - pooled * a1) - (h0 - pooled * a0)
+        test = sign_flip_test(z, resampler.settings.permutations, resampler.settings.seed)
+    none = unmeasured(resampler.settings.level, "no unforced continuation was given")
+    return ForcedDrift(
+        len(ids),
+        len(by) - len(ids),
+        excluded,
+        unscored,
+        measure_ratio(h1, a1, counts[0], resampler, event=event),
+        measure_ratio(h0, a0, counts[1], resampler, event=event),
+        measure_ratio(hn, an, counts[2], resampler, event=event) if counts[2] else none,
+        measure_ratio_difference(h1, a1, h0, a0, counts[0], counts[1], resampler),
+        test,
+        "The planted claim was chosen by us, so a difference is an effect of planting it. It speaks of claims planted "
+        "in this form; claims that restate or follow from the planted one are left out as marked, and one that was "
+        "not marked would make a difference by itself.",
+    )
+
+
+def _shares(ids: list[str], by: dict[str, dict[Planted, list[Continuation]]], kind: Planted) -> tuple[Floats, Floats]:
+    """(Q,), (Q,): unsupported and scored later claims of a continuation, the mean over its question's."""
+    h, a = np.zeros(len(ids)), np.zeros(len(ids))
+    for row, question in enumerate(ids):
+        made = by[question].get(kind, [])
+        for c in made:
+            kept = [v for v, follows in zip(c.unsupported, c.follows, strict=True) if not follows and v is not None]
+            h[row] += sum(kept) / len(made)
+            a[row] += len(kept) / len(made)
+    return h, a
+
+
+def _count(ids: list[str], by: dict[str, dict[Planted, list[Continuation]]], kind: Planted) -> int:
+    made = [c for q in ids for c in by[q].get(kind, [])]
+    return sum(not f and v is not None for c in made for v, f in zip(c.unsupported, c.follows, strict=True))

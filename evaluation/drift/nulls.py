@@ -1,0 +1,168 @@
+"""Two nulls for neighbouring unsupported claims, each a group of rearrangements that change nothing if it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.drift.sequences import Ints, Sequences, adjacent_pairs, expected_pairs
+from evaluation.statistics.counts import Floats
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class NullTest:
+    """excess: adjacent unsupported pairs more than the null expects, summed over questions. pairs: seen; expected:
+    then.
+
+    statistic: excess over the root of the sum of squares by question, None where nothing can be rearranged. p_value:
+    two-sided, (1 + b) / (1 + B). questions: those that could differ. reason: why there is no test.
+    """
+
+    pairs: float
+    expected: float
+    excess: float
+    statistic: float | None
+    p_value: float | None
+    questions: int
+    permutations: int
+    seed: int
+    reason: str = ""
+
+
+def shuffle_within(sequences: Sequences, permutations: int, seed: int) -> NullTest:
+    """Null 1: within a response the order is chance. Keeps how many of each response's claims are unsupported.
+
+    All responses to a question are shuffled by one random order of positions (a response of fewer claims by the order
+    it induces on its own), so that samples whose errors are alike are not counted as so many witnesses: exact when
+    they have one length, or are independent; nearly so otherwise.
+    """
+    expected = expected_pairs(sequences.unsupported, sequences.scored)
+    centre = sequences.by_question(expected)
+    observed = sequences.by_question(adjacent_pairs(sequences.unsupported))
+    # Only scored claims move, between scored places: an unscored one stays where it is.
+    live = _movable(sequences)
+    rng = np.random.default_rng([seed, sequences.questions, permutations, 1])
+    part = _subset(sequences, live)
+    width = part.scored.shape[1] if part.question.size else 0
+
+    def rearranged() -> Floats:
+        # One key for every question and place; sorting a response's own keys gives the order they induce.
+        keys = rng.random((sequences.questions, width))[part.question]
+        keys = np.where(part.scored > 0, keys, 2.0)
+        order = np.argsort(keys, axis=1)
+        values = np.take_along_axis(part.unsupported, order, axis=1)
+        places = np.argsort(part.scored <= 0, axis=1, kind="stable")
+        shuffled = np.zeros_like(values)
+        np.put_along_axis(shuffled, places, values, axis=1)
+        return adjacent_pairs(shuffled)
+
+    return _test(
+        sequences, observed, centre, part, rearranged, permutations, seed, "no response has claims of both kinds"
+    )
+
+
+def permute_across(sequences: Sequences, permutations: int, seed: int) -> NullTest:
+    """Null 2: given question, length and position, it is chance which of the samples has the unsupported claim.
+
+    Keeps the share at each position of each question, and so every trend over positions and every topic that is hard at
+    a place for all samples. Samples of another length, or with an unscored claim elsewhere, are not mixed.
+    """
+    groups = _groups(sequences)
+    sizes = np.bincount(groups)
+    live = (sizes[groups] > 1) & _varies(sequences, groups)
+    part = _subset(sequences, live)
+    own = groups[live]
+    rng = np.random.default_rng([seed, sequences.questions, permutations, 2])
+    pairs = adjacent_pairs(sequences.unsupported)
+    expected = pairs.copy()
+    if own.size:
+        # Independent columns: a pair is expected c_k c_{k+1} / n times in a group of n, shared out over its rows.
+        totals = np.zeros((sizes.size, part.unsupported.shape[1]))
+        np.add.at(totals, own, part.unsupported)
+        expected[live] = (adjacent_pairs(totals) / np.maximum(sizes, 1) ** 2)[own]
+    order_in = np.argsort(own, kind="stable")
+
+    def rearranged() -> Floats:
+        keys = rng.random(part.unsupported.shape) + own[:, None]
+        order = np.argsort(keys, axis=0, kind="stable")  # within its group, each column anew
+        moved = np.empty_like(part.unsupported)
+        moved[order_in] = np.take_along_axis(part.unsupported, order, axis=0)
+        return adjacent_pairs(moved)
+
+    observed, centre = sequences.by_question(pairs), sequences.by_question(expected)
+    reason = "no question has two responses of one length that differ"
+    return _test(sequences, observed, centre, part, rearranged, permutations, seed, reason)
+
+
+def _test(
+    sequences: Sequences,
+    observed: Floats,
+    centre: Floats,
+    part: Sequences,
+    rearranged: Callable[[], Floats],
+    permutations: int,
+    seed: int,
+    reason: str,
+) -> NullTest:
+    """Compare |sum d_q| / sqrt(sum d_q^2) with its values under rearrangement; d_q = pairs - expected of a question."""
+    difference = observed - centre
+    able = np.unique(part.question).size
+    total = (float(observed.sum()), float(centre.sum()), float(difference.sum()))
+    if not able:
+        return NullTest(*total, None, None, 0, permutations, seed, reason)
+    here = part.by_question(adjacent_pairs(part.unsupported)) - difference  # what part's questions are centred by
+    threshold = studentised(difference)
+    extreme = 0
+    for _ in range(permutations):
+        moved = part.by_question(rearranged()) - here
+        extreme += abs(studentised(moved)) >= abs(threshold) - 1e-9
+    p = (1 + extreme) / (1 + permutations)
+    return NullTest(*total, threshold, p, able, permutations, seed)
+
+
+def studentised(differences: Floats) -> float:
+    """sum d_q / sqrt(sum d_q^2), 0 where no question differs: (Q,) -> number."""
+    scale = float(np.sqrt((differences**2).sum()))
+    return float(differences.sum()) / scale if scale > 1e-12 else 0.0
+
+
+def _movable(sequences: Sequences) -> Bools:
+    """(R,): responses with scored claims of both kinds and two scored neighbours; no other can change by shuffling."""
+    u, k = sequences.unsupported.sum(axis=1), sequences.scored.sum(axis=1)
+    result: Bools = (u > 0) & (u < k) & (adjacent_pairs(sequences.scored) > 0)
+    return result
+
+
+def _groups(sequences: Sequences) -> Ints:
+    """(R,): the same number for responses of one question, length and pattern of scored places."""
+    _, pattern = np.unique(sequences.scored, axis=0, return_inverse=True)
+    key = np.stack([sequences.question, sequences.length, np.ravel(pattern)], axis=1)
+    _, groups = np.unique(key, axis=0, return_inverse=True)
+    return np.ravel(groups).astype(np.intp)
+
+
+def _varies(sequences: Sequences, groups: Ints) -> Bools:
+    """(R,): whether the responses of the group differ at two neighbouring places at least, so that pairs can change."""
+    count = int(groups.max()) + 1
+    totals = np.zeros((count, sequences.unsupported.shape[1]))
+    np.add.at(totals, groups, sequences.unsupported)
+    sizes = np.bincount(groups, minlength=count)[:, None]
+    mixed: Bools = np.logical_and(totals > 0, totals < sizes)
+    varied: Bools = np.asarray((mixed[:, 1:] & mixed[:, :-1]).any(axis=1))
+    return varied[groups]
+
+
+def _subset(sequences: Sequences, keep: Bools) -> Sequences:
+    rows = np.flatnonzero(keep)
+    return Sequences(
+        sequences.question_ids,
+        sequences.question[rows],
+        sequences.length[rows],
+        sequences.unsupported[rows],
+        sequences.scored[rows],
+    )

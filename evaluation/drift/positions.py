@@ -1,0 +1,99 @@
+"""Where in a response the unsupported claims stand: the share at each position, and where the first one comes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.drift.sequences import Sequences
+from evaluation.statistics.bands import Band, rate_band
+from evaluation.statistics.bootstrap import Interval, bca_limits, ratio_jackknife, ratio_replicates
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.measure import Resampler
+
+
+@dataclass(frozen=True, slots=True)
+class PositionCurve:
+    """band: a rate at each of positions 1..K, limits simultaneous. responses: scored (or at risk) there; questions:
+    too.
+
+    Later positions are those of longer responses only: a rise may be theirs, not the position's.
+    """
+
+    band: Band
+    responses: tuple[int, ...]
+    questions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Slope of the unsupported share over positions within a question, per claim; limits by BCa over questions."""
+
+    slope: float | None
+    lower: float | None
+    upper: float | None
+    reason: str = ""
+
+
+def unsupported_by_position(sequences: Sequences, resampler: Resampler, most: int = 30) -> PositionCurve:
+    """Share of scored claims at position k that are unsupported, k up to ``most``; ratios of totals by question."""
+    k = min(most, sequences.scored.shape[1])
+    return _curve(sequences, sequences.unsupported[:, :k], sequences.scored[:, :k], resampler)
+
+
+def first_unsupported(sequences: Sequences, resampler: Resampler, most: int = 30) -> PositionCurve:
+    """Share of responses whose first unsupported claim is the k-th, of those that got there without one (a hazard).
+
+    A response leaves at its first unscored claim, and at its end, without having had one: censored.
+    """
+    k = min(most, sequences.scored.shape[1])
+    clean = (sequences.scored > 0) & (sequences.unsupported == 0)
+    before = np.concatenate([np.ones((len(clean), 1)), np.cumprod(clean[:, :-1], axis=1)], axis=1)
+    at_risk = (before * sequences.scored)[:, :k]
+    return _curve(sequences, at_risk * sequences.unsupported[:, :k], at_risk, resampler)
+
+
+def never_unsupported(hazard: PositionCurve) -> tuple[float | None, ...]:
+    """The share still without an unsupported claim after each position: prod (1 - hazard) (Kaplan and Meier 1958)."""
+    left: list[float | None] = []
+    share: float | None = 1.0
+    for rate in hazard.band.rates:
+        share = None if share is None or rate is None else share * (1.0 - rate)
+        left.append(share)
+    return tuple(left)
+
+
+def position_trend(sequences: Sequences, resampler: Resampler) -> Trend:
+    """Least-squares slope of unsupported on position, positions centred within their response: BCa by question.
+
+    sum of d_k y_k over sum of d_k^2, d_k the position less its mean over the response's scored claims: longer responses
+    may be worse altogether without making a slope.
+    """
+    places = np.arange(sequences.scored.shape[1], dtype=np.float64) * sequences.scored
+    counts = sequences.scored.sum(axis=1, keepdims=True)
+    centred = (places - places.sum(axis=1, keepdims=True) / np.maximum(counts, 1.0)) * sequences.scored
+    top = sequences.by_question((centred * sequences.unsupported).sum(axis=1))
+    bottom = sequences.by_question((centred**2).sum(axis=1))
+    if bottom.sum() <= 0 or len(top) < 2:
+        return Trend(None, None, None, "no response has two scored claims, or there is one question only")
+    slope = float(top.sum() / bottom.sum())
+    limits = _slope_limits(top, bottom, slope, resampler)
+    if limits is None:
+        return Trend(slope, None, None, "the questions do not differ: there is no variance to use")
+    few = int(np.count_nonzero(top))
+    reason = f"only {few} questions have claims of both kinds (10 are needed)" if few < 10 else ""
+    return Trend(slope, limits.lower, limits.upper, reason)
+
+
+def _slope_limits(top: Floats, bottom: Floats, slope: float, resampler: Resampler) -> Interval | None:
+    replicates = ratio_replicates(resampler.weights(len(top)), top, bottom)
+    return bca_limits(slope, replicates, ratio_jackknife(top, bottom), resampler.settings.level)
+
+
+def _curve(sequences: Sequences, events: Floats, at_risk: Floats, resampler: Resampler) -> PositionCurve:
+    responses = sequences.by_question(np.ones((len(events), 1)))
+    h, a = sequences.by_question(events) / responses, sequences.by_question(at_risk) / responses
+    band = rate_band(h, a, at_risk.sum(axis=0), resampler)
+    counts = tuple(int(v) for v in at_risk.sum(axis=0))
+    return PositionCurve(band, counts, tuple(int(v) for v in np.count_nonzero(a, axis=0)))

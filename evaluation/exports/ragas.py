@@ -1,0 +1,41 @@
+"""Ragas records: one JSON object a response, as ``ragas.EvaluationDataset.from_jsonl`` reads them.
+
+Fields of Ragas: user_input, response, retrieved_contexts, reference. What stands beside them (id, arm, sample, group,
+references, outcome) is ours; Ragas passes over it, and ``plumbline score`` reads it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from evaluation.exports.records import Exported, ExportRun, contexts_of, text_of, write_jsonl
+
+
+def ragas_records(run: ExportRun) -> Iterator[dict[str, Any]]:
+    """One record a response that was generated."""
+    for question, sample in run.answered():
+        if sample.completion is None:
+            continue
+        record: dict[str, Any] = {
+            "user_input": question.text,
+            "response": text_of(sample),
+            "retrieved_contexts": contexts_of(sample),
+        }
+        if question.references:
+            record |= {"reference": question.references[0], "references": list(question.references)}
+        yield record | {
+            "id": question.id,
+            "arm": sample.arm,
+            "sample": sample.sample,
+            "group": question.id,
+            "outcome": sample.evaluation.outcome,
+        }
+
+
+def export_ragas(run: ExportRun, path: Path) -> Exported:
+    """Write the records as JSON Lines. Raises EvaluationError naming the path."""
+    missing = sum(s.completion is None for s in run.samples)
+    reason = "nothing was generated for them" if missing else ""
+    return Exported(write_jsonl(path, ragas_records(run)), missing, reason)

@@ -1,0 +1,104 @@
+"""What every export is made from: a run's questions and samples, and how a file is written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from data.questions import Question
+from evaluation.errors import EvaluationError
+from evaluation.runs.records import SampleRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRun:
+    """A stored run. created: ISO 8601. model, verifier: names. command: the line that repeats the run."""
+
+    id: str
+    name: str
+    created: str
+    model: str
+    verifier: str
+    command: str
+    questions: tuple[Question, ...]
+    samples: tuple[SampleRecord, ...]
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The arms that have samples, in the order of the run."""
+        return tuple(dict.fromkeys(s.arm for s in self.samples))
+
+    def answered(self) -> Iterator[tuple[Question, SampleRecord]]:
+        """Every sample with its question, in order."""
+        by_id = {q.id: q for q in self.questions}
+        for sample in self.samples:
+            yield by_id[sample.question_id], sample
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """rows: written. left_out: samples that the format has no place for, and why."""
+
+    rows: int
+    left_out: int = 0
+    reason: str = ""
+
+
+def text_of(sample: SampleRecord) -> str:
+    """What was said; empty where nothing was generated."""
+    return sample.completion.text if sample.completion else ""
+
+
+def contexts_of(sample: SampleRecord) -> list[str]:
+    """The texts that the prompt showed, in order."""
+    return [chunk.text for chunk in sample.chunks]
+
+
+def unsupported_spans(sample: SampleRecord) -> list[dict[str, Any]]:
+    """Characters of the claims that are contradicted or unverifiable."""
+    return [
+        {"start": v.claim.start, "end": v.claim.end, "text": v.claim.text, "label": v.label}
+        for v in sample.evaluation.verdicts
+        if v.label in ("contradicted", "unverifiable")
+    ]
+
+
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write one object a line; returns how many. Raises EvaluationError naming the path."""
+    count = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal count
+        for row in rows:
+            count += 1
+            yield json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"
+
+    write_lines(path, lines())
+    return count
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a text file whole or not at all. Raises EvaluationError naming the path."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("x", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise EvaluationError(f"cannot write {path}: {error.strerror}. Name a file in a folder that exists") from error
+
+
+def chosen(run: ExportRun, arms: Sequence[str]) -> ExportRun:
+    """The run with these arms only; with all of them for none named. Raises EvaluationError for an unknown one."""
+    unknown = [arm for arm in arms if arm not in run.arms]
+    if unknown:
+        raise EvaluationError(f"run {run.id} has no arm {unknown[0]!r}: it has {', '.join(run.arms)}")
+    if not arms:
+        return run
+    kept = tuple(s for s in run.samples if s.arm in arms)
+    return ExportRun(run.id, run.name, run.created, run.model, run.verifier, run.command, run.questions, kept)

@@ -1,0 +1,46 @@
+"""A TREC run of what an arm's prompts were shown: documents, each at the rank of its first chunk.
+
+Chunks that did not fit the prompt are not in it: a run stores their ids alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evaluation.errors import EvaluationError
+from evaluation.exports.records import Exported, ExportRun
+from evaluation.retrieval.rankings import RankedDocument, ranked_documents, write_run
+
+
+def shown_documents(run: ExportRun, arm: str) -> dict[str, tuple[RankedDocument, ...]]:
+    """By question, what its prompts in this arm showed (the same for all samples); questions without are left out."""
+    found: dict[str, tuple[RankedDocument, ...]] = {}
+    for sample in run.samples:
+        if sample.arm == arm and sample.chunks and sample.question_id not in found:
+            ordered = sorted((part.retrieved for part in sample.chunks), key=lambda r: r.rank)
+            found[sample.question_id] = ranked_documents(ordered)
+    return found
+
+
+def retrieving_arm(run: ExportRun) -> str:
+    """The arm whose passages are meant: ``rag``, else the only one that has some. Raises EvaluationError."""
+    found = tuple(dict.fromkeys(s.arm for s in run.samples if s.chunks))
+    if "rag" in found:
+        return "rag"
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise EvaluationError(f"no prompt of run {run.id} was shown a passage: there is nothing for a TREC run")
+    raise EvaluationError(f"run {run.id} has passages in {', '.join(found)}: name one of these arms with --arms")
+
+
+def export_trec(run: ExportRun, path: Path) -> Exported:
+    """Write the run of ``retrieving_arm``. Raises EvaluationError naming the path."""
+    arm = retrieving_arm(run)
+    shown = shown_documents(run, arm)
+    try:
+        lines = write_run(path, shown, arm)
+    except OSError as error:
+        raise EvaluationError(f"cannot write {path}: {error.strerror}. Name a file in a folder that exists") from error
+    left = len({s.question_id for s in run.samples if s.arm == arm} - shown.keys())
+    return Exported(lines, left, "no passage was shown for these questions" if left else "")

@@ -1,0 +1,122 @@
+"""What a pilot run says of how questions differ: the model that planned runs are simulated from, fitted by moments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from evaluation.errors import EvaluationError
+from evaluation.statistics.counts import ArmCounts, Floats
+
+_GRID = (np.arange(2000) + 0.5) / 2000
+FEWEST_QUESTIONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PilotData:
+    """Hallucinated responses and responses of every question, in the arms that are planned: (N, A), A = 1 or 2."""
+
+    hallucinated: Floats
+    samples: Floats
+
+    def __post_init__(self) -> None:
+        if self.hallucinated.shape != self.samples.shape or self.hallucinated.ndim != 2:
+            raise ValueError(f"{self.hallucinated.shape} and {self.samples.shape}: (questions, arms) is needed")
+        if len(self.samples) < FEWEST_QUESTIONS:
+            raise EvaluationError(
+                f"the pilot has {len(self.samples)} questions: at least {FEWEST_QUESTIONS} are needed to plan from"
+            )
+        if np.any(self.samples < 1) or np.any(self.hallucinated > self.samples) or np.any(self.hallucinated < 0):
+            raise ValueError("every question needs a response in every arm, and no more hallucinated than responses")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionModel:
+    """Each question's own rate in each arm: beta with mean ``rates[a]`` and intra-question correlation ``within[a]``.
+
+    together: how the two arms' rates go together, -1 to 1: with probability |together| a question is at the same (for a
+    negative one, at the opposite) quantile in both arms, else the arms are independent. 0 for one arm. assumed: what
+    the pilot could not tell and was assumed instead.
+    """
+
+    rates: tuple[float, ...]
+    within: tuple[float, ...]
+    together: float
+    assumed: tuple[str, ...] = ()
+
+    def quantile(self, arm: int, u: Floats) -> Floats:
+        """The arm's question rate at quantiles u, the same shape."""
+        rate, within = self.rates[arm], self.within[arm]
+        if within <= 1e-6 or rate in (0.0, 1.0):
+            return np.full_like(u, rate)
+        if within >= 1.0 - 1e-6:
+            return (u > 1.0 - rate).astype(np.float64)
+        k = 1.0 / within - 1.0
+        found: Floats = stats.beta.ppf(u, rate * k, (1.0 - rate) * k)
+        return found
+
+    def draw(self, rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Floats, ...]:
+        """Question rates of every arm, each of ``shape`` (replicates, questions), by quantiles from a fine grid."""
+        u = rng.random(shape)
+        own = [u]
+        if len(self.rates) > 1:
+            matched = 1.0 - u if self.together < 0 else u
+            own.append(np.where(rng.random(shape) < abs(self.together), matched, rng.random(shape)))
+        return tuple(
+            self.quantile(arm, _GRID)[np.minimum((v * _GRID.size).astype(np.intp), _GRID.size - 1)]
+            for arm, v in enumerate(own)
+        )
+
+
+def pilot_of(one: ArmCounts, two: ArmCounts | None = None) -> PilotData:
+    """The pilot's numbers on the questions that all its arms have. Raises EvaluationError when they are too few."""
+    ids = sorted(set(one.question_ids) & set(two.question_ids)) if two is not None else list(one.question_ids)
+    tables = [one.matrix(ids)] if two is None else [one.matrix(ids), two.matrix(ids)]
+    return PilotData(
+        np.stack([t[:, 0] for t in tables], axis=1).reshape(-1, len(tables)),
+        np.stack([t.sum(axis=1) for t in tables], axis=1).reshape(-1, len(tables)),
+    )
+
+
+def fit(pilot: PilotData, within_if_unknown: float = 0.5) -> QuestionModel:
+    """By moments: rate p, var of true rates t^2 = var(h) - mean(h (1 - h) / (n - 1)), correlation t^2 / (p (1 - p)).
+
+    The covariance of the two arms' rates is that of their shares, since their samples are independent given the
+    question. A pilot with one sample a question cannot tell the intra-question correlation, one with no event (or no
+    other) not even the rate: there the rate is taken as (x + 1/2) / (N + 1) and the correlation as assumed.
+    """
+    h = pilot.hallucinated / pilot.samples
+    rates, within, spread, assumed = [], [], [], []
+    for arm in range(h.shape[1]):
+        share, n = h[:, arm], pilot.samples[:, arm]
+        rate = float(share.mean())
+        if rate in (0.0, 1.0):
+            rate = float((share.sum() + 0.5) / (share.size + 1.0))
+            assumed.append(f"arm {arm + 1}: the pilot has only one outcome, so its rate is taken as {rate:.3f}")
+        several = n > 1
+        if np.count_nonzero(several) < FEWEST_QUESTIONS or share.std() == 0.0:
+            correlation = within_if_unknown
+            assumed.append(f"arm {arm + 1}: intra-question correlation cannot be told and is assumed {correlation}")
+        else:
+            chosen, m = share[several], n[several]
+            between = float(chosen.var(ddof=1) - (chosen * (1.0 - chosen) / (m - 1.0)).mean())
+            correlation = float(np.clip(between / (rate * (1.0 - rate)), 0.0, 1.0))
+        rates.append(rate)
+        within.append(correlation)
+        spread.append(share)
+    model = QuestionModel(tuple(rates), tuple(within), 0.0, tuple(assumed))
+    if len(rates) < 2:
+        return model
+    covariance = float(np.cov(spread[0], spread[1])[0, 1])
+    one, two = model.quantile(0, _GRID), model.quantile(1, _GRID)
+    most = float(np.cov(one, two if covariance >= 0 else two[::-1])[0, 1])
+    together = float(np.clip(covariance / abs(most), -1.0, 1.0)) if abs(most) > 1e-9 else 0.0
+    return QuestionModel(tuple(rates), tuple(within), together, tuple(assumed))
+
+
+def resampled(pilot: PilotData, rng: np.random.Generator) -> PilotData:
+    """The pilot with its questions drawn anew with replacement: what another pilot might have said."""
+    rows = rng.integers(0, len(pilot.samples), size=len(pilot.samples))
+    return PilotData(pilot.hallucinated[rows], pilot.samples[rows])

@@ -1,0 +1,187 @@
+"""How many questions a wanted interval, or a wanted power, takes: the planned analysis, simulated until it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import special
+
+from evaluation.planning.pilot import PilotData, QuestionModel, fit, resampled
+from evaluation.statistics.intervals import effective_limits
+from evaluation.statistics.paired import fixed_minus_broken_limits
+
+Goal = Literal["half_width", "power"]
+MOST_QUESTIONS = 20_000
+_FEWEST = 5
+_CELLS = 2_000_000  # question rates held at a time
+_STEPS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    """level: of the interval. replicates: simulated runs a step; refits: resampled pilots, for the uncertainty."""
+
+    level: float = 0.95
+    replicates: int = 200
+    refits: int = 30
+    seed: int = 0
+    within_if_unknown: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.level < 1.0 or not 0.0 <= self.within_if_unknown <= 1.0:
+            raise ValueError(f"level {self.level}, correlation {self.within_if_unknown}: both must lie between 0 and 1")
+        if self.replicates < 20 or self.refits < 1 or self.seed < 0:
+            raise ValueError(f"replicates {self.replicates}, refits {self.refits}: at least 20 and 1 are needed")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRow:
+    """Questions needed with so many samples each. None: more than 20,000.
+
+    lower, upper: the middle 80 % over pilots like this one (None: above 20,000): what the pilot leaves open.
+    responses: questions x samples, in one arm.
+    """
+
+    samples: int
+    questions: int | None
+    lower: int | None
+    upper: int | None
+    responses: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """goal, target: what was asked for. model: what was simulated. difference: whether two arms are compared.
+
+    expected: the rate (or difference) the pilot leads to expect.
+    """
+
+    goal: Goal
+    target: float
+    level: float
+    difference: bool
+    pilot_questions: int
+    expected: float
+    model: QuestionModel
+    rows: tuple[PlanRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What so many questions give: mean half-width of the default interval, and how often it leaves out 0."""
+
+    half_width: float
+    power: float
+
+
+def plan_questions(
+    pilot: PilotData,
+    goal: Goal,
+    target: float,
+    samples: Sequence[int] = (1, 3, 5, 8),
+    settings: PlanSettings | None = None,
+) -> Plan:
+    """Questions that a mean half-width of ``target``, or a power of ``target``, takes, for each number of samples.
+
+    One arm in the pilot plans its rate, two their difference. Power is the chance that the interval of the difference
+    leaves out 0 if the arms differ as they did in the pilot; for one arm it makes no sense and raises ValueError.
+    """
+    settings = settings or PlanSettings()
+    arms = pilot.samples.shape[1]
+    if goal not in ("half_width", "power"):
+        raise ValueError(f"goal is {goal!r}: it must be half_width or power")
+    if not 0.0 < target < 1.0:
+        raise ValueError(f"target is {target}: it must lie strictly between 0 and 1")
+    if goal == "power" and arms < 2:
+        raise ValueError("power is of a difference: give a pilot with two arms")
+    if not samples or min(samples) < 1:
+        raise ValueError(f"samples are {list(samples)}: at least one each")
+    model = fit(pilot, settings.within_if_unknown)
+    rng = np.random.default_rng([settings.seed, len(pilot.samples), settings.refits])
+    others = [fit(resampled(pilot, rng), settings.within_if_unknown) for _ in range(settings.refits)]
+    rows = []
+    for n in samples:
+        needed = questions_needed(model, goal, target, n, settings)
+        around = sorted(questions_needed(m, goal, target, n, settings) or MOST_QUESTIONS + 1 for m in others)
+        low, high = (_known(around[int(q * (len(around) - 1) + 0.5)]) for q in (0.1, 0.9))
+        rows.append(PlanRow(n, needed, low, high, None if needed is None else needed * n))
+    expected = model.rates[0] - (model.rates[1] if arms > 1 else 0.0)
+    return Plan(goal, target, settings.level, arms > 1, len(pilot.samples), expected, model, tuple(rows))
+
+
+def questions_needed(
+    model: QuestionModel, goal: Goal, target: float, samples: int, settings: PlanSettings
+) -> int | None:
+    """The fewest questions that reach the target in simulation, to within its Monte Carlo error; None beyond 20,000."""
+
+    def reached(questions: int) -> Simulated:
+        return simulate(model, questions, samples, settings)
+
+    return search_half_width(reached, target) if goal == "half_width" else search_power(reached, target, settings)
+
+
+def search_half_width(reached: Callable[[int], Simulated], target: float, start: int = 100) -> int | None:
+    """Half-widths fall like 1 / sqrt(N) once N is large: step to N (w / target)^2 until it no longer moves."""
+    questions = start
+    for _ in range(_STEPS):
+        width = reached(questions).half_width
+        found = int(np.clip(np.ceil(questions * (width / target) ** 2), _FEWEST, MOST_QUESTIONS + 1))
+        if abs(found - questions) <= 0.01 * questions:
+            return _known(found)
+        if found > MOST_QUESTIONS and questions >= MOST_QUESTIONS:
+            return None
+        questions = min(found, MOST_QUESTIONS)
+    return _known(questions)
+
+
+def search_power(reached: Callable[[int], Simulated], target: float, settings: PlanSettings) -> int | None:
+    """Power is about Phi(d sqrt(N) - z): read d off the power found at N, and step to the N that it asks for."""
+    z = float(special.ndtri(1.0 - (1.0 - settings.level) / 2.0))
+    floor = 0.5 / settings.replicates
+    questions = 100
+    for _ in range(_STEPS):
+        power = float(np.clip(reached(questions).power, floor, 1.0 - floor))
+        signal = float(special.ndtri(power)) + z
+        if signal <= 0.05:  # not seen above chance: look far further out
+            found = questions * 10
+        else:
+            found = int(np.ceil(questions * ((float(special.ndtri(target)) + z) / signal) ** 2))
+        found = int(np.clip(found, _FEWEST, MOST_QUESTIONS + 1))
+        if abs(found - questions) <= 0.02 * questions:
+            return _known(found)
+        if found > MOST_QUESTIONS and questions >= MOST_QUESTIONS:
+            return None
+        questions = min(found, MOST_QUESTIONS)
+    return _known(questions)
+
+
+def simulate(model: QuestionModel, questions: int, samples: int, settings: PlanSettings) -> Simulated:
+    """Draw runs of the planned size, and make the default interval of each (docs/statistics.md, sections 2 and 4)."""
+    rng = np.random.default_rng([settings.seed, questions, samples])
+    step = max(1, _CELLS // questions)
+    # Large runs differ little from each other: fewer of them say as much.
+    replicates = settings.replicates if questions <= 2000 else max(20, settings.replicates // 4)
+    widths, excludes = [], []
+    for start in range(0, replicates, step):
+        shape = (min(step, replicates - start), questions)
+        shares = [rng.binomial(samples, rates) / samples for rates in model.draw(rng, shape)]
+        ones = np.ones(shape)
+        if len(shares) == 1:
+            limits = effective_limits(shares[0], ones, float(questions * samples), settings.level)
+            lower, upper = limits.lower, limits.upper
+        else:
+            one, two = shares
+            difference = fixed_minus_broken_limits(
+                one * (1 - two), two * (1 - one), ones, float(questions * samples), settings.level
+            )
+            lower, upper = difference.lower, difference.upper
+        widths.append((upper - lower) / 2.0)
+        excludes.append((lower > 0) | (upper < 0))
+    return Simulated(float(np.concatenate(widths).mean()), float(np.concatenate(excludes).mean()))
+
+
+def _known(questions: int) -> int | None:
+    return None if questions > MOST_QUESTIONS else questions

@@ -1,0 +1,120 @@
+"""Two runs held against each other on the questions they share: a report of its own, made from theirs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from evaluation.errors import EvaluationError
+from evaluation.reports.entailment_figures import entailment_figures
+from evaluation.reports.report_data import ConfigSection, EntailmentFigures, ReportData, ShownArm, ShownQuestion
+from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.statistics.summary import summarise
+
+_MUST_DIFFER = frozenset({"run"})
+
+
+def compare_runs(run: ReportData, against: ReportData, run_name: str, against_name: str) -> ReportData:
+    """The report of ``run`` against ``against``. Names: short ones, put behind each arm's.
+
+    A question is shared when both runs have its id with the same words. Arms of one name are compared; where no name is
+    shared and each run has one arm, those two. Differences are against minus run: positive where ``run`` hallucinates
+    less. Raises EvaluationError when no question or no arm can be compared.
+    """
+    theirs = {q.id: q for q in against.questions}
+    mine = {q.id: q for q in run.questions}
+    both = [q for q in run.questions if q.id in theirs and theirs[q.id].text == q.text]
+    reworded = sum(i in theirs and theirs[i].text != q.text for i, q in mine.items())
+    if not both:
+        more = f" ({reworded} ids are shared, but their questions have other words)" if reworded else ""
+        raise EvaluationError(
+            f"the runs {run_name} and {against_name} share no question{more}: compare runs of the same questions"
+        )
+    pairs = _arm_pairs(run, against, run_name, against_name)
+    named = [(f"{old} @{against_name}", f"{new} @{run_name}") for new, old in pairs]
+    questions = tuple(_joined(q, theirs[q.id], pairs, run_name, against_name) for q in both)
+    records = [
+        OutcomeRecord(q.id, arm.arm, s.sample, s.outcome)
+        for name in (name for pair in named for name in pair)
+        for q in questions
+        for arm in q.arms
+        if arm.arm == name
+        for s in arm.samples
+    ]
+    table = OutcomeTable.from_records(records)
+    summary = summarise(table, named[0][0], named, run.summary.settings)
+    said = (
+        f"{len(both)} questions are shared and compared; {len(mine.keys() - theirs.keys())} are only in {run_name}, "
+        f"{len(theirs.keys() - mine.keys())} only in {against_name}"
+        + (f", {reworded} have one id and other words, and are left out." if reworded else ".")
+    )
+    notes = [said, *_differences(run, against, run_name, against_name)]
+    references = sum(q.references != theirs[q.id].references for q in both)
+    if references:
+        notes.append(f"{references} shared questions have other reference answers in the two runs.")
+    config = replace(
+        run.config,
+        title=f"{run.config.title} against {against.config.title}",
+        command=f"{run.config.command}\n{against.config.command}",
+        sections=(*_sections(run, run_name), *_sections(against, against_name)),
+    )
+    figures = _figures(run, against, questions, [name for pair in named for name in pair])
+    return ReportData(config, summary, questions, tuple(notes), figures, comparison=said.rstrip("."))
+
+
+def _arm_pairs(run: ReportData, against: ReportData, run_name: str, against_name: str) -> list[tuple[str, str]]:
+    """(arm of run, arm of against) for each comparison."""
+    new, old = [a.arm for a in run.summary.arms], [a.arm for a in against.summary.arms]
+    shared = [(arm, arm) for arm in new if arm in old]
+    if not shared and len(new) == len(old) == 1:
+        return [(new[0], old[0])]
+    if not shared:
+        raise EvaluationError(
+            f"the runs share no arm: {run_name} has {', '.join(new)}, {against_name} has {', '.join(old)}"
+        )
+    return shared
+
+
+def _joined(
+    mine: ShownQuestion, theirs: ShownQuestion, pairs: Iterable[tuple[str, str]], run_name: str, against_name: str
+) -> ShownQuestion:
+    arms: list[ShownArm] = []
+    for new, old in pairs:
+        arms.extend(replace(a, arm=f"{old} @{against_name}") for a in theirs.arms if a.arm == old)
+        arms.extend(replace(a, arm=f"{new} @{run_name}") for a in mine.arms if a.arm == new)
+    return replace(mine, arms=tuple(arms), by_entailment=mine.by_entailment and theirs.by_entailment)
+
+
+def _entries(data: ReportData) -> dict[str, str]:
+    return {name: value for section in data.config.sections for name, value in section.entries}
+
+
+def _differences(run: ReportData, against: ReportData, run_name: str, against_name: str) -> list[str]:
+    """What the two runs differ in, and what of that makes the difference one of measuring."""
+    new, old = _entries(run), _entries(against)
+    names = [n for n in dict.fromkeys((*old, *new)) if old.get(n) != new.get(n) and n not in _MUST_DIFFER]
+    if not names:
+        return ["The two runs have the same settings."]
+    notes = ["They differ in " + "; ".join(f"{n}: {old.get(n, '-')} → {new.get(n, '-')}" for n in names) + "."]
+    judged = [n for n in ("verifier", "threshold", "trusted generation") if n in names]
+    if judged:
+        notes.append(
+            f"The runs were not judged alike ({', '.join(judged)} differ): part of every difference, perhaps all of "
+            "it, is one between verifiers."
+        )
+    return notes
+
+
+def _sections(data: ReportData, name: str) -> tuple[ConfigSection, ...]:
+    return tuple(replace(section, title=f"{section.title} @{name}") for section in data.config.sections)
+
+
+def _figures(
+    run: ReportData, against: ReportData, questions: tuple[ShownQuestion, ...], arms: list[str]
+) -> EntailmentFigures | None:
+    """Rates by threshold, where both runs were judged by entailment with one threshold."""
+    if run.entailment is None or against.entailment is None:
+        return None
+    if run.entailment.threshold != against.entailment.threshold:
+        return None
+    return entailment_figures(questions, arms, run.entailment.threshold, run.summary.settings.level)

@@ -1,0 +1,49 @@
+"""The report's charts as SVG files of their own. (PNG needs a renderer, which is no dependency of this project.)"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from evaluation.errors import EvaluationError
+from evaluation.reports.curves import threshold_curve
+from evaluation.reports.report import own_text, template_environment
+from evaluation.reports.report_data import ReportData
+from evaluation.reports.report_view import build_view
+
+
+def plots(data: ReportData) -> dict[str, str]:
+    """File name to SVG: outcomes of each arm, each difference, and the rate by threshold where there is one."""
+    environment, style = template_environment(), own_text("plot.css")
+    bars, curve = environment.get_template("bars.svg.j2"), environment.get_template("curve.svg.j2")
+    view = build_view(data)
+    found: dict[str, str] = {}
+    for n, arm in enumerate(view.arms, start=1):
+        title = f"{arm.arm.arm}: {arm.arm.responses} responses to {arm.arm.questions} questions, percent"
+        found[f"arm-{n}-{_word(arm.arm.arm)}.svg"] = bars.render(chart=arm.bars, title=title, style=style)
+    for n, pair in enumerate(view.pairs, start=1):
+        one, two = pair.pair.baseline, pair.pair.other
+        title = f"{one} − {two}, {pair.pair.questions} questions, percentage points"
+        name = f"difference-{n}-{_word(one)}-{_word(two)}.svg"
+        found[name] = bars.render(chart=pair.bars, title=title, style=style)
+    if data.entailment is not None:
+        title = "Hallucinated share of all responses by threshold"
+        found["threshold.svg"] = curve.render(curve=threshold_curve(data.entailment), title=title, style=style)
+    return found
+
+
+def write_plots(folder: Path, data: ReportData) -> tuple[Path, ...]:
+    """Write ``plots`` into a folder, which is made. Raises EvaluationError naming the path."""
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in plots(data).items():
+            (folder / name).write_text(text, encoding="utf-8")
+            written.append(folder / name)
+    except OSError as error:
+        raise EvaluationError(f"cannot write plots to {folder}: {error.strerror}") from error
+    return tuple(written)
+
+
+def _word(name: str) -> str:
+    return re.sub(r"[^\w-]+", "-", name).strip("-")[:40] or "arm"

@@ -1,0 +1,126 @@
+"""A report's figures without the page: one JSON document, CSV rows, Markdown tables. Pure."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.outcomes import OUTCOMES
+from evaluation.reports.report_data import ReportData
+from evaluation.reports.report_view import interval, p_value, percent
+from evaluation.statistics.estimates import HallucinationEstimate
+from evaluation.statistics.summary import RunSummary
+
+CSV_COLUMNS = (
+    *("kind", "arm", "against", "quantity", "rate", "lower", "upper", "level", "questions", "responses", "method"),
+    *("reliable", "reason"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FigureRow:
+    """One figure. kind: "rate" of an arm, or "difference" of arm (the baseline) less against."""
+
+    kind: str
+    arm: str
+    against: str
+    quantity: str
+    estimate: HallucinationEstimate
+
+
+def figure_rows(summary: RunSummary) -> Iterator[FigureRow]:
+    """Every rate of every arm, then every difference, by their default intervals."""
+    for a in summary.arms:
+        rates = zip(OUTCOMES, (a.hallucinated, a.supported, a.abstained, a.unscored), strict=True)
+        for outcome, measured in rates:
+            yield FigureRow("rate", a.arm, "", outcome, measured.default)
+        yield FigureRow("rate", a.arm, "", "hallucinated of answered", a.hall_answered.default)
+        yield FigureRow("rate", a.arm, "", "hallucinated of scored", a.hall_scored.default)
+        yield FigureRow("rate", a.arm, "", "hallucinated if unscored were", a.hall_if_unscored_hallucinated)
+    for p in summary.pairs:
+        yield FigureRow("difference", p.baseline, p.other, "hallucinated", p.difference.default)
+        yield FigureRow("difference", p.baseline, p.other, "fixed", p.fixed.default)
+        yield FigureRow("difference", p.baseline, p.other, "broken", p.broken.default)
+        yield FigureRow("difference", p.baseline, p.other, "hallucinated of answered", p.answered_difference.default)
+
+
+def as_csv(data: ReportData) -> str:
+    """The figures as CSV with a header; an undefined one has empty cells and its reason."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for row in figure_rows(data.summary):
+        e = row.estimate
+        numbers = ["" if v is None else repr(v) for v in (e.rate, e.lower, e.upper)]
+        head = (row.kind, row.arm, row.against, row.quantity, *numbers)
+        rest = (e.questions, e.responses, e.method, str(e.reliable).lower(), e.reason)
+        writer.writerow((*head, repr(e.level), *rest))
+    return file.getvalue()
+
+
+def as_json(data: ReportData) -> dict[str, Any]:
+    """Settings, summary, notes and every answer; undefined is None, never NaN."""
+    return {
+        "title": data.config.title,
+        "created": data.config.created,
+        "command": data.config.command,
+        "settings": {s.title: dict(s.entries) for s in data.config.sections},
+        "comparison": data.comparison,
+        "summary": data.summary.to_json(),
+        "entailment": dataclasses.asdict(data.entailment) if data.entailment else None,
+        "notes": list(data.notes),
+        "answers": [
+            {
+                "question_id": q.id,
+                "question": q.text,
+                "kind": q.kind,
+                "arm": a.arm,
+                "sample": s.sample,
+                "answer": s.text,
+                "outcome": s.outcome,
+                "reason": s.reason,
+                "verdicts": [
+                    {"start": v.claim.start, "end": v.claim.end, "label": v.label, "support": v.support}
+                    for v in s.verdicts
+                ],
+            }
+            for q in data.questions
+            for a in q.arms
+            for s in a.samples
+        ],
+    }
+
+
+def as_markdown(data: ReportData) -> str:
+    """Tables of rates and differences, the notes, and the command that repeats the run."""
+    level = f"{100 * data.summary.settings.level:g} %"
+    lines = [f"# {_cell(data.config.title)}", "", f"{level} intervals, clustered by question.", ""]
+    lines += ["| arm | " + " | ".join(OUTCOMES) + " | of answered | questions | responses |"]
+    lines += ["|---" + "|---:" * (len(OUTCOMES) + 3) + "|"]
+    for a in data.summary.arms:
+        rates = (a.hallucinated, a.supported, a.abstained, a.unscored, a.hall_answered)
+        shown = " | ".join(_figure(m.default) for m in rates)
+        lines.append(f"| {_cell(a.arm)} | {shown} | {a.questions} | {a.responses} |")
+    if data.summary.pairs:
+        lines += ["", "| pair | difference | fixed | broken | questions | p (Holm) |", "|---" + "|---:" * 5 + "|"]
+        for p in data.summary.pairs:
+            shown = " | ".join((_figure(p.difference.default, True), _figure(p.fixed.default)))
+            lines.append(
+                f"| {_cell(p.baseline)} − {_cell(p.other)} | {shown} | {_figure(p.broken.default)} | {p.questions} | "
+                f"{p_value(p.p_holm)} |"
+            )
+    lines += ["", *(f"- {' '.join(note.split())}" for note in data.notes)]
+    lines += ["", "```", *data.config.command.replace("```", "'''").splitlines(), "```", ""]
+    return "\n".join(lines)
+
+
+def _figure(estimate: HallucinationEstimate, signed: bool = False) -> str:
+    return f"{percent(estimate.rate, signed)} {interval(estimate, signed)}".strip()
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

@@ -1,0 +1,140 @@
+"""Judgements of which documents are relevant to which question: read from TREC and BEIR files, or from questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.beir import read_judgements
+from data.questions import Question
+from data.refused import Refused
+from evaluation.errors import EvaluationError
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """grades: by question id, then by document id; above 0 is relevant. where: the file, for messages."""
+
+    grades: Mapping[str, Mapping[str, int]]
+    where: str
+
+    @property
+    def document_ids(self) -> frozenset[str]:
+        """All documents that were judged."""
+        return frozenset(document for grades in self.grades.values() for document in grades)
+
+    def relevant(self, question_id: str) -> frozenset[str]:
+        """The documents that were judged relevant to the question."""
+        return frozenset(document for document, grade in self.grades.get(question_id, {}).items() if grade > 0)
+
+
+def read_qrels(path: Path) -> Judgements:
+    """A qrels file: TREC's four columns (question, iteration, document, grade) or BEIR's three with a header.
+
+    Raises EvaluationError, with the first bad lines, for anything else: a rate over fewer judgements would be another.
+    """
+    try:
+        with path.open("rb") as file:
+            first = next((line for line in file if line.strip()), b"")
+    except OSError as error:
+        raise EvaluationError(f"the qrels file {path} cannot be read ({error.strerror})") from error
+    if not first:
+        raise EvaluationError(f"the qrels file {path} is empty: it must judge documents for questions")
+    tabs = len(first.split(b"\t"))
+    grades, problems = _beir(path) if tabs == 3 else _trec(path)
+    if problems:
+        listed = "\n".join(f"  {problem}" for problem in problems[:_SHOWN])
+        raise EvaluationError(
+            f"{len(problems)} bad lines in {path}; it must hold TREC's four columns (question, 0, document, grade) or "
+            f"BEIR's three (query-id, corpus-id, score) separated by tabs:\n{listed}"
+        )
+    return Judgements(grades, str(path))
+
+
+def judged_by_questions(questions: Sequence[Question], where: str) -> Judgements:
+    """The relevant documents that the questions themselves name, grade 1; questions without any are left out."""
+    grades = {
+        question.id: dict.fromkeys(question.relevant_document_ids, 1)
+        for question in questions
+        if question.relevant_document_ids and question.answerable
+    }
+    return Judgements(grades, where)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQuestions:
+    """questions: those that were judged, in file order. notes: what a person should know, one line each."""
+
+    questions: tuple[Question, ...]
+    judgements: Judgements
+    notes: tuple[str, ...]
+
+
+def judged_questions(
+    questions: Sequence[Question], judgements: Judgements, known_documents: frozenset[str]
+) -> JudgedQuestions:
+    """The questions that have a relevant document, checked against the judgements and the collection.
+
+    known_documents: ids the searched collection holds. A judged document that it lacks can never be found: it counts as
+    missed, and a note says how many there are. Raises EvaluationError when the judgements name questions that are
+    not there, when no judged document is known (ids of another collection), or when nothing relevant is left.
+    """
+    ids = {question.id for question in questions}
+    missing = [key for key in judgements.grades if key not in ids]
+    if missing:
+        raise EvaluationError(
+            f"{judgements.where} judges {len(missing)} questions that are not among the {len(ids)} given, the first "
+            f"{', '.join(map(repr, missing[:_SHOWN]))}: give the queries that belong to it"
+        )
+    unknown = judgements.document_ids - known_documents
+    if judgements.document_ids and len(unknown) == len(judgements.document_ids):
+        raise EvaluationError(
+            f"none of the {len(unknown)} documents that {judgements.where} judges is in the collection (the first is "
+            f"{min(unknown)!r}, the collection holds {min(known_documents, default='nothing')!r}): other ids are meant"
+        )
+    kept = tuple(question for question in questions if judgements.relevant(question.id))
+    if not kept:
+        raise EvaluationError(
+            f"{judgements.where} calls no document relevant to any question: there is nothing to find"
+        )
+    notes = []
+    if unknown:
+        share = f"{len(unknown)} of {len(judgements.document_ids)}"
+        notes.append(f"{share} judged documents are not in the collection and count as missed (first {min(unknown)!r})")
+    if len(judgements.grades) > len(kept):
+        notes.append(
+            f"{len(judgements.grades) - len(kept)} judged questions have no relevant document and are left out"
+        )
+    return JudgedQuestions(kept, judgements, tuple(notes))
+
+
+def _beir(path: Path) -> tuple[dict[str, dict[str, int]], list[str]]:
+    grades: dict[str, dict[str, int]] = {}
+    problems: list[str] = []
+    for judgement in read_judgements(path):
+        if isinstance(judgement, Refused):
+            problems.append(str(judgement))
+        else:
+            grades.setdefault(judgement.query_id, {})[judgement.document_id] = judgement.grade
+    return grades, problems
+
+
+def _trec(path: Path) -> tuple[dict[str, dict[str, int]], list[str]]:
+    grades: dict[str, dict[str, int]] = {}
+    problems: list[str] = []
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        for number, line in enumerate(file, start=1):
+            cells = line.split()
+            if not cells:
+                continue
+            if len(cells) != 4:
+                problems.append(f"{path}:{number}: {len(cells)} columns")
+                continue
+            try:
+                grades.setdefault(cells[0], {})[cells[2]] = int(cells[3])
+            except ValueError:
+                problems.append(f"{path}:{number}: the grade {cells[3]!r} is not a whole number")
+    return grades, problems

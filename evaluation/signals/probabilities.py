@@ -1,0 +1,63 @@
+"""Signals from token probabilities alone: the answer's own, and the entropy of the distribution over answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evaluation.signals.samples import SampledAnswer, SignalValue
+
+NO_LOGPROBS = "the generator gives no token probabilities"
+NO_SAMPLING_LOGPROBS = "probabilities under the distribution that was sampled from are not known"
+EMPTY = "the answer has no tokens"
+
+
+def mean_negative_logprob(answer: SampledAnswer) -> SignalValue:
+    """-(1/T) sum_t log p_t of the answer's own tokens, in nats: 0 is certain (Manakul et al. 2023, "Avg")."""
+    tokens = _tokens(answer)
+    return tokens if isinstance(tokens, SignalValue) else SignalValue(-float(np.mean(tokens)))
+
+
+def largest_negative_logprob(answer: SampledAnswer) -> SignalValue:
+    """-min_t log p_t: the answer's least likely token, in nats (Manakul et al. 2023, "Max")."""
+    tokens = _tokens(answer)
+    return tokens if isinstance(tokens, SignalValue) else SignalValue(-float(np.min(tokens)))
+
+
+def predictive_entropy(samples: Sequence[SampledAnswer], normalised: bool = False) -> SignalValue:
+    """-(1/n) sum_i log p(s_i | x), the Monte Carlo estimate of H(Y | x) in nats (Malinin and Gales 2021).
+
+    normalised: with log p(s_i | x) / T_i, T_i its tokens, so that long answers are not uncertain for being long
+    (there too). Under the distribution that was sampled from: only then is the mean an estimate of its entropy.
+    """
+    found = sampling_loglikelihoods(samples, normalised)
+    return found if isinstance(found, SignalValue) else SignalValue(-float(np.mean(found)))
+
+
+def sampling_loglikelihoods(samples: Sequence[SampledAnswer], normalised: bool) -> list[float] | SignalValue:
+    """log p(s_i | x) of every sample, or the reason why there are none; normalised: divided by its tokens."""
+    if not samples:
+        return SignalValue(None, "there are no samples")
+    values = []
+    for sample in samples:
+        tokens = sample.sampling_logprobs
+        if tokens is None:
+            return SignalValue(None, NO_LOGPROBS if sample.logprobs is None else NO_SAMPLING_LOGPROBS)
+        if not tokens:
+            return SignalValue(None, "a sample has no tokens")
+        total = float(np.sum(tokens))
+        if not np.isfinite(total):
+            return SignalValue(None, "a sample has a token of probability 0")
+        values.append(total / len(tokens) if normalised else total)
+    return values
+
+
+def _tokens(answer: SampledAnswer) -> tuple[float, ...] | SignalValue:
+    if answer.logprobs is None:
+        return SignalValue(None, NO_LOGPROBS)
+    if not answer.logprobs:
+        return SignalValue(None, EMPTY)
+    if not np.all(np.isfinite(answer.logprobs)):
+        return SignalValue(None, "the answer has a token of probability 0")
+    return answer.logprobs

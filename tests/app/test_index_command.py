@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.cli import main
+from app.pipeline import Pipeline
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path,
+    make_pipeline: Callable[..., Pipeline],
+    make_settings: Callable[..., object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., int]:
+    """Runs the command line in a home of its own, with the session's encoder."""
+
+    def run(*arguments: str) -> int:
+        monkeypatch.setattr("app.commands.options.pipeline", lambda _: make_pipeline(make_settings(tmp_path / "home")))
+        return main([*arguments, "--home", str(tmp_path / "home")])
+
+    return run
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.txt").write_text("The harbour of Lagos opens at six. Ships wait outside.")
+    (folder / "b.md").write_text("# Lamps\n\nThe lamp burns oil for nine hours.")
+    return folder
+
+
+def test_index_verify_repair_export_import(
+    command: Callable[..., int], notes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = ("index", str(notes), "--collection", "n", "--workers", "0")
+    assert command(*index, "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["documents"], report["index"], report["recall"]) == (2, "flat", None)
+    assert command(*index, "--index", "sq8") == 0
+    assert "vector index: flat-int8, recall" in capsys.readouterr().out
+    assert command(*index) == 0
+    assert command("collections", "verify", "n", "--json") == 0
+    out = capsys.readouterr().out
+    assert json.loads(out.splitlines()[-1])["ok"] is True
+    assert command("collections", "export", "n", str(tmp_path / "n.tar")) == 0
+    assert command("collections", "import", str(tmp_path / "n.tar"), "--name", "m") == 0
+    assert command("collections", "import", str(tmp_path / "n.tar"), "--name", "m") == 1
+    assert "there is a collection 'm' already" in capsys.readouterr().err
+    (folder,) = (tmp_path / "home/collections/m/generations").iterdir()
+    (folder / "chunks.npy").unlink()
+    assert command("collections", "verify", "m") == 1
+    wrong = capsys.readouterr()
+    assert "wrong: file: " in wrong.out and "chunks.npy" in wrong.out
+    assert "collections repair m" in wrong.err
+    assert command("collections", "repair", "m") == 0
+    assert "the same generation" in capsys.readouterr().out
+    assert command("collections", "repair", "m") == 0
+    assert "nothing was wrong" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("collections", "verify"),
+        ("collections", "export", "n"),
+        ("collections", "list", "n"),
+        ("collections", "verify", "n", "--name", "m"),
+        ("index", "x", "--collection", "c", "--workers", "-1"),
+        ("index", "x", "--collection", "c", "--limit", "0"),
+        ("index", "x", "--collection", "c", "--chunk-tokens", "0"),
+    ],
+)
+def test_wrong_usage_is_told(
+    command: Callable[..., int], arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command(*arguments) == 2
+    assert "plumbline: " in capsys.readouterr().err
+
+
+def test_watching_goes_on_after_a_failure_and_ends_with_130(
+    command: Callable[..., int], notes: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = {path: path.read_text() for path in notes.iterdir()}
+
+    def looks(paths: object, build: Callable[[], bool], clock: object, wait: object) -> None:
+        """Stands for the waiting only: what happens between two builds."""
+        assert build() is True
+        for path in kept:
+            path.unlink()
+        assert build() is False
+        for path, text in kept.items():
+            path.write_text(text)
+        assert build() is True
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("app.watching.follow", looks)
+    assert command("index", str(notes), "--collection", "w", "--workers", "0", "--watch") == 130
+    said = capsys.readouterr()
+    assert said.err.count("w is up to date; watching") == 2
+    assert "nothing to index for 'w'" in said.err and "watching on" in said.err
+    assert said.out.count("generation ") == 1  # the third build found nothing changed
+
+
+def test_databases_cannot_be_watched(command: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:
+    source = "sql:sqlite:////nowhere.db SELECT id, text FROM t"
+    assert command("index", source, "--collection", "w", "--watch") == 2
+    assert "--watch follows folders and files" in capsys.readouterr().err

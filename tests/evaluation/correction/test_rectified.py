@@ -1,0 +1,173 @@
+"""The prediction-powered estimate: closed forms, the best lambda, strata, and coverage by simulation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from evaluation.correction.figures import few_labels, labels_only
+from evaluation.correction.ratio import corrected_ratio
+from evaluation.correction.rectified import LabelledSample, best_lambda, design_of, rectified
+from evaluation.statistics.counts import Floats
+
+ONE, DIFFERENCE = np.ones(1), np.array([1.0, -1.0])
+# Data sets of the fast simulations. The bound lies four Monte Carlo standard errors below 0.95: where coverage is just
+# that, a test fails by chance with probability 3 in 100,000, and the seeds are fixed.
+REPLICATES = 200
+LOWEST = 0.95 - 4.0 * float(np.sqrt(0.95 * 0.05 / REPLICATES))
+
+
+def sample_of(predicted: Floats, place: Floats, verifier: Floats, labels: Floats, strata: Any = None) -> LabelledSample:
+    stratum = np.zeros(len(predicted), dtype=np.intp) if strata is None else strata
+    return LabelledSample(predicted, place.astype(np.intp), verifier, labels, stratum)
+
+
+def test_a_verifier_that_says_always_the_same_leaves_the_t_interval_of_the_labels() -> None:
+    labels = np.array([1, 0, 0, 1, 0, 0, 0, 1.0])[:, None]
+    sample = sample_of(np.ones((20, 1)), np.arange(8), np.ones((8, 1)), labels)
+    found = rectified(sample, ONE, 0.95)
+    expected = stats.ttest_1samp(labels[:, 0], 0.0).confidence_interval(0.95)
+    assert found.lambdas == (0.0,) and found.estimate == pytest.approx(3 / 8) and found.degrees == 7
+    assert (found.lower, found.upper) == pytest.approx((expected.low, expected.high))
+
+
+def test_variance_is_the_formula_with_lambda_in_it(world: Any) -> None:
+    # lambda^2 s_f^2 / N + s_e^2 / m + 2 lambda cov(f, e) / N, written out; one lambda for all, as when folds agree.
+    sample = world(400, 4, 80, 0.3, 0.5, 0.85, 0.9).draw(1)
+    found = rectified(sample, ONE, 0.95, folds=2)
+    f, n, m = sample.predicted[:, 0], 400, 80
+    lam = found.lambdas[0]
+    e = sample.labels[:, 0] - lam * sample.verifier[:, 0]
+    own = f[sample.place]
+    variance = lam**2 * f.var(ddof=1) / n + e.var(ddof=1) / m + 2 * lam * np.cov(own, e)[0, 1] / n
+    assert found.standard_error == pytest.approx(np.sqrt(variance), rel=0.02)
+    assert found.estimate == pytest.approx(lam * f.mean() + e.mean(), abs=0.01)
+
+
+def test_best_lambda_has_the_least_variance_of_all(world: Any) -> None:
+    sample = world(300, 4, 150, 0.3, 0.5, 0.85, 0.9, 0.1).draw(2)
+    design = design_of(sample)
+    means, single = sample.predicted * DIFFERENCE, sample.verifier * DIFFERENCE
+    y = sample.labels @ DIFFERENCE
+    found = best_lambda(means, means[sample.place], single, y, design, np.ones(150, bool))
+
+    def variance(lam: Floats) -> float:
+        e, f = y - single @ lam, means @ lam
+        return float(f.var(ddof=1) / 300 + e.var(ddof=1) / 150 + 2 * np.cov(f[sample.place], e)[0, 1] / 300)
+
+    # cov(f, e) is estimated where lambda takes its expectation, so the least is nearly, not exactly, at lambda.
+    steps = [np.array([dx, dy]) for dx in (-0.3, 0, 0.3) for dy in (-0.3, 0, 0.3) if dx or dy]
+    assert all(variance(found) < variance(np.clip(found + step, 0, 1)) for step in steps)
+
+
+def test_without_sampling_noise_lambda_is_the_regression_slope() -> None:
+    # One response a question: A = (1/m - 1/N) var f and b = (1/m - 1/N) cov(h, f), PPI++ with the labelled among all.
+    rng = np.random.default_rng(4)
+    h = (rng.random(4000) < 0.3) * 1.0
+    f = np.where(rng.random(4000) < 0.15, 1 - h, h)
+    place = rng.choice(4000, 1000, replace=False)
+    sample = sample_of(f[:, None], place, f[place, None], h[place, None])
+    found = best_lambda(
+        sample.predicted, f[place, None], f[place, None], h[place], design_of(sample), np.ones(1000, bool)
+    )
+    slope = np.cov(h[place], f[place])[0, 1] / f[place].var(ddof=1)
+    assert float(found[0]) == pytest.approx(slope, rel=0.02)
+
+
+def test_strata_and_their_weights_change_nothing_but_the_variance(world: Any) -> None:
+    # Stratified by what the verifier says, flagged questions drawn five times as often: still unbiased.
+    rng = np.random.default_rng(8)
+    estimates, errors, covered = [], [], 0
+    for _ in range(REPLICATES):
+        n, samples = 300, 4
+        p = rng.beta(0.4, 1.6, n)
+        h = rng.random((n, samples)) < p[:, None]
+        f = np.where(rng.random((n, samples)) < 0.1, ~h, h)
+        stratum = f.any(axis=1).astype(np.intp)
+        place = np.concatenate(
+            [rng.choice(np.flatnonzero(stratum == s), k, replace=False) for s, k in ((0, 20), (1, 60))]
+        )
+        one = rng.integers(samples, size=80)
+        sample = sample_of(
+            f.mean(axis=1)[:, None], place, f[place, one, None] * 1.0, h[place, one, None] * 1.0, stratum
+        )
+        found = rectified(sample, ONE, 0.95)
+        estimates.append(found.estimate)
+        errors.append(found.standard_error)
+        covered += found.lower <= 0.2 <= found.upper
+    assert found.degrees == 78
+    assert np.mean(estimates) == pytest.approx(0.2, abs=4 * np.std(estimates) / np.sqrt(REPLICATES))
+    assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.2)
+    assert covered / REPLICATES >= LOWEST
+
+
+@pytest.mark.parametrize(
+    ("setting", "truth"),
+    [
+        ((400, 4, 80, 0.2, 0.5, 0.85, 0.9), 0.2),
+        ((200, 4, 60, 0.1, 0.5, 0.9, 0.97), 0.1),
+        ((200, 4, 100, 0.3, 0.5, 0.9, 0.85, 0.1), 0.1),
+    ],
+)
+def test_the_headline_covers_where_the_verifiers_own_interval_does_not(
+    world: Any, setting: tuple[float, ...], truth: float
+) -> None:
+    coefficients = ONE if len(setting) == 7 else DIFFERENCE
+    covered, naive = 0, 0
+    for seed in range(REPLICATES):
+        sample = world(*setting).draw(seed)
+        switch = few_labels(sample, coefficients)
+        found: Any = rectified(sample, coefficients, 0.95)
+        found = labels_only(sample, coefficients, 0.95) if switch else found
+        covered += found.lower <= truth <= found.upper
+        seen = sample.predicted @ coefficients
+        half = 1.96 * seen.std() / np.sqrt(seen.size)
+        naive += seen.mean() - half <= truth <= seen.mean() + half
+    assert covered / REPLICATES >= LOWEST
+    assert naive / REPLICATES < 0.90
+
+
+def test_the_answered_rate_is_a_ratio_of_corrected_totals(world: Any) -> None:
+    rng = np.random.default_rng(9)
+    covered, estimates, some = 0, [], 60
+    for _ in range(some):
+        n = 400
+        answers, rate = rng.beta(3, 2, n), rng.beta(0.6, 1.4, n)
+        said = rng.random((n, 3)) < answers[:, None]
+        told = said & (rng.random((n, 3)) < rate[:, None])
+        wrong = rng.random((n, 3)) < 0.1
+        seen = np.where(said, told ^ wrong, False)
+        heard = said ^ (rng.random((n, 3)) < 0.02) | seen
+        place, one = rng.choice(n, 120, replace=False), rng.integers(3, size=120)
+        pick = (place, one)
+        sample = sample_of(
+            np.stack([seen.mean(axis=1), heard.mean(axis=1)], axis=1),
+            place,
+            np.stack([seen[pick], heard[pick]], axis=1) * 1.0,
+            np.stack([told[pick], said[pick]], axis=1) * 1.0,
+        )
+        found = corrected_ratio(sample, 0.95, 0, 10)
+        assert found is not None
+        estimates.append(found.estimate)
+        covered += found.lower <= 0.3 <= found.upper
+    # At a coverage of 0.95 more than 10 misses of 60 have probability 1 in 5,000.
+    assert covered >= some - 10
+    assert np.mean(estimates) == pytest.approx(0.3, abs=4 * np.std(estimates) / np.sqrt(some) + 0.003)
+
+
+def test_a_ratio_without_answers_is_none() -> None:
+    nothing = np.zeros((10, 2))
+    assert corrected_ratio(sample_of(nothing, np.arange(5), nothing[:5], nothing[:5]), 0.95, 0, 10) is None
+
+
+def test_a_sample_that_does_not_fit_is_refused() -> None:
+    one = np.ones((3, 1))
+    with pytest.raises(ValueError, match="once"):
+        sample_of(np.ones((5, 1)), np.array([0, 0, 1]), one, one)
+    with pytest.raises(ValueError, match="shapes"):
+        sample_of(np.ones((5, 1)), np.arange(3), one, np.ones((3, 2)))
+    with pytest.raises(ValueError, match="two labelled"):
+        design_of(sample_of(np.ones((6, 1)), np.array([0, 1, 4]), one, one, np.array([0, 0, 0, 1, 1, 1])))
