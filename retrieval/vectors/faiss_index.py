@@ -21,8 +21,8 @@ Allowed = NDArray[np.bool_]
 # The stubs that come with FAISS lack the arguments that its Python layer takes.
 _FAISS: Any = faiss
 # FAISS multiplies a batch by BLAS only where queries times dimensions exceed its threshold; its own is 128,000 (334
-# queries of 384). From about 16 queries on BLAS is several times faster, below that the plain loop is.
-_BLAS_FROM = 16
+# queries of 384). From about 8 queries on BLAS is several times faster, below that the plain loop is.
+_BLAS_FROM = 8
 _BLAS, _STOCK = 1_000, 128_000
 # A graph walked among few allowed vectors visits the others for nothing and may not reach all: those are searched
 # exactly.
@@ -141,19 +141,15 @@ class FaissIndex:
         """The products anew, one sum a pair: FAISS's own differ in the last bits with the size of the batch, so that
         many queries at once would not give what one by one gives, and equal vectors would not tie.
 
-        positions: (Q, k), -1 where a graph found fewer than k.
+        positions: (Q, k), -1 where a graph found fewer than k. One query at a time: its vectors stay in the cache.
         """
-        there = positions >= 0
-        stored = self.vectors(np.where(there, positions, 0).ravel()).reshape(*positions.shape, -1)
-        scores = np.where(there, np.einsum("qe,qke->qk", queries, stored), -np.inf)
-        order = np.lexsort((positions, -scores), axis=1)
-        positions, scores = np.take_along_axis(positions, order, 1), np.take_along_axis(scores, order, 1)
-        return tuple(
-            tuple(map(Hit, places[:count], values[:count]))
-            for places, values, count in zip(
-                positions.tolist(), scores.tolist(), there.sum(axis=1).tolist(), strict=True
-            )
-        )
+        found: list[tuple[Hit, ...]] = []
+        for query, row in zip(queries, positions, strict=True):
+            places = row[row >= 0]
+            scores = np.einsum("e,ke->k", query, self.vectors(places))
+            order = np.lexsort((places, -scores))
+            found.append(tuple(map(Hit, places[order].tolist(), scores[order].tolist())))
+        return tuple(found)
 
 
 @contextmanager
