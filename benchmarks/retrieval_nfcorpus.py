@@ -186,7 +186,7 @@ def hybrid_rows(table: Table, dense: Any, sparse: Any, expanded: Any, vectors: N
             diversify(found, vectors[[place[i.chunk.id] for i in found[:50]]], MmrParams(weight), 10) for found in items
         ]
         table.add(f"hybrid: MMR {weight}", [[Hit(place[i.chunk.id], i.score) for i in found] for found in diverse])
-    single = [without_duplicates(found, 0.9) for found in items]
+    single = [without_duplicates(found, 0.9, enough=10) for found in items]
     table.add("hybrid: duplicates 0.9 left out", [[Hit(place[i.chunk.id], i.score) for i in found] for found in single])
 
 

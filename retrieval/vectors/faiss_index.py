@@ -154,15 +154,15 @@ class FaissIndex:
 
 @contextmanager
 def _threads(queries: int) -> Iterator[None]:
-    """One OpenMP thread, and BLAS for batches.
+    """One OpenMP thread for a few queries, and BLAS, in as many threads as the process has, for a batch.
 
-    Starting threads costs more than a few queries do, and a BLAS product in one thread beats FAISS's loop in many. The
-    number of threads belongs to the calling thread and is put back; the threshold belongs to the process, and a search
-    that runs beside this one is at worst slower for it.
+    Starting threads costs more than a few queries do. The number of threads belongs to the calling thread and is put
+    back; the threshold belongs to the process, and a search that runs beside this one is at worst slower for it.
     """
     threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    faiss.cvar.distance_compute_blas_threshold = _BLAS if queries >= _BLAS_FROM else _STOCK
+    batch = queries >= _BLAS_FROM
+    faiss.omp_set_num_threads(threads if batch else 1)
+    faiss.cvar.distance_compute_blas_threshold = _BLAS if batch else _STOCK
     try:
         yield
     finally:
