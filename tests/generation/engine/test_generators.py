@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from generation.causal import CausalGenerator
 from generation.completion import Completion
@@ -73,13 +74,27 @@ def test_streamed_pieces_joined_are_the_text(causal: CausalGenerator, chunk: Mak
             assert delta.text
             pieces[delta.sample] += delta.text
         assert pieces == [c.text for c in causal.generate(prompt, params, (0, 1, 2, 3))]
-    begun = causal.stream(prompt, WARM, (0, 1))
-    next(begun)
-    begun.close()  # type: ignore[attr-defined]
-    again = causal.generate(prompt, WARM, (0,))[0]
-    assert (again.text, again.token_ids, again.finish_reason) == (whole[0].text, whole[0].token_ids, "length")
-    # With two threads the last bit was seen to differ here (docs/engine.md): a known fault of the invariant mode.
-    assert again.token_logprobs == pytest.approx(whole[0].token_logprobs, abs=1e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_after_a_cancelled_stream_a_sample_is_the_same_alone(
+    causal: CausalGenerator, chunk: MakeChunk, threads: int
+) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        prompt = causal.prompt("Who drew it?", [chunk(LIGHT, "Skerry")], 10)
+        whole = causal.generate(prompt, WARM, (0, 1, 2, 3))[0]
+        begun = causal.stream(prompt, WARM, (0, 1))
+        next(begun)
+        begun.close()  # type: ignore[attr-defined]
+        again = causal.generate(prompt, WARM, (0,))[0]
+    finally:
+        torch.set_num_threads(before)
+    assert (again.text, again.token_ids) == (whole.text, whole.token_ids)
+    assert again.token_logprobs == pytest.approx(whole.token_logprobs, abs=1e-5)
+    # With two threads the last bit was seen to differ: a known fault of the invariant mode (docs/engine.md).
+    assert threads > 1 or again == whole
 
 
 def test_several_callers_get_what_each_would_alone(causal: CausalGenerator, chunk: MakeChunk) -> None:
