@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sqlalchemy import Connection, update
 
-from data.schema import meta
+from data.schema import label_draws, labels, meta, metadata
 
 
 def _owners_and_outlines(connection: Connection) -> None:
@@ -18,7 +18,15 @@ def _owners_and_outlines(connection: Connection) -> None:
     connection.exec_driver_sql("CREATE INDEX ix_vectors_collection_id ON vectors (collection_id)")
 
 
-_STEPS: Mapping[str, tuple[str, Callable[[Connection], None]]] = {"1": ("2", _owners_and_outlines)}
+def _labels(connection: Connection) -> None:
+    """2 to 3: what people say of responses."""
+    metadata.create_all(connection, tables=[label_draws, labels])
+
+
+_STEPS: Mapping[str, tuple[str, Callable[[Connection], None]]] = {
+    "1": ("2", _owners_and_outlines),
+    "2": ("3", _labels),
+}
 
 
 def can_migrate(version: str) -> bool:

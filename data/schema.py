@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     Double,
@@ -30,7 +31,7 @@ from sqlalchemy import (
 
 from data.columns import UtcDateTime, utc_now
 
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 """Raised by one with every change to the tables below, with a step in migrations.py; the store compares it with
 meta.schema_version at start."""
 
@@ -250,5 +251,43 @@ verdicts = Table(
 )
 """What one verifier says of one claim of one sample. claim: its index from 0; support: V(c) in [0, 1] or NULL
 when unscored. Several verifiers may judge the same claim."""
+
+class _LabelDrawColumns(TypedColumns):
+    run_id = Column(String(64), ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    draw: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+
+
+label_draws = Table("label_draws", metadata, _LabelDrawColumns)
+"""Which responses of a run people are to label: the random draw, with the probabilities it was made with."""
+
+
+class _LabelColumns(TypedColumns):
+    run_id = Column(String(64), primary_key=True)
+    question_id = Column(Text, primary_key=True)
+    arm = Column(String(64), primary_key=True)
+    decoding = Column(Text, primary_key=True)
+    sample = Column(Integer, primary_key=True, autoincrement=False)
+    annotator = Column(String(64), primary_key=True)
+    # Whether this label settles what annotators disagreed on; part of the key: an adjudicator may have annotated too.
+    settles = Column(Boolean, primary_key=True)
+    label = Column(String(32), nullable=False)
+    created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+
+
+labels = Table(
+    "labels",
+    metadata,
+    _LabelColumns,
+    ForeignKeyConstraint(
+        ["run_id", "question_id", "arm", "decoding", "sample"],
+        ["samples.run_id", "samples.question_id", "samples.arm", "samples.decoding", "samples.sample"],
+        name="fk_labels_sample",
+        ondelete="CASCADE",
+    ),
+    CheckConstraint("label IN ('hallucinated', 'supported', 'abstained', 'unscored')", name="label"),
+)
+"""What one person says of one response. A response that is drawn again, and so may say something else, loses its
+labels."""
 
 Index("ix_generations_collection_id_status", generations.c.collection_id, generations.c.status)

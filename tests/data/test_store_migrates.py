@@ -5,7 +5,7 @@ from pathlib import Path
 from sqlalchemy import insert, inspect, select, text
 
 from data.document_rows import document_from_row
-from data.schema import collections, documents, meta, vectors
+from data.schema import SCHEMA_VERSION, collections, documents, label_draws, labels, meta, vectors
 from data.store import Store
 
 
@@ -20,6 +20,8 @@ def as_version_1(url: str) -> None:
             )
         )
         connection.execute(text("ALTER TABLE documents DROP COLUMN outline"))
+        connection.execute(text("DROP TABLE labels"))
+        connection.execute(text("DROP TABLE label_draws"))
         connection.execute(text("UPDATE meta SET value = '1'"))
         connection.execute(insert(collections).values(name="c"))
         connection.execute(
@@ -36,10 +38,11 @@ def test_a_version_1_database_is_brought_along_with_what_it_holds(tmp_path: Path
     as_version_1(url)
     for _ in range(2):  # the second opening finds nothing to do
         with Store.open(url) as store, store.read() as connection:
-            assert connection.execute(select(meta.c.value)).scalar_one() == "2"
+            assert connection.execute(select(meta.c.value)).scalar_one() == SCHEMA_VERSION
             row = connection.execute(select(documents)).mappings().one()
             assert document_from_row(row).metadata == (("k", "v"),)
             assert row["outline"] is None
             assert connection.execute(select(vectors.c.collection_id)).scalar_one() is None
             indexes = {index["name"] for index in inspect(connection).get_indexes("vectors")}
             assert "ix_vectors_collection_id" in indexes
+            assert connection.execute(select(labels)).all() == connection.execute(select(label_draws)).all() == []
