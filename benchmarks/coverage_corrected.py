@@ -151,13 +151,14 @@ def corrected_cells(replicates: int, seed: int) -> list[Cell]:
     """Every cell: the headline (with the switch), the two it chooses from where it chooses them, Rogan and Gladen's."""
     cells: list[Cell] = []
     for number, model in enumerate((*RATES, *DIFFERENCES)):
-        cells += _labels(model, replicates, np.random.default_rng([seed, 1, number]))
+        cells += labelled(np.random.default_rng([seed, 1, number]), replicates, model)
     for number, answers in enumerate(ANSWERED):
-        cells += _answered(answers, replicates, np.random.default_rng([seed, 2, number]))
+        cells += labelled_answers(np.random.default_rng([seed, 2, number]), replicates, answers)
     return cells
 
 
-def _labels(model: LabelModel, replicates: int, rng: np.random.Generator) -> list[Cell]:
+def labelled(rng: np.random.Generator, replicates: int, model: LabelModel) -> list[Cell]:
+    """The cells of one model of labels: a rate's, or where the model has two arms a difference's."""
     two = model.fixed is not None
     what = "corrected difference" if two else "corrected rate"
     truth = model.fixed if model.fixed is not None else model.rate
@@ -187,7 +188,7 @@ def _labels(model: LabelModel, replicates: int, rng: np.random.Generator) -> lis
     return [c for t in tallies.values() if (c := t.cell())]
 
 
-def _answered(model: AnswerModel, replicates: int, rng: np.random.Generator) -> list[Cell]:
+def labelled_answers(rng: np.random.Generator, replicates: int, model: AnswerModel) -> list[Cell]:
     """The corrected ratio where it is the headline; where labels alone are, benchmarks.coverage has that interval."""
     kind = "corrected answered-only, rectified where chosen"
     tally = Tally(kind, str(model), model.questions, model.samples, model.rate)
