@@ -22,6 +22,7 @@ from evaluation.detection.support import SupportProgress
 from evaluation.detection.verifier_scores import VerifierReport, score_pairs
 from evaluation.errors import EvaluationError
 from evaluation.making.claims import make_claims
+from evaluation.making.differing import by_sentence
 from evaluation.making.short_answers import short_answer_claims
 from evaluation.making.source_text import SourceText
 from evaluation.verifier_rows import WindowMix, verifier_rows
@@ -102,7 +103,10 @@ def train_verifier(
         f"{len(split.train)} pairs to train on, {len(split.development)} of other evidence and "
         f"{len(split.unseen)} of sources held out to score on"
     )
-    examples = _drawn(split.train, recipe)
+    sentences = by_sentence(split.train)
+    marked = sum(bool(example.wrong) for example in sentences)
+    say(f"{len(sentences)} of them by the sentence, {marked} with the wrong words known")
+    examples = _drawn(sentences, recipe)
     if recipe.made:
         made = _made(split, recipe, say)
         say(f"{len(made)} claims made by rule: {_counts(made)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from contextlib import suppress
+from functools import cache
 
 import torch
 
@@ -50,16 +51,23 @@ def return_freed_memory() -> None:
 
 
 def bf16_pays(device: torch.device) -> bool:
-    """Whether a matrix product is faster in bf16 than in fp32 here: measured, since CPUs differ by a factor of ten."""
+    """Whether a matrix product is faster in bf16 than in fp32 here: measured, since CPUs differ by a factor of ten.
+
+    A CPU is measured once a process, so that all that is computed in it is computed alike.
+    """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported())
-    best = {}
-    for dtype in (torch.float32, torch.bfloat16):
-        a, b = torch.ones(512, 512, dtype=dtype), torch.ones(512, 512, dtype=dtype)
-        times = []
-        for _ in range(5):
+    return _bf16_pays_on_cpu()
+
+
+@cache
+def _bf16_pays_on_cpu() -> bool:
+    """The least of many times, taken in turns: beside other work a few in a row may all have waited for a core."""
+    best = {torch.float32: float("inf"), torch.bfloat16: float("inf")}
+    operands = {dtype: torch.ones(512, 512, dtype=dtype) for dtype in best}
+    for _ in range(20):
+        for dtype, a in operands.items():
             start = time.perf_counter()
-            a @ b
-            times.append(time.perf_counter() - start)
-        best[dtype] = min(times)
+            a @ a
+            best[dtype] = min(best[dtype], time.perf_counter() - start)
     return best[torch.bfloat16] * 1.3 < best[torch.float32]
