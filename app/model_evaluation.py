@@ -18,12 +18,14 @@ from evaluation.detection.support import SupportProgress
 from evaluation.detection.verifier_scores import VerifierReport, score_pairs, score_responses
 from evaluation.reading.reader_scores import ReaderReport, ReaderScores, score_reader_answers
 from generation.generator import Generator
+from model.pair_presets import read_preset
 from model.pair_scoring import PairScorer
 
 Role = Literal["verifier", "reader"]
 _NAMES = (
     "verifier and reader (the shipped ones), token-overlap and minilm-cosine (baselines), a folder that plumbline "
-    "train wrote, a Hugging Face folder (sequence classifier or decoder), or OWNER/NAME of a sequence classifier"
+    "train wrote, a Hugging Face folder (sequence classifier or decoder), or OWNER/NAME of a sequence classifier, perhaps behind nli:, hhem:, minicheck: or "
+    "alignscore:"
 )
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
@@ -97,6 +99,8 @@ def model_role(name: str) -> Role:
         return "verifier"
     if name == "reader":
         return "reader"
+    if read_preset(name).preset is not None:
+        return "verifier"
     folder = Path(name).expanduser()
     if not folder.is_dir():
         if _HUB_NAME.fullmatch(name):

@@ -17,7 +17,8 @@ from evaluation.runs.records import storable
 from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
 from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
-from evaluation.verifiers.verifier import VerificationItem, Verifier
+from evaluation.verifiers.verifier import FAILED, VerificationItem, Verifier
+from evaluation.verifiers.verifier import failed as verifier_failed
 from model.pair_scoring import PairScorer
 
 ScorerLoader = Callable[[str | None, str], PairScorer]
@@ -174,7 +175,8 @@ def judge_answers(
                     in_a_row = in_a_row + 1 if one.failed else 0
                     found.append(one)
             else:
-                in_a_row = 0
+                for one in found:
+                    in_a_row = in_a_row + 1 if one.failed else 0
         done += len(found)
         if progress is not None:
             progress(done, len(records))
@@ -191,7 +193,7 @@ def _judge_one(records: Sequence[AnswerRecord], judge: AnswerJudge, place: int, 
         return _judge(records, judge, [place])[0]
     except Exception as error:  # one answer must not end the scoring
         said = f"{type(error).__name__}: {error}"[:500]
-        return JudgedAnswer(place, AnswerEvaluation("unscored", (), storable(f"the verifier failed: {said}")), True)
+        return JudgedAnswer(place, AnswerEvaluation("unscored", (), storable(f"{FAILED}: {said}")), True)
 
 
 def _judge(records: Sequence[AnswerRecord], judge: AnswerJudge, places: Sequence[int]) -> list[JudgedAnswer]:
@@ -212,7 +214,7 @@ def _judge(records: Sequence[AnswerRecord], judge: AnswerJudge, places: Sequence
             results.append(JudgedAnswer(i, AnswerEvaluation("unscored", (), "the answer is empty")))
             continue
         own = verdicts[i] if i in verdicts else _unjudged(said[i].claims, judge.missing[i], verifier.name)
-        results.append(JudgedAnswer(i, outcome_of(own, said[i].refused)))
+        results.append(JudgedAnswer(i, outcome_of(own, said[i].refused), any(map(verifier_failed, own))))
     return results
 
 

@@ -16,7 +16,7 @@ from evaluation.verifiers.context_evidence import AnsweredQuestion
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.entailment_where import WeakWord
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceText
-from evaluation.verifiers.verifier import VerificationItem
+from evaluation.verifiers.verifier import FAILED, VerificationItem, failed
 
 AT_ONCE = 256
 """Pairs judged in one call of the scorer, which sorts them by length."""
@@ -70,9 +70,16 @@ class ClaimChecker:
         with the reason. Raises AppError when FAILURES_IN_A_ROW fail in a row.
         """
         try:
-            return self._check(pairs, words)
+            found = self._check(pairs, words)
         except Exception:
             return tuple(self._one_by_one(pairs, words))
+        in_a_row = 0
+        for checked in found:
+            lost = [v for v in checked.verdicts if failed(v)]
+            in_a_row = in_a_row + 1 if lost else 0
+            if in_a_row >= FAILURES_IN_A_ROW:
+                raise AppError(f"{lost[0].reason} ({in_a_row} claims in a row: no more are tried)")
+        return found
 
     def _one_by_one(self, pairs: Sequence[ClaimPair], words: bool) -> Iterator[CheckedClaim]:
         in_a_row = 0
@@ -82,7 +89,7 @@ class ClaimChecker:
                 in_a_row = 0
             except Exception as error:
                 in_a_row += 1
-                reason = f"the verifier failed: {type(error).__name__}: {error}"[:500]
+                reason = f"{FAILED}: {type(error).__name__}: {error}"[:500]
                 if in_a_row >= FAILURES_IN_A_ROW:
                     raise AppError(f"{reason} ({in_a_row} claims in a row: no more are tried)") from error
                 yield CheckedClaim(pair, "unscored", None, reason, ())

@@ -12,21 +12,24 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
 from model.errors import ModelError
+from model.pair_encoding import encode_texts, padded, read_frame
+from model.pair_presets import read_preset, told_preset
 from model.pair_scoring import Pair
 
 _SUPPORTING = frozenset(
     (
         *("entailment", "entailed", "entails", "entail", "supported", "supports", "support", "consistent", "factual"),
-        *("faithful", "grounded", "attributable", "true"),
+        *("faithful", "grounded", "attributable", "true", "aligned"),
     )
 )
+Precision = Literal["float32", "bfloat16"]
 _MOST_TOKENS = 512
 _BATCH_TOKENS = 8192
 # An answer of a few words says nothing without its question; a sentence does.
@@ -37,30 +40,50 @@ class ForeignPairScorer:
     """A sequence classifier that reads evidence and claim as a pair."""
 
     def __init__(
-        self, path_or_name: str, *, device: str = "cpu", claim_first: bool = False, label: str | None = None
+        self,
+        path_or_name: str,
+        *,
+        device: str = "cpu",
+        claim_first: bool = False,
+        label: str | None = None,
+        precision: Precision = "float32",
     ) -> None:
-        """claim_first: the order it was trained with, if that is not (evidence, claim). label: the name of the label
-        that means supported, where it cannot be told. Raises ModelError when it cannot be loaded, or that is unclear.
+        """path_or_name: perhaps with a preset before it (``minicheck:FOLDER``, see model.pair_presets). claim_first:
+        the order it was trained with, if that is not (evidence, claim). label: the name of the label that means
+        supported, where it cannot be told. precision: of the weights; bfloat16 scores differ in the third digit.
+
+        Raises ModelError when it cannot be loaded, or any of that is unclear.
         """
+        path_or_name, chosen = (named := read_preset(path_or_name)).checkpoint, named.preset
         local = Path(path_or_name).expanduser().is_dir()
         where = str(Path(path_or_name).expanduser()) if local else path_or_name
-        if local and not any(Path(where).glob("*.safetensors")):
-            raise ModelError(f"{where} holds no *.safetensors; weights in other formats can run code and are not read")
+        if local:
+            _check_folder(Path(where))
         self._model, self._tokenizer = _load(where, local)
-        self._model.to(device).eval().requires_grad_(False)
+        self._model.to(device=device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
         config = self._model.config
-        self._supported = supporting_label(
-            {int(i): str(name) for i, name in config.id2label.items()}, int(config.num_labels), where, label
+        count = int(config.num_labels)
+        preset = chosen or told_preset(where, count)
+        preset.check(count, where)
+        names = {int(i): str(name) for i, name in config.id2label.items()}
+        self._supported = (
+            preset.supported
+            if preset.supported is not None and label is None
+            else supporting_label(names, count, where, label)
         )
-        self._sigmoid = config.num_labels == 1 or config.problem_type == "multi_label_classification"
+        self._sigmoid = count == 1 or config.problem_type == "multi_label_classification"
         self._claim_first = claim_first
         self._device = device
+        self._frame = read_frame(self._tokenizer, preset.layout, where)
         self._length = _longest(self._tokenizer, config)
         # At most half of it for the claim, so that there is always room for evidence.
-        self._most_claim = (self._length - self._tokenizer.num_special_tokens_to_add(pair=True)) // 2
+        self._most_claim = (self._length - self._frame.tokens) // 2
         if self._most_claim < 1:
             raise ModelError(f"{where} reads {self._length} tokens: too few for a pair of texts")
-        self._fingerprint = _fingerprint(self._model, self._tokenizer, (self._supported, claim_first))
+        options: tuple[object, ...] = (self._supported, claim_first)
+        if preset.layout != "pair" or precision != "float32":
+            options = (*options, preset.layout, precision)
+        self._fingerprint = _fingerprint(self._model, self._tokenizer, options)
         self._name = f"{Path(where).name[-60:]}/{self._fingerprint[:12]}"
 
     @property
@@ -70,65 +93,58 @@ class ForeignPairScorer:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over weights, tokenizer, label and order."""
+        """SHA-256 (hex) over weights, tokenizer, label, order, layout and precision."""
         return self._fingerprint
 
     def room(self, claim: str, question: str = "") -> int:
         """What the model reads, less special tokens and the claim (at most half)."""
         claim_tokens = min(self.count([_asked(claim, question)])[0], self._most_claim)
-        return int(self._length - self._tokenizer.num_special_tokens_to_add(pair=True) - claim_tokens)
+        return self._length - self._frame.tokens - claim_tokens
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
         """The model's tokens."""
-        counts: list[int] = []
-        for start in range(0, len(texts), 1000):  # a whole book's encodings at once take a hundred times its room
-            batch = self._tokenizer(
-                list(texts[start : start + 1000]), add_special_tokens=False, truncation=False, verbose=False
-            )
-            counts.extend(len(ids) for ids in batch["input_ids"])
-        return counts
+        encoded = encode_texts(self._tokenizer, texts)
+        return [len(encoded[text]) for text in texts]
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """See PairScorer.score. In float32; batches hold about 8,192 tokens."""
+        """See PairScorer.score. Texts are encoded once each, batches hold at most about 8,192 tokens."""
         for pair in pairs:
             if not pair.claim.strip():
                 raise ModelError("the claim is empty: there is nothing to judge")
         distinct = list(dict.fromkeys(pairs))
-        weights = [len(pair.evidence) + len(pair.claim) for pair in distinct]
-        order = sorted(range(len(distinct)), key=lambda i: -weights[i])
+        asked = [_asked(pair.claim, pair.question) for pair in distinct]
+        encoded = encode_texts(self._tokenizer, (*(pair.evidence for pair in distinct), *asked))
+        sides = [self._sides(encoded[p.evidence], encoded[claim]) for p, claim in zip(distinct, asked, strict=True)]
+        sizes = [len(first) + len(second) for first, second in sides]
+        order = sorted(range(len(distinct)), key=lambda i: -sizes[i])
         found: dict[Pair, float] = {}
         start = 0
         while start < len(order):
-            longest = max(1, min(self._length, weights[order[start]] // 2))  # no tokenizer averages under 2 characters
-            batch = [distinct[i] for i in order[start : start + max(1, _BATCH_TOKENS // longest)]]
-            found.update(zip(batch, self._batch(batch), strict=True))
+            at_once = max(1, _BATCH_TOKENS // (sizes[order[start]] + self._frame.tokens))
+            batch = order[start : start + at_once]
+            found.update(zip((distinct[i] for i in batch), self._batch([sides[i] for i in batch]), strict=True))
             start += len(batch)
             if progress is not None:
                 progress(round(len(pairs) * start / len(order)), len(pairs))
         return tuple(found[pair] for pair in pairs)
 
+    def _sides(self, evidence: list[int], claim: list[int]) -> tuple[list[int], list[int]]:
+        """First and second text as they are read, each cut behind the last token that fits."""
+        claim = claim[: self._most_claim]
+        evidence = evidence[: self._length - self._frame.tokens - len(claim)]
+        return (claim, evidence) if self._claim_first else (evidence, claim)
+
     @torch.inference_mode()
-    def _batch(self, pairs: Sequence[Pair]) -> list[float]:
-        claims = [self._fitting(_asked(pair.claim, pair.question)) for pair in pairs]
-        evidence = [pair.evidence for pair in pairs]
-        first, second = (claims, evidence) if self._claim_first else (evidence, claims)
-        encoded = self._tokenizer(
-            first,
-            second,
-            truncation="only_second" if self._claim_first else "only_first",
-            max_length=self._length,
-            padding=True,
-            return_tensors="pt",
-        )
-        logits: Tensor = self._model(**{name: part.to(self._device) for name, part in encoded.items()}).logits.float()
+    def _batch(self, sides: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+        rows = [self._frame.ids(first, second) for first, second in sides]
+        inputs = {"input_ids": padded(rows, int(self._tokenizer.pad_token_id))}  # (B, T)
+        if self._frame.types is not None:
+            inputs["token_type_ids"] = padded([self._frame.type_ids(len(a), len(b)) for a, b in sides], 0)
+        if len({len(row) for row in rows}) > 1:  # nothing to mask where all are equally long
+            inputs["attention_mask"] = padded([[1] * len(row) for row in rows], 0)
+        logits: Tensor = self._model(**{name: part.to(self._device) for name, part in inputs.items()}).logits.float()
         chances = torch.sigmoid(logits) if self._sigmoid else torch.softmax(logits, dim=-1)  # (B, labels)
         return [float(value) for value in chances[:, self._supported].cpu()]
-
-    def _fitting(self, claim: str) -> str:
-        """The claim, cut behind the last token that fits half of what is read."""
-        encoded = self._tokenizer(claim, add_special_tokens=False, truncation=False, return_offsets_mapping=True)
-        offsets = encoded["offset_mapping"]
-        return claim if len(offsets) <= self._most_claim else claim[: int(offsets[self._most_claim - 1][1])]
 
 
 def supporting_label(names: Mapping[int, str], count: int, where: str, chosen: str | None = None) -> int:
@@ -162,22 +178,54 @@ def _asked(claim: str, question: str) -> str:
     return f"{question} {claim}" if question.strip() and len(claim.split()) < _SHORT_CLAIM_WORDS else claim
 
 
+_OWN_CODE = (
+    "it needs code of its own (auto_map), and code that comes with a model is never run. Take a checkpoint of an "
+    "architecture that transformers knows (of HHEM: version 1.0)"
+)
+
+
+def _check_folder(folder: Path) -> None:
+    """Raises ModelError for a folder whose weights or code would have to be run."""
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
+    try:
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{folder} cannot be loaded as a sequence classifier: its config.json: {error}") from error
+    own = config.get("auto_map") if isinstance(config, dict) else None
+    if isinstance(own, dict) and "AutoModelForSequenceClassification" in own:
+        raise ModelError(f"{folder} cannot be loaded: {_OWN_CODE}")
+
+
 def _load(where: str, local: bool) -> tuple[Any, Any]:
     library = importlib.import_module("transformers")  # takes seconds
     logging = importlib.import_module("transformers.utils.logging")
-    bar = logging.is_progress_bar_enabled()
+    bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()  # what is missing is said below, in one line
     try:
-        model = library.AutoModelForSequenceClassification.from_pretrained(
-            where, trust_remote_code=False, local_files_only=local, use_safetensors=True, dtype=torch.float32
+        model, loading = library.AutoModelForSequenceClassification.from_pretrained(
+            where,
+            trust_remote_code=False,
+            local_files_only=local,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
         )
         tokenizer = library.AutoTokenizer.from_pretrained(where, trust_remote_code=False, local_files_only=local)
     except (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError) as error:
         reason = " ".join(str(error).split())[:400]
+        if "trust_remote_code" in reason:
+            raise ModelError(f"{where} cannot be loaded: {_OWN_CODE}") from error
         raise ModelError(f"{where} cannot be loaded as a sequence classifier: {reason}") from error
     finally:
+        logging.set_verbosity(verbosity)
         if bar:
             logging.enable_progress_bar()
+    if missing := sorted(loading["missing_keys"]):
+        raise ModelError(
+            f"{where} is no trained sequence classifier: it lacks {', '.join(missing[:3])}, which would be random"
+        )
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         raise ModelError(f"{where} has no fast tokenizer (tokenizer.json): add one")
     # A document that contains "[SEP]" must not be able to end the evidence.

@@ -7,6 +7,7 @@ verdict never sees other claims (5.6).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from data.questions import Question
@@ -17,7 +18,7 @@ from evaluation.sentence_claims import extract_sentences, spoken
 from evaluation.verifiers.entailment_scoring import ClaimCase, Support, SupportScoring
 from evaluation.verifiers.entailment_where import MarkedClaim, Weakness, weak_words
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
-from evaluation.verifiers.verifier import VerificationItem
+from evaluation.verifiers.verifier import FAILED, VerificationItem
 from model.pair_scoring import PairScorer
 
 VERSION = 1
@@ -99,6 +100,9 @@ class EntailmentVerifier:
     def _verdict(self, claim: Claim, judged: Support | None) -> Verdict:
         if judged is None:
             return Verdict(claim, "unscored", None, "the claim is empty: no letter or digit is left", (), self._name)
+        if math.isnan(judged.support):
+            reason = f"{FAILED}: {self._scorer.name} gave no number in [0, 1] for this claim"
+            return Verdict(claim, "unscored", None, reason, (), self._name)
         if not judged.windows:
             reason = "the trusted collection holds no evidence on this claim"
             return Verdict(claim, "unverifiable", 0.0, reason, (), self._name)

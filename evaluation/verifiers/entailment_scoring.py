@@ -7,9 +7,11 @@ Every step is one call of the scorer for all claims.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evaluation.errors import EvaluationError
 from evaluation.evidence.as_read import EvidenceReading, read_evidence
 from evaluation.evidence.windows import Window, evidence_windows
 from evaluation.outcomes import Evidence
@@ -38,10 +40,11 @@ class ClaimCase:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """support in [0, 1]; 0 without evidence. evidence: the sentence that bears it best, two when joined.
+    """support in [0, 1]; 0 without evidence; NaN where the scorer gave no number for a window.
 
-    windows: how many were looked at. joined: whether two were read together. premise, part, asked: what the scorer read
-    as evidence, as claim (a part of it if it is long) and as question when it gave this support.
+    evidence: the sentence that bears it best, two when joined. windows: how many were looked at. joined: whether two
+    were read together. premise, part, asked: what the scorer read as evidence, as claim (a part of it if it is long)
+    and as question when it gave this support.
     """
 
     support: float
@@ -151,11 +154,15 @@ class SupportScoring:
             found = []
             for part in r.parts:
                 scored = [(next(scores), p) for p in r.places]
+                if any(math.isnan(score) for score, _ in scored):  # a maximum over what is known would be a guess
+                    found.append(_Best(math.nan, part, ()))
+                    continue
                 ranked = sorted(scored, key=lambda s: -s[0])  # stable: of equal windows the first
                 if ranked:
                     second = ranked[1][1] if len(ranked) > 1 else None
                     found.append(_Best(ranked[0][0], part, (ranked[0][1],), second))
-            best.append(min(found, key=lambda b: b.support, default=_Best(0.0, r.parts[0], ())))
+            lost = [b for b in found if math.isnan(b.support)]
+            best.append(lost[0] if lost else min(found, key=lambda b: b.support, default=_Best(0.0, r.parts[0], ())))
         return best
 
     def _joined(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[_Best]:
@@ -193,12 +200,19 @@ class SupportScoring:
             found = []
             for place, sentences in places:
                 scored = [(next(scores) if len(sentences) > 1 else 1.0, s) for s in sentences]
-                found.append(place.evidence(max(scored, key=lambda pair: pair[0])[1]))
+                known = [pair for pair in scored if not math.isnan(pair[0])] or scored
+                found.append(place.evidence(max(known, key=lambda pair: pair[0])[1]))
             out.append(tuple(found))
         return out
 
     def _ask(self, pairs: Sequence[Pair]) -> Sequence[float]:
-        return self._scorer.score(pairs) if pairs else ()
+        """A score of each pair, NaN where the scorer gives no number in [0, 1]."""
+        if not pairs:
+            return ()
+        scores = self._scorer.score(pairs)
+        if len(scores) != len(pairs):
+            raise EvaluationError(f"the scorer gave {len(scores)} scores for {len(pairs)} pairs")
+        return [score if 0.0 <= score <= 1.0 else math.nan for score in scores]
 
 
 def _premise(places: Sequence[_Place]) -> str:

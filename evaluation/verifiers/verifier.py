@@ -20,6 +20,15 @@ class VerificationItem:
     completion: str
 
 
+FAILED = "the verifier failed"
+"""How the reason begins for a claim that is unscored because a verifier could not do its work: worth another try."""
+
+
+def failed(verdict: Verdict) -> bool:
+    """Whether a claim is unscored because the verifier failed, and not because there is nothing to judge it by."""
+    return verdict.label == "unscored" and verdict.reason.startswith(FAILED)
+
+
 class Verifier(Protocol):
     """Judges claims against a reference source of truth that does not depend on the arm."""
 
@@ -33,5 +42,6 @@ class Verifier(Protocol):
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One tuple per item, one verdict per claim, both in the order given.
 
-        A claim that cannot be judged gets the label "unscored" and a reason, never an invented number.
+        A claim that cannot be judged gets the label "unscored" and a reason (that begins with FAILED where the verifier
+        is to blame), never an invented number.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 
 from data.documents import Document
 from data.questions import EvidenceSpan, Question
+from evaluation.detection.baselines import TokenOverlapScorer
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Verdict
+from evaluation.verifiers.context_evidence import ContextEvidence
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.entailment_scoring import CLAIM_TOKENS
 from evaluation.verifiers.evidence import (
@@ -23,7 +26,7 @@ from evaluation.verifiers.evidence import (
 )
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.routing import RoutedVerifier, has_references, judged_by_entailment
-from evaluation.verifiers.verifier import VerificationItem
+from evaluation.verifiers.verifier import VerificationItem, failed
 from model.errors import ModelError
 from model.pair_scoring import Pair
 from retrieval.chunking import ChunkingParams, chunk_document
@@ -353,3 +356,18 @@ def test_a_record_is_read_as_sentences_and_evidence_is_the_field(overlap: Any) -
     (evidence,) = verdict.evidence
     assert record[evidence.start : evidence.end] == evidence.text == '"Sunday": "9:0-12:0"'
     assert "{" not in scorer.calls[0][0].evidence
+
+
+def test_a_score_that_is_no_number_costs_its_claim_only() -> None:
+    class Sometimes(TokenOverlapScorer):
+        def score(self, pairs: Sequence[Pair], progress: object = None) -> tuple[float, ...]:
+            scores = super().score(pairs)
+            return tuple(math.nan if "purple" in p.claim else s for p, s in zip(pairs, scores, strict=True))
+
+    text = "The mast is oak. The mast is purple."
+    verifier = EntailmentVerifier(Sometimes(), ContextEvidence({"q": ("The mast is oak.",)}))
+    question = Question("q", "What is it?")
+    claims = verifier.extract(question, text).claims
+    (found,) = verifier.verify([VerificationItem(question, claims, text)])
+    assert [(v.label, v.support) for v in found] == [("supported", 1.0), ("unscored", None)]
+    assert failed(found[1]) and "no number" in found[1].reason and not failed(found[0])
