@@ -1,0 +1,211 @@
+"""Facts as a table of subject, relation and value: one in a database, or a file of them. Only ever read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, time
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Column as SqlColumn
+from sqlalchemy import MetaData, Select, Table, create_engine, event, func, insert, or_, select
+from sqlalchemy import Text as SqlText
+from sqlalchemy.engine import URL, Connection, Engine, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, NoSuchTableError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
+
+from data.answer_rows import answer_format, read_rows
+from data.errors import DataError
+from data.refused import Refused, shown
+from data.sources import SqlSource
+
+TABLE = "facts"
+NEEDED = ("subject", "relation", "value")
+"""Columns of a fact table, compared without case. It may also have ``cues`` (other words for the relation, with |
+between them) and ``tolerance`` (how far a number may be off)."""
+_OPTIONAL = ("cues", "tolerance")
+_NAMES_AT_ONCE = 300
+_ROWS_AT_ONCE = 2000
+_Row = TypeVar("_Row")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """The relation of the subject is the value. cues: other words for the relation. tolerance: of a number, absolute;
+    None leaves it to the verifier."""
+
+    subject: str
+    relation: str
+    value: str
+    cues: tuple[str, ...] = ()
+    tolerance: float | None = None
+
+
+class FactTable:
+    """A table of facts behind an engine. Close it when done. Every method raises DataError when the database fails."""
+
+    def __init__(self, engine: Engine, table: str, shown_as: str) -> None:
+        """Raises DataError when there is no such table, a column is missing, or it is empty."""
+        self._engine, self._where = engine, shown_as
+        try:
+            found = Table(table, MetaData(), autoload_with=engine)
+        except NoSuchTableError:
+            raise DataError(f"{shown_as}: there is no table {table!r}; name it behind the URL: URL#TABLE") from None
+        except SQLAlchemyError as error:
+            raise DataError(f"{shown_as}: the database says: {_said(error)}") from None
+        self._table = found
+        columns = {name.lower(): found.c[name] for name in found.c.keys()}  # noqa: SIM118 - columns, not names
+        missing = [name for name in NEEDED if name not in columns]
+        if missing:
+            raise DataError(
+                f"{shown_as}: table {table!r} has no column {missing[0]!r}, it has {', '.join(columns)}; a fact table "
+                f"has {', '.join(NEEDED)} and perhaps {', '.join(_OPTIONAL)} (a view can name them so)"
+            )
+        self._columns = {name: columns[name] for name in (*NEEDED, *_OPTIONAL) if name in columns}
+        self.table = table
+        self.fingerprint, self.facts = self._read_through()
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self._engine.dispose()
+
+    def about(self, names: Sequence[str]) -> tuple[Fact, ...]:
+        """The facts whose subject is one of the names (whatever its case), in order of subject, relation and value."""
+        subject = self._columns["subject"]
+        found: set[Fact] = set()
+        distinct = list(dict.fromkeys((*names, *(n.lower() for n in names))))
+        for start in range(0, len(distinct), _NAMES_AT_ONCE):
+            block = distinct[start : start + _NAMES_AT_ONCE]
+            query = select(*self._columns.values()).where(or_(subject.in_(block), func.lower(subject).in_(block)))
+            found.update(self._facts(query))
+        return tuple(sorted(found, key=lambda f: (f.subject, f.relation, f.value)))
+
+    def values_of(self, relation: str, most: int) -> tuple[str, ...]:
+        """At most so many different values that the relation has for any subject, sorted."""
+        value, key = self._columns["value"], self._columns["relation"]
+        query = select(value).where(key == relation).distinct().limit(most)
+        return tuple(sorted(self._run(lambda c: [_text(row[0]) for row in c.execute(query)])))
+
+    def _read_through(self) -> tuple[str, int]:
+        """SHA-256 (hex) over all rows in an order of their own, and how many there are."""
+        total, count = 0, 0
+
+        def read(connection: Connection) -> Iterator[str]:
+            rows = connection.execution_options(stream_results=True, yield_per=_ROWS_AT_ONCE)
+            for row in rows.execute(select(*self._columns.values())):
+                yield repr(self._fact(row))
+
+        for text in self._run(lambda c: list(read(c))):
+            # A sum does not depend on the order in which a database gives its rows.
+            total = (total + int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest())) % 2**256
+            count += 1
+        if not count:
+            raise DataError(f"{self._where}: table {self.table!r} holds no fact")
+        return hashlib.sha256(f"{count}:{total:x}".encode()).hexdigest(), count
+
+    def _facts(self, query: Select[Any]) -> list[Fact]:
+        return self._run(lambda c: [self._fact(row) for row in c.execute(query)])
+
+    def _fact(self, row: Sequence[Any]) -> Fact:
+        fields = dict(zip(self._columns, row, strict=True))
+        cues = tuple(cue.strip() for cue in _text(fields.get("cues")).split("|") if cue.strip())
+        return Fact(
+            _text(fields["subject"]),
+            _text(fields["relation"]),
+            _text(fields["value"]),
+            cues,
+            self._tolerance(fields.get("tolerance")),
+        )
+
+    def _tolerance(self, value: Any) -> float | None:
+        if value is None or not str(value).strip():
+            return None
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = -1.0
+        if not 0.0 <= number < float("inf"):
+            raise DataError(
+                f"{self._where}: a fact's tolerance is {value!r}: it must be a number from 0 on, or nothing"
+            )
+        return number
+
+    def _run(self, work: Callable[[Connection], list[_Row]]) -> list[_Row]:
+        try:
+            with self._engine.connect() as connection:
+                return work(connection)
+        except SQLAlchemyError as error:
+            raise DataError(f"{self._where}: the database says: {_said(error)}") from None
+
+
+def open_facts(source: str) -> FactTable:
+    """The table that ``URL`` or ``URL#TABLE`` (SQLAlchemy's, default table ``facts``) or a file (CSV, TSV, JSON, JSONL)
+    names. Raises DataError as FactTable does, and for a source that cannot be opened.
+    """
+    if "://" not in source:
+        return _from_file(Path(source))
+    address, _, table = source.partition("#")
+    where = SqlSource(address, "").shown.strip()
+    url = _url(address, where)
+    if url.get_backend_name() == "sqlite" and not (url.database and Path(url.database).is_file()):
+        raise DataError(f"{where}: there is no database file {url.database or '(in memory)'}")
+    engine = create_engine(url)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _never_write)
+    return FactTable(engine, table or TABLE, where)
+
+
+def _from_file(path: Path) -> FactTable:
+    layout = answer_format(path)
+    if layout == "ragtruth":
+        raise DataError(f"{shown(path)} is no table of facts: give a CSV, TSV, JSON or JSONL file, or a database's URL")
+    engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    table = Table(TABLE, MetaData(), *(SqlColumn(name, SqlText) for name in (*NEEDED, *_OPTIONAL)))
+    rows: list[dict[str, str | None]] = []
+    for row in read_rows(path, layout):
+        if isinstance(row, Refused):
+            raise DataError(str(row))
+        rows.append(_row(row.fields, row.where))
+    with engine.begin() as connection:
+        table.create(connection)
+        if rows:
+            connection.execute(insert(table), rows)
+    return FactTable(engine, TABLE, shown(path))
+
+
+def _row(fields: Mapping[str, object], where: str) -> dict[str, str | None]:
+    lower = {str(name).strip().lower(): value for name, value in fields.items()}
+    row = {name: _text(lower.get(name)) or None for name in (*NEEDED, *_OPTIONAL)}
+    missing = [name for name in NEEDED if row[name] is None]
+    if missing:
+        raise DataError(f"{where}: the fact has no {missing[0]}; its fields are {', '.join(lower)}")
+    return row
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value.isoformat() if isinstance(value, date | time) else " ".join(str(value).split())
+
+
+def _url(address: str, where: str) -> URL:
+    try:
+        url = make_url(address)
+        url.get_dialect().import_dbapi()
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        raise DataError(f"{where}: not a database URL that SQLAlchemy knows ({type(error).__name__})") from None
+    except ImportError as error:
+        raise DataError(f"{where}: the driver is missing ({error}); install it with pip") from None
+    return url
+
+
+def _never_write(connection: Any, _: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA query_only = ON")
+    cursor.close()
+
+
+def _said(error: SQLAlchemyError) -> str:
+    return " ".join(str(getattr(error, "orig", None) or error).split())[:300]

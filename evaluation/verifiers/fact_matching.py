@@ -1,0 +1,156 @@
+"""Which facts a claim speaks of, and whether it gives their value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from data.fact_tables import Fact
+from evaluation.language.normalise import STOP_WORDS, normal_tokens, singular
+from evaluation.language.value_finding import is_pure
+from evaluation.language.values import Value, comparable
+from evaluation.verifiers.match import Match
+from evaluation.verifiers.matching import compare
+from evaluation.verifiers.reading import read_text
+
+_LONGEST_SUBJECT = 8
+_WORD = re.compile(r"\w+(?:['’.&/-]\w+)*\.?", re.UNICODE)
+_SHORT_WORDS = 6
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def phrases(text: str) -> tuple[str, ...]:
+    """Every run of up to eight words of a text, as it is written: what may be a subject's name."""
+    spans = [m.span() for m in _WORD.finditer(text)]
+    found: dict[str, None] = {}
+    for first in range(len(spans)):
+        for last in range(first, min(first + _LONGEST_SUBJECT, len(spans))):
+            phrase = text[spans[first][0] : spans[last][1]]
+            found[phrase] = None
+            found[phrase.rstrip(".")] = None
+            found[re.sub(r"['’]s$", "", phrase)] = None
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """A text as facts are sought in it: its tokens, and the singulars of those that carry meaning."""
+
+    tokens: tuple[str, ...]
+    words: frozenset[str]
+
+
+def _read(text: str) -> _Spoken:
+    tokens = normal_tokens(text)
+    return _Spoken(tokens, frozenset(singular(t) for t in tokens))
+
+
+def spoken_of(facts: Sequence[Fact], claim: str, question: str) -> tuple[Fact, ...]:
+    """The facts that claim and question name by subject and relation; those the claim names alone, if there are any.
+
+    A subject inside a longer one that is there too is not meant ("York" of "New York").
+    """
+    alone, both = _read(claim), _read(f"{question} ; {claim}")
+    stated = _named(facts, alone)
+    return stated or _named(facts, both)
+
+
+def _named(facts: Sequence[Fact], said: _Spoken) -> tuple[Fact, ...]:
+    places = {subject: _places(normal_tokens(subject), said.tokens) for subject in {f.subject for f in facts}}
+    spans = [span for found in places.values() for span in found]
+    meant = {
+        subject
+        for subject, found in places.items()
+        if any(not _inside(span, spans) for span in found) and set(normal_tokens(subject)) - STOP_WORDS
+    }
+    return tuple(f for f in facts if f.subject in meant and _asks(f, said))
+
+
+def _places(part: Sequence[str], tokens: Sequence[str]) -> list[tuple[int, int]]:
+    size = len(part)
+    if not size:
+        return []
+    return [(i, i + size) for i in range(len(tokens) - size + 1) if tuple(tokens[i : i + size]) == tuple(part)]
+
+
+def _inside(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
+    return any(other != span and other[0] <= span[0] and span[1] <= other[1] for other in spans)
+
+
+def _asks(fact: Fact, said: _Spoken) -> bool:
+    """Whether every word of the relation, or of one of its cues, is said."""
+    return any(words and words <= said.words for words in map(_relation_words, (fact.relation, *fact.cues)))
+
+
+def _relation_words(relation: str) -> frozenset[str]:
+    plain = _CAMEL.sub(" ", relation).replace("_", " ")
+    words = [w for w in normal_tokens(plain) if w not in STOP_WORDS]
+    return frozenset(singular(w) for w in words or normal_tokens(plain))
+
+
+def judge_by_fact(fact: Fact, claim: str, question: str, tolerance: float, threshold: float) -> Match:
+    """The claim against one fact's value. tolerance: of numbers, as a share of the value; a fact's own comes first.
+
+    threshold: token F1 from which words count as the value (see ReferenceVerifier).
+    """
+    if _within(fact, claim, tolerance):
+        return Match("supported", 1.0, "the number is within the tolerance of the value")
+    return compare(claim, fact.value, question, threshold)
+
+
+def _within(fact: Fact, claim: str, tolerance: float) -> bool:
+    wanted = read_text(fact.value)
+    if len(wanted.values) != 1 or wanted.values[0].number is None or not is_pure(wanted.tokens, wanted.values):
+        return False
+    value = wanted.values[0]
+    allowed = Fraction(fact.tolerance) if fact.tolerance is not None else abs(_base(value)) * Fraction(tolerance)
+    if not allowed:
+        return False
+    if fact.tolerance is not None and value.units:
+        allowed *= value.units[0].factor
+    return any(
+        other.number is not None and not other.bound and comparable(value, other) and _near(value, other, allowed)
+        for other in read_text(claim).values
+    )
+
+
+def _near(value: Value, other: Value, allowed: Fraction) -> bool:
+    """Both in the value's dimension; a number without a unit is taken to be in the value's."""
+    shared = [(u, v) for u in value.units for v in other.units if u.dimension == v.dimension]
+    if value.number is None or other.number is None or (value.units and other.units and not shared):
+        return False
+    one, two = shared[0] if shared else (None, None)
+    own = one.factor if one else (value.units[0].factor if value.units else Fraction(1))
+    theirs = two.factor if two else own
+    return abs(value.number.value * own - other.number.value * theirs) <= allowed
+
+
+def _base(value: Value) -> Fraction:
+    factor = value.units[0].factor if value.units else Fraction(1)
+    return (value.number.value if value.number else Fraction(0)) * factor
+
+
+def gives_another_value(fact: Fact, claim: str, question: str, others: Sequence[str]) -> str | None:
+    """The other value of the relation that a claim gives in the value's place; None where it gives none.
+
+    others: values that the relation has elsewhere. A short answer that shares no word with the value is itself one.
+    """
+    said = _read(claim)
+    named = set(normal_tokens(fact.subject)) | set(_relation_words(fact.relation))
+    for other in others:
+        tokens = normal_tokens(other)
+        if set(tokens) <= named or not set(tokens) - STOP_WORDS or other == fact.value:
+            continue
+        if _places(tokens, said.tokens) and not _places(tokens, normal_tokens(question)):
+            return other
+    content = [t for t in said.tokens if t not in STOP_WORDS]
+    short = (
+        len(content) > 0
+        and len(claim.split()) <= _SHORT_WORDS
+        and not _places(normal_tokens(fact.subject), said.tokens)
+    )
+    if short and not set(content) & (set(normal_tokens(fact.value)) | named):
+        return claim
+    return None

@@ -1,0 +1,82 @@
+"""V from a table of facts: exact words, numbers with a tolerance, dates. Supported, contradicted, or nothing is known.
+
+A claim is held against the facts whose subject and relation it (or it and its question) names. Where another value
+stands there it is contradicted; where nothing stands there, or no value can be made out in the claim, unverifiable. It
+says nothing of what else the claim says.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+from data.fact_tables import Fact, FactTable
+from data.questions import Question
+from evaluation.claims import Extraction
+from evaluation.errors import EvaluationError
+from evaluation.outcomes import Claim, Evidence, Verdict
+from evaluation.sentence_claims import extract_sentences, spoken
+from evaluation.verifiers.fact_matching import gives_another_value, judge_by_fact, phrases, spoken_of
+from evaluation.verifiers.match import Match
+from evaluation.verifiers.reference_verifier import F1_THRESHOLD
+from evaluation.verifiers.verifier import VerificationItem
+
+VERSION = 1
+_OTHER_VALUES = 5000
+
+
+class FactVerifier:
+    """Judges claims by a table of facts."""
+
+    def __init__(
+        self,
+        table: FactTable,
+        tolerance: float = 0.0,
+        extract: Callable[[str], Extraction] = extract_sentences,
+    ) -> None:
+        """tolerance: of numbers, as a share of the value. Raises EvaluationError for one that is not in [0, 1)."""
+        if not 0.0 <= tolerance < 1.0 or not math.isfinite(tolerance):
+            raise EvaluationError(f"the tolerance of numbers is {tolerance}: it must be at least 0 and below 1")
+        self._table, self._tolerance, self._extract = table, tolerance, extract
+        split = "" if extract is extract_sentences else f" {extract.__name__}"
+        self._name = f"facts/{VERSION} {table.table[:80]} {table.fingerprint[:12]} tolerance={tolerance:g}{split}"
+        self._others: dict[str, tuple[str, ...]] = {}
+
+    @property
+    def name(self) -> str:
+        """``facts/VERSION TABLE FINGERPRINT tolerance=T``."""
+        return self._name
+
+    def extract(self, question: Question, completion: str) -> Extraction:
+        """One claim per sentence (see ``extract_sentences``)."""
+        return self._extract(completion)
+
+    def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
+        """One verdict per claim of every item (see ``Verifier.verify``). Raises DataError when the database fails."""
+        texts = {spoken(c.text) for item in items for c in item.claims} | {item.question.text for item in items}
+        facts = self._table.about([p for text in sorted(texts) for p in phrases(text)])
+        return tuple(tuple(self._judge(item.question, claim, facts) for claim in item.claims) for item in items)
+
+    def _judge(self, question: Question, claim: Claim, facts: Sequence[Fact]) -> Verdict:
+        said = spoken(claim.text)
+        if not any(c.isalnum() for c in said):
+            return Verdict(claim, "unscored", None, "the claim is empty: no letter or digit is left", (), self._name)
+        meant = spoken_of(facts, said, question.text)
+        if not meant:
+            reason = "the fact table holds nothing on this"
+            return Verdict(claim, "unverifiable", 0.0, reason, (), self._name)
+        found = [(self._match(fact, said, question.text), fact) for fact in meant]
+        match, fact = max(found, key=lambda m: (m[0].label == "supported", m[0].label == "contradicted", m[0].support))
+        where = f"{self._table.table}: {fact.subject}, {fact.relation}"
+        evidence = (Evidence(where, 0, len(fact.value), fact.value),)
+        reason = f"{match.reason} ({fact.subject}, {fact.relation}: {fact.value})"
+        return Verdict(claim, match.label, match.support, reason, evidence, self._name)
+
+    def _match(self, fact: Fact, said: str, question: str) -> Match:
+        match = judge_by_fact(fact, said, question, self._tolerance, F1_THRESHOLD)
+        if match.label != "unverifiable":
+            return match
+        if fact.relation not in self._others:
+            self._others[fact.relation] = self._table.values_of(fact.relation, _OTHER_VALUES)
+        other = gives_another_value(fact, said, question, self._others[fact.relation])
+        return match if other is None else Match("contradicted", 0.0, f"gives {other!r} where another value stands")
