@@ -1,43 +1,50 @@
-"""Older databases brought to the present schema, one version at a time. Knows nothing of connections."""
+"""Older databases brought to the present schema by Alembic, one version at a time. Knows nothing of connections.
+
+To change the tables: change schema.py, raise SCHEMA_VERSION there by one, and add a file to data/revisions/versions
+whose ``revision`` is the new number. A test holds a database that was brought along against one that was made new.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, update
 
-from data.schema import label_draws, labels, meta, metadata
+from data.schema import SCHEMA_VERSION, meta
 
+if TYPE_CHECKING:
+    from alembic.config import Config
 
-def _owners_and_outlines(connection: Connection) -> None:
-    """1 to 2: vectors say which collection they were made for, so that unused ones can go; documents have outlines."""
-    connection.exec_driver_sql("ALTER TABLE documents ADD COLUMN outline JSON")
-    connection.exec_driver_sql(
-        "ALTER TABLE vectors ADD COLUMN collection_id INTEGER REFERENCES collections (id) ON DELETE SET NULL"
-    )
-    connection.exec_driver_sql("CREATE INDEX ix_vectors_collection_id ON vectors (collection_id)")
-
-
-def _labels(connection: Connection) -> None:
-    """2 to 3: what people say of responses."""
-    metadata.create_all(connection, tables=[label_draws, labels])
-
-
-_STEPS: Mapping[str, tuple[str, Callable[[Connection], None]]] = {
-    "1": ("2", _owners_and_outlines),
-    "2": ("3", _labels),
-}
+_REVISIONS = Path(__file__).parent / "revisions"
 
 
 def can_migrate(version: str) -> bool:
     """Whether there is a way from this version to the present one."""
-    return version in _STEPS
+    return version.isdecimal() and 1 <= int(version) < int(SCHEMA_VERSION)
 
 
 def migrate(connection: Connection, version: str) -> str:
     """Change the tables from ``version`` on, inside the caller's transaction; returns the version they have then."""
-    while version in _STEPS:
-        version, step = _STEPS[version]
-        step(connection)
-        connection.execute(update(meta).where(meta.c.key == "schema_version").values(value=version))
-    return version
+    from alembic import command
+
+    config = _config(connection)
+    command.stamp(config, version)
+    command.upgrade(config, SCHEMA_VERSION)
+    connection.execute(update(meta).where(meta.c.key == "schema_version").values(value=SCHEMA_VERSION))
+    return SCHEMA_VERSION
+
+
+def stamp(connection: Connection) -> None:
+    """Note in new tables that they are of the present version, for Alembic and whoever works with it."""
+    from alembic import command
+
+    command.stamp(_config(connection), SCHEMA_VERSION)
+
+
+def _config(connection: Connection) -> Config:
+    from alembic.config import Config
+
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(_REVISIONS).replace("%", "%%"))
+    return config

@@ -27,13 +27,14 @@ from sqlalchemy import (
     Text,
     TypedColumns,
     UniqueConstraint,
+    false,
 )
 
 from data.columns import UtcDateTime, utc_now
 
-SCHEMA_VERSION = "3"
-"""Raised by one with every change to the tables below, with a step in migrations.py; the store compares it with
-meta.schema_version at start."""
+SCHEMA_VERSION = "4"
+"""Raised by one with every change to the tables below, with a revision of that number in data/revisions/versions; the
+store compares it with meta.schema_version at start."""
 
 # Every constraint has a predictable name, because a migration can only drop what it can name.
 metadata = MetaData(
@@ -49,6 +50,7 @@ metadata = MetaData(
 # none_as_null: a Python None is SQL NULL, never the JSON text 'null', so that NOT NULL means what it says.
 _OBJECT: JSON[dict[str, Any]] = JSON(none_as_null=True)
 _OBJECTS: JSON[list[dict[str, Any]]] = JSON(none_as_null=True)
+_WORDS: JSON[list[str]] = JSON(none_as_null=True)
 
 
 # sqlite_autoincrement: the number of a deleted row is never given again, so that a folder or a cache named after it
@@ -67,6 +69,8 @@ class _CollectionColumns(TypedColumns):
     id = Column(Integer, primary_key=True)
     name = Column(String(255), nullable=False, unique=True)
     created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+    tenant = Column(String(64), nullable=False, default="", server_default="")
+    label: Named[str | None] = Column(String(255))
     # collections and generations point at each other, so this one key is added after both tables exist (PostgreSQL) or
     # written into the table (SQLite, which cannot add keys later but checks them late).
     current_generation_id: Named[int | None] = Column(
@@ -76,7 +80,11 @@ class _CollectionColumns(TypedColumns):
 
 
 collections = Table("collections", metadata, _CollectionColumns, sqlite_autoincrement=True)
-"""What a person indexes and asks under one name. current_generation_id: the generation that answers, if any."""
+"""What a person indexes and asks under one name. current_generation_id: the generation that answers, if any. tenant:
+whose it is, "" for this machine's own. label: what its tenant calls it, NULL where that is the name; names are unique
+among all tenants (they name folders), labels within one."""
+
+Index("uq_collections_tenant_label", collections.c.tenant, collections.c.label, unique=True)
 
 
 class _DocumentColumns(TypedColumns):
@@ -159,10 +167,43 @@ class _JobColumns(TypedColumns):
     heartbeat_at: Named[datetime | None] = Column(UtcDateTime)
     created_at = Column(UtcDateTime, nullable=False, default=utc_now)
     finished_at: Named[datetime | None] = Column(UtcDateTime)
+    tenant = Column(String(64), nullable=False, default="", server_default="")
+    request: Named[dict[str, Any] | None] = Column(_OBJECT)
+    result: Named[dict[str, Any] | None] = Column(_OBJECT)
+    attempts = Column(Integer, nullable=False, default=0, server_default="0")
+    lease_until: Named[datetime | None] = Column(UtcDateTime)
+    stopping = Column(Boolean, nullable=False, default=False, server_default=false())
+    idempotency_key: Named[str | None] = Column(String(255))
+    request_sha256: Named[str | None] = Column(String(64))
+    run_id: Named[str | None] = Column(String(64), index=True)
 
 
 jobs = Table("jobs", metadata, _JobColumns)
-"""Long work. owner: the process that does it; heartbeat_at: when that process last said it is alive."""
+"""Long work. status: queued, running, succeeded, failed or cancelled. owner: the worker that does it, "" while it
+waits; heartbeat_at: when that worker last said it is alive; lease_until: from when another may take the job up.
+attempts: how often it was begun. stopping: somebody asked that it be cancelled. request: what is to be done; result:
+what came of it. idempotency_key: the client's own name of the request, whose content request_sha256 tells. run_id: of
+an evaluation."""
+
+Index("uq_jobs_tenant_idempotency_key", jobs.c.tenant, jobs.c.idempotency_key, unique=True)
+Index("ix_jobs_tenant_created_at", jobs.c.tenant, jobs.c.created_at)
+
+
+class _ApiKeyColumns(TypedColumns):
+    id = Column(String(32), primary_key=True)
+    name = Column(String(64), nullable=False)
+    tenant = Column(String(64), nullable=False, default="", server_default="")
+    secret_sha256 = Column(String(64), nullable=False)
+    scopes: Named[list[str]] = Column(_WORDS, nullable=False)
+    limits: Named[dict[str, Any]] = Column(_OBJECT, nullable=False)
+    created_at = Column(UtcDateTime, nullable=False, default=utc_now)
+    expires_at: Named[datetime | None] = Column(UtcDateTime)
+    revoked_at: Named[datetime | None] = Column(UtcDateTime)
+
+
+api_keys = Table("api_keys", metadata, _ApiKeyColumns)
+"""Who may use the service, and for what. secret_sha256: of the whole key, which is kept nowhere; it holds 256 random
+bits, so that a slow hash would protect nothing more. limits: empty where the service's own hold."""
 
 
 class _QueryColumns(TypedColumns):
@@ -185,10 +226,12 @@ class _RunColumns(TypedColumns):
     status = Column(String(32), nullable=False)
     created_at = Column(UtcDateTime, nullable=False, default=utc_now)
     finished_at: Named[datetime | None] = Column(UtcDateTime)
+    tenant = Column(String(64), nullable=False, default="", server_default="", index=True)
 
 
 runs = Table("runs", metadata, _RunColumns)
-"""Evaluations. id: hash of everything that determines the run, so that the same command finds its samples again."""
+"""Evaluations. id: hash of everything that determines the run, so that the same command finds its samples again (of a
+tenant's runs that includes the tenant). tenant: whose it is, "" for this machine's own."""
 
 
 class _RunQuestionColumns(TypedColumns):
@@ -251,6 +294,7 @@ verdicts = Table(
 )
 """What one verifier says of one claim of one sample. claim: its index from 0; support: V(c) in [0, 1] or NULL
 when unscored. Several verifiers may judge the same claim."""
+
 
 class _LabelDrawColumns(TypedColumns):
     run_id = Column(String(64), ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)

@@ -18,7 +18,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from data import sqlite
 from data.errors import DataError, SchemaVersionError, StoreBusyError
-from data.migrations import can_migrate, migrate
+from data.migrations import can_migrate, migrate, stamp
 from data.schema import SCHEMA_VERSION, meta, metadata
 
 BUSY_TIMEOUT_S = 30.0
@@ -163,6 +163,7 @@ class Store:
                 if found is None:
                     metadata.create_all(connection)
                     connection.execute(insert(meta).values(key="schema_version", value=SCHEMA_VERSION))
+                    stamp(connection)
                     return
         if found is not None and found != SCHEMA_VERSION and can_migrate(found):
             with self.write() as connection:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from retrieval.errors import RetrievalError
+from retrieval.errors import CollectionBusyError, RetrievalError
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 
@@ -39,7 +39,7 @@ def generations_folder(home: Path, collection: str) -> Path:
 
 @contextmanager
 def collection_lock(home: Path, collection: str) -> Iterator[None]:
-    """Hold the collection for writing. Raises RetrievalError at once, naming who has it, if another one holds it.
+    """Hold the collection for writing. Raises CollectionBusyError at once, naming who has it, if another one holds it.
 
     The lock is the kernel's and ends with the process, however that ends, so that the next one takes over what a killed
     one left; the file is its handle and says who holds it. It lies outside the collection's folder and stays, because a
@@ -52,7 +52,7 @@ def collection_lock(home: Path, collection: str) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise RetrievalError(
+            raise CollectionBusyError(
                 f"the collection {collection!r} is being written by {_holder(os.pread(descriptor, 1000, 0))}; "
                 "wait for it, or stop it"
             ) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,8 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """name: the collection's. The rest speaks of the published generation, and is None (or 0) where there is none."""
+    """name: the collection's; label: what its tenant calls it, None where that is the name. The others speak of the
+    published generation, and are None (or 0) where there is none."""
 
     name: str
     created_at: datetime
@@ -38,6 +39,7 @@ class CollectionInfo:
     generation_hash: str | None = None
     encoder: str | None = None
     published_at: datetime | None = None
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,17 @@ class CollectionHealth:
     problems: tuple[str, ...]
 
 
-def list_collections(store: Store) -> tuple[CollectionInfo, ...]:
-    """All collections, by name. One whose stored manifest cannot be read is listed without its facts."""
+def list_collections(store: Store, tenant: str | None = None) -> tuple[CollectionInfo, ...]:
+    """All collections, by name. One whose stored manifest cannot be read is listed without its facts.
+
+    tenant: only this one's ("" is this machine's own).
+    """
+    wanted = select(collections.c.name, collections.c.created_at, collections.c.label).order_by(collections.c.name)
+    if tenant is not None:
+        wanted = wanted.where(collections.c.tenant == tenant)
     with store.read() as connection:
-        rows = connection.execute(
-            select(collections.c.name, collections.c.created_at).order_by(collections.c.name)
-        ).all()
-        return tuple(_listed(connection, name, created_at) for name, created_at in rows)
+        rows = connection.execute(wanted).all()
+        return tuple(replace(_listed(connection, name, at), label=label) for name, at, label in rows)
 
 
 def _listed(connection: Connection, name: str, created_at: datetime) -> CollectionInfo:

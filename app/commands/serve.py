@@ -1,7 +1,9 @@
 """Serve the REST API and the page on this machine.
 
-POST /v1/query answers; /openapi.json describes everything; / is a page for people. There are no keys yet, so only this
-machine is served unless --allow-remote is given. Ctrl-C or SIGTERM stops the server after the requests in progress.
+POST /v1/query answers; /openapi.json describes everything; / is a page for people. Without API keys only this machine
+is served, and needs none; other machines need one (plumbline keys create), unless --allow-remote is given. Behind a
+reverse proxy give --require-key: what it passes on comes from this machine. Jobs are done by a process of their own
+(plumbline work). Ctrl-C or SIGTERM stops the server after the requests in progress.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from ipaddress import ip_address
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from app.console import Output
 from app.errors import EXIT_OK, AppError, UsageError
@@ -33,8 +35,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-remote",
         action="store_true",
-        help="serve other machines too: whoever reaches the port may ask anything",
+        help="serve other machines without keys too: whoever reaches the port may ask anything",
     )
+    parser.add_argument("--require-key", action="store_true", help="every request needs a key, this machine's too")
+    parser.add_argument("--no-worker", action="store_true", help="start no worker: jobs wait for a plumbline work")
     add_model(parser)
 
 
@@ -42,22 +46,44 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Load, listen, serve until told to stop."""
     if not 0 <= arguments.port <= 65535:
         raise UsageError(f"--port is {arguments.port}: it must be in 0..65535")
-    with _terminated_quietly(), listening_socket(arguments.host, arguments.port, arguments.allow_remote) as listener:
+    needs_key = key_needed(arguments)
+    allowed = arguments.allow_remote or needs_key
+    with _terminated_quietly(), listening_socket(arguments.host, arguments.port, allowed) as listener:
         port = int(listener.getsockname()[1])
         output.say(f"plumbline: loading; will listen on {url(arguments.host, port)}")
-        with _logging():
-            _serve(arguments, output, listener)
+        with logging_to_stderr():
+            _serve(arguments, output, listener, needs_key)
     return EXIT_OK
 
 
-def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socket) -> None:
+def key_needed(arguments: argparse.Namespace) -> bool:
+    """Whether every request is to need an API key. Raises UsageError where one is, and there is none."""
+    from app.commands.options import pipeline
+    from app.keys import KeyStore
+
+    remote = not is_loopback(arguments.host, arguments.port)
+    if not arguments.require_key and (not remote or arguments.allow_remote):
+        return False
+    with pipeline(arguments) as line:
+        if KeyStore(line.store).any_active():
+            return True
+    if arguments.require_key:
+        raise UsageError("--require-key: there is no API key yet; make one with plumbline keys create NAME")
+    raise UsageError(
+        f"--host {arguments.host}: other machines could reach that, and there is no API key: make one with plumbline "
+        "keys create NAME. Or use 127.0.0.1, or give --allow-remote if whoever reaches the port may read everything"
+    )
+
+
+def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socket, needs_key: bool) -> None:
     import uvicorn
 
     from app.commands.options import pipeline
+    from app.jobs.supervisor import WorkerProcess
     from app.service.application import create_app
 
     port = int(listener.getsockname()[1])
-    hosts = None if arguments.allow_remote else own_hosts(arguments.host)
+    hosts = None if arguments.allow_remote or needs_key else own_hosts(arguments.host)
 
     class Server(uvicorn.Server):
         """Says when it accepts."""
@@ -71,7 +97,7 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
         # Opened before anything is served: a model that is missing is an error of this command, not of a request.
         _ = (line.store, line.encoder, line.generator)
         config = uvicorn.Config(
-            create_app(line, allowed_hosts=hosts),
+            create_app(line, allowed_hosts=hosts, require_key=needs_key),
             log_config=None,
             access_log=False,  # ours has request ids, and no query strings
             server_header=False,
@@ -83,22 +109,26 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
         )
         # From here on uvicorn stops in order on SIGTERM, and raises it again when it has: that second one is no news.
         signal.signal(signal.SIGTERM, _ignored)
-        Server(config).run(sockets=[listener])
+        with nullcontext() if arguments.no_worker else WorkerProcess(worker_arguments(arguments)):
+            Server(config).run(sockets=[listener])
+
+
+def worker_arguments(arguments: argparse.Namespace) -> list[str]:
+    """What the worker's command line needs to work on the same home with the same models."""
+    given = ((name, getattr(arguments, name, None)) for name in ("home", "model", "model_context", "encoder", "device"))
+    return [part for name, value in given if value is not None for part in (f"--{name.replace('_', '-')}", str(value))]
 
 
 def listening_socket(host: str, port: int, allow_remote: bool) -> socket.socket:
     """A bound socket; it does not accept yet. Raises UsageError for a host that is not this machine's own loopback,
     unless allowed, and AppError when the address cannot be had."""
-    try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (OSError, UnicodeError) as error:
-        raise AppError(f"--host {host}: no such address ({error})") from error
-    if not allow_remote and not all(ip_address(str(entry[4][0]).partition("%")[0]).is_loopback for entry in found):
+    found = _addresses(host, port)
+    if not allow_remote and not is_loopback(host, port):
         raise UsageError(
-            f"--host {host}: other machines could reach that, and there are no API keys yet: whoever reaches the port "
-            "reads every collection. Use 127.0.0.1, or give --allow-remote if that is what you want"
+            f"--host {host}: other machines could reach that without an API key, and whoever reaches the port reads "
+            "every collection. Use 127.0.0.1, or give --allow-remote if that is what you want"
         )
-    family, kind, protocol, _, address = found[0]
+    family, kind, protocol, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -110,6 +140,26 @@ def listening_socket(host: str, port: int, allow_remote: bool) -> socket.socket:
         listener.close()
         raise AppError(f"cannot listen on {url(host, port)}: {error.strerror}. Choose another --port") from error
     return listener
+
+
+def is_loopback(host: str, port: int) -> bool:
+    """Whether only this machine reaches the host. Raises AppError for one that is none."""
+    return all(ip_address(str(entry.address[0]).partition("%")[0]).is_loopback for entry in _addresses(host, port))
+
+
+class _Address(NamedTuple):
+    family: socket.AddressFamily
+    kind: socket.SocketKind
+    protocol: int
+    address: tuple[Any, ...]
+
+
+def _addresses(host: str, port: int) -> list[_Address]:
+    try:
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError) as error:
+        raise AppError(f"--host {host}: no such address ({error})") from error
+    return [_Address(family, kind, protocol, address) for family, kind, protocol, _, address in found]
 
 
 def url(host: str, port: int) -> str:
@@ -141,7 +191,7 @@ def _terminated_quietly() -> Iterator[None]:
 
 
 @contextmanager
-def _logging() -> Iterator[None]:
+def logging_to_stderr() -> Iterator[None]:
     """Requests, errors and uvicorn's complaints as lines on stderr."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))

@@ -10,6 +10,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 
 from app.pipeline import Pipeline
+from app.service.access import Access
 from app.service.answering import Answering
 from app.service.body_limit import BodyLimit
 from app.service.errors import add_error_handlers
@@ -20,11 +21,14 @@ from app.service.routes import router
 from app.settings import Settings
 
 
-def create_app(source: Settings | Pipeline, *, allowed_hosts: Collection[str] | None = None) -> FastAPI:
+def create_app(
+    source: Settings | Pipeline, *, allowed_hosts: Collection[str] | None = None, require_key: bool = False
+) -> FastAPI:
     """The service. Its lifespan opens store, encoder and generator; what cannot be opened makes it not ready.
 
     source: settings, or a pipeline that its owner closes. allowed_hosts: what the Host header may name; give it
     wherever no key protects the service, or a page of any site could reach it by rebinding its own name (DNS).
+    require_key: whether every request needs an API key (see app.service.access).
     """
     pipeline = source if isinstance(source, Pipeline) else Pipeline(source)
     owned = pipeline is not source
@@ -49,6 +53,7 @@ def create_app(source: Settings | Pipeline, *, allowed_hosts: Collection[str] | 
         redoc_url=None,
         redirect_slashes=False,
     )
+    app.state.access = Access(pipeline, required=require_key)
     add_error_handlers(app)
     app.include_router(router)
     app.include_router(page_router)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+CLIENT_GONE = 499
+"""For the log: the client left before there was a response."""
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
 _MESSAGES = {
     400: "the request cannot be read: send JSON in UTF-8",
@@ -47,6 +50,8 @@ def error_response(error: ApiError, headers: Mapping[str, str] | None = None) ->
     sent = dict(headers or {})
     if error.retry_after is not None:
         sent["Retry-After"] = str(error.retry_after)
+    if error.status == 401:
+        sent["WWW-Authenticate"] = 'Bearer realm="plumbline"'  # RFC 9110 section 11.6.1 asks for it
     body = error_body(error.status, error.message, error.code, error.param)
     return JSONResponse(body, status_code=error.status, headers=sent)
 
@@ -97,3 +102,14 @@ def _sentence(problem: Mapping[str, Any]) -> str:
     # Numbers and short words are shown; a question never is, it would end in logs.
     shown = isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 40 and field != "question")
     return f"{field or 'the body'}{f' is {value!r}' if shown else ''}: {says[:1].lower()}{says[1:]}"
+
+
+def without_message(error: BaseException) -> str:
+    """The traceback with the kinds of its errors, and not what they say: that quotes questions and documents."""
+    parts: list[str] = []
+    seen: BaseException | None = error
+    while seen is not None:
+        kind = f"{type(seen).__module__}.{type(seen).__qualname__}\n"
+        parts.append("".join(traceback.format_tb(seen.__traceback__)) + kind)
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+    return "caused by\n".join(parts).rstrip()

@@ -6,20 +6,23 @@ import argparse
 import asyncio
 import signal
 import socket
+from pathlib import Path
 
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from app.commands import serve
-from app.commands.serve import listening_socket, own_hosts, url
+from app.commands.serve import key_needed, listening_socket, own_hosts, url, worker_arguments
 from app.console import Output
 from app.errors import AppError, UsageError
+from app.keys import KeyStore
 from app.service.body_limit import BodyLimit
+from data.store import Store
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1"])
 def test_other_machines_are_served_only_when_allowed(host: str) -> None:
-    with pytest.raises(UsageError, match="no API keys yet"):
+    with pytest.raises(UsageError, match="without an API key"):
         listening_socket(host, 0, allow_remote=False)
 
 
@@ -51,9 +54,34 @@ def test_a_port_that_is_none_and_the_signal_handler_is_put_back() -> None:
     arguments = argparse.Namespace(host="127.0.0.1", port=70_000, allow_remote=False)
     with pytest.raises(UsageError, match="70000"):
         serve.run(arguments, Output(as_json=False))
-    with pytest.raises(UsageError, match=r"0\.0\.0\.0"):
-        serve.run(argparse.Namespace(host="0.0.0.0", port=0, allow_remote=False), Output(as_json=False))
     assert signal.getsignal(signal.SIGTERM) == before
+
+
+def arguments_of(home: Path, host: str, **given: bool) -> argparse.Namespace:
+    flags = {"allow_remote": False, "require_key": False, **given}
+    models = dict.fromkeys(("model", "model_context", "encoder", "device"))
+    return argparse.Namespace(home=home, host=host, port=0, **flags, **models)
+
+
+def test_other_machines_need_a_key_unless_told_otherwise(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--host 0\.0\.0\.0: .* there is no API key: make one with plumbline keys"):
+        key_needed(arguments_of(tmp_path, "0.0.0.0"))
+    with pytest.raises(UsageError, match="--require-key: there is no API key yet"):
+        key_needed(arguments_of(tmp_path, "127.0.0.1", require_key=True))
+    assert not key_needed(arguments_of(tmp_path, "0.0.0.0", allow_remote=True))
+    assert not key_needed(arguments_of(tmp_path, "127.0.0.1"))
+    with Store.open(f"sqlite:///{tmp_path}/plumbline.db") as store:
+        KeyStore(store).create("alice", ["query"])
+    assert key_needed(arguments_of(tmp_path, "0.0.0.0"))
+    assert key_needed(arguments_of(tmp_path, "127.0.0.1", require_key=True))
+    assert not key_needed(arguments_of(tmp_path, "127.0.0.1"))  # a key that is there does not lock this machine out
+
+
+def test_the_worker_gets_the_servers_home_and_models(tmp_path: Path) -> None:
+    arguments = arguments_of(tmp_path, "127.0.0.1")
+    assert worker_arguments(arguments) == ["--home", str(tmp_path)]
+    arguments.model_context = 99
+    assert worker_arguments(arguments) == ["--home", str(tmp_path), "--model-context", "99"]
 
 
 def test_addresses_are_written_as_urls() -> None:

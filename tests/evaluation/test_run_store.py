@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -39,8 +38,8 @@ CLAIM = Claim("Paris", 1, 6)
 
 
 @pytest.fixture
-def runs(tmp_path: Path) -> Iterator[RunStore]:
-    with Store.open(f"sqlite:///{tmp_path / 'plumbline.db'}") as store:
+def runs(database_url: str) -> Iterator[RunStore]:
+    with Store.open(database_url) as store:
         yield RunStore(store)
 
 

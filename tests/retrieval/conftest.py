@@ -63,8 +63,8 @@ def make_encoder() -> type[WordHashEncoder]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(f"sqlite:///{tmp_path}/plumbline.db") as opened:
+def store(database_url: str) -> Iterator[Store]:
+    with Store.open(database_url) as opened:
         yield opened
 
 

@@ -1,0 +1,67 @@
+"""Do the jobs that were asked of the service: index uploaded documents, run evaluations.
+
+``plumbline serve`` starts one such worker of its own, in another process, so that work never holds up an answer. Start
+more of them, or run serve with --no-worker and this command elsewhere, on the same database and the same home folder.
+Ctrl-C or SIGTERM ends it: the job it works on is queued again, and goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from app.console import Output
+from app.errors import EXIT_OK
+
+if TYPE_CHECKING:
+    from app.jobs.worker import Worker
+
+_NICE = 5
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from app.commands.options import add_model
+
+    parser.add_argument("--once", action="store_true", help="end when no job waits")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    add_model(parser)
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Work until told to stop."""
+    from app.commands.options import pipeline
+    from app.commands.serve import logging_to_stderr
+    from app.jobs.worker import Worker
+
+    with pipeline(arguments) as line, logging_to_stderr():
+        worker = Worker(line)
+
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            worker.stopping.set()
+
+        for name in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(name, stop)
+        if arguments.child:
+            os.nice(_NICE)  # questions come first
+            threading.Thread(target=_with_parent, args=(worker,), daemon=True).start()
+        if arguments.once:
+            worker.tidy()
+            while not worker.stopping.is_set() and worker.run_one():
+                pass
+            return EXIT_OK
+        if not arguments.child:
+            output.say("plumbline: working (Ctrl-C stops)")
+        worker.run()
+    return EXIT_OK
+
+
+def _with_parent(worker: Worker) -> None:
+    """End with the server that started this process, however that ended: its end of our standard input closes then."""
+    sys.stdin.buffer.read()
+    worker.stopping.set()

@@ -1,0 +1,121 @@
+"""An index job: the documents that a collection holds, less those to be removed, with those that were uploaded.
+
+The documents that stay are read from the store, so that a collection keeps what it was given by whatever way; they are
+neither parsed nor embedded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.errors import AppError
+from app.jobs.job import Job, Step
+from app.jobs.requests import IndexRequest
+from app.jobs.staging import staging_folder
+from app.jobs.stopping import Report
+from app.pipeline import Pipeline
+from data.documents import Document
+from data.loaders import load_documents
+from data.refused import Refused
+from data.store import Store
+from retrieval.collections import linked_versions
+from retrieval.document_versions import read_documents
+from retrieval.index_params import IndexParams
+from retrieval.index_report import IndexProgress
+from retrieval.manifest import Manifest
+from retrieval.publishing import current_generation
+
+SHOWN_REFUSED = 1000
+"""So many refusals are kept with a job; the number of all is kept too."""
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What was refused so far, for the job's row whether it succeeds or not."""
+
+    count: int = 0
+    kept: list[dict[str, str]] = field(default_factory=list)
+
+    def add(self, refused: Refused, folder: Path) -> Refused:
+        """Take note; returns the refusal with the staging folder's path taken out of its words."""
+        place = f"{folder}/"
+        shown = Refused(refused.where.replace(place, ""), refused.reason.replace(place, ""))
+        self.count += 1
+        if len(self.kept) < SHOWN_REFUSED:
+            self.kept.append(asdict(shown))
+        return shown
+
+    def to_json(self) -> dict[str, Any]:
+        """For the job's result."""
+        return {"refused": self.kept, "refused_count": self.count}
+
+
+def run_index(pipeline: Pipeline, job: Job, report: Report, refusals: Refusals) -> Mapping[str, Any]:
+    """Do the job; returns its result. refusals: filled as they come.
+
+    Raises AppError when the collection is gone or would hold nothing, and what indexing raises.
+    """
+    if job.stored is None:
+        raise AppError("the collection was deleted before the job could be done")
+    request = IndexRequest.from_json(job.request)
+    folder = staging_folder(pipeline.home, job.id)
+    steps: dict[str, Step] = {}
+
+    def progress(said: IndexProgress) -> None:
+        steps[said.phase] = Step(said.phase, said.done, said.total)
+        report(tuple(steps.values()))
+
+    store, stored = pipeline.store, job.stored
+    params = published_params(store, stored)
+    found = pipeline.index(
+        stored,
+        _contents(store, stored, folder, request, refusals),
+        chunking=params.chunking,
+        dense=params.dense,
+        progress=progress,
+    )
+    facts = asdict(found)
+    for name in ("collection", "refused"):
+        facts.pop(name)
+    refused = len(found.refused) - refusals.count  # those that the indexer itself could not take
+    for one in found.refused[len(found.refused) - refused :] if refused > 0 else ():
+        refusals.add(one, folder)
+    return facts | refusals.to_json()
+
+
+def published_params(store: Store, stored: str) -> IndexParams:
+    """The parameters that the collection's index was built with; the default ones where there is none."""
+    with store.read() as connection:
+        published = current_generation(connection, stored)
+    if published is None:
+        return IndexParams()
+    return Manifest.from_json(published.manifest, f"the published index of {stored!r}").params
+
+
+def _contents(
+    store: Store, stored: str, folder: Path, request: IndexRequest, refusals: Refusals
+) -> Iterator[Document | Refused]:
+    """The uploaded documents, then those that stay. Read by the indexer while it holds the collection's lock."""
+    passed = set(request.remove)
+    kept = 0
+    if request.uploads:
+        if not folder.is_dir():
+            raise AppError("the uploaded files are gone: upload them again")
+        with closing(load_documents([folder])) as uploaded:  # type: ignore[type-var]
+            for item in uploaded:
+                if isinstance(item, Refused):
+                    yield refusals.add(item, folder)
+                    continue
+                passed.add(item.id)
+                kept += 1
+                yield item
+    versions = {version.document_id: held for version, held in linked_versions(store, stored).items()}
+    staying = [held for document_id, held in versions.items() if document_id not in passed]
+    if request.remove and not staying and not kept:
+        raise AppError("this would leave the collection without a document: delete the collection instead")
+    for one in read_documents(store, staying):
+        yield one.document

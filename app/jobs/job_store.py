@@ -1,0 +1,168 @@
+"""JobStore: jobs in the SQL store; every look-up of a client's names the tenant. Leases are JobLeases' affair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from sqlalchemy import Select, func, insert, select, update
+
+from app.jobs.job import ENDED, Job, JobKind, JobStateError, JobStatus, KeyReusedError, Step, Submitted
+from data.columns import utc_now
+from data.schema import collections, jobs
+from data.store import Store
+
+
+class JobStore:
+    """Maps jobs to rows. Keeps no state of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def submit(
+        self,
+        job_id: str,
+        kind: JobKind,
+        tenant: str,
+        request: Mapping[str, Any],
+        *,
+        request_sha256: str,
+        collection_key: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Submitted:
+        """Queue a job, or find the one that the same client queued under the same key with the same request.
+
+        Raises KeyReusedError when the request under that key was another.
+        """
+        with self._store.write() as connection:
+            if idempotency_key is not None:
+                same = jobs_of(tenant).where(jobs.c.idempotency_key == idempotency_key)
+                known = connection.execute(same).mappings().first()
+                if known is not None and known["request_sha256"] != request_sha256:
+                    raise KeyReusedError(
+                        f"the Idempotency-Key {idempotency_key!r} was used for another request: choose a new one"
+                    )
+                if known is not None:
+                    return Submitted(job_of(dict(known)), new=False)
+            connection.execute(
+                insert(jobs).values(
+                    id=job_id,
+                    kind=kind,
+                    tenant=tenant,
+                    collection_id=collection_key,
+                    status="queued",
+                    progress={},
+                    owner="",
+                    request=dict(request),
+                    request_sha256=request_sha256,
+                    idempotency_key=idempotency_key,
+                    created_at=utc_now(),
+                )
+            )
+            row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().one()
+        return Submitted(job_of(dict(row)), new=True)
+
+    def get(self, tenant: str, job_id: str) -> Job | None:
+        """The tenant's job of this id; None when it has none."""
+        with self._store.read() as connection:
+            row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().first()
+        return job_of(dict(row)) if row is not None else None
+
+    def list(
+        self,
+        tenant: str,
+        *,
+        kind: JobKind | None = None,
+        status: JobStatus | None = None,
+        stored: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> tuple[Job, ...]:
+        """The tenant's jobs, the newest first. stored: only those of the collection of this name in the store."""
+        wanted = jobs_of(tenant)
+        for column, value in ((jobs.c.kind, kind), (jobs.c.status, status), (collections.c.name, stored)):
+            if value is not None:
+                wanted = wanted.where(column == value)
+        wanted = wanted.order_by(jobs.c.created_at.desc(), jobs.c.id).limit(limit).offset(offset)
+        with self._store.read() as connection:
+            return tuple(job_of(dict(row)) for row in connection.execute(wanted).mappings())
+
+    def count(self, tenant: str, *, waiting: bool = True) -> int:
+        """How many of the tenant's jobs have not ended (or, waiting=False, how many it has)."""
+        wanted = select(func.count()).select_from(jobs).where(jobs.c.tenant == tenant)
+        if waiting:
+            wanted = wanted.where(jobs.c.status.in_(("queued", "running")))
+        with self._store.read() as connection:
+            return connection.execute(wanted).scalar_one()
+
+    def cancel(self, tenant: str, job_id: str) -> Job | None:
+        """End a waiting job at once, ask a running one to end; None when the tenant has none of this id.
+
+        Raises JobStateError for one that has ended (one that was cancelled before is returned as it is).
+        """
+        with self._store.write() as connection:
+            row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().first()
+            if row is None:
+                return None
+            status = row["status"]
+            if status in ENDED and status != "cancelled":
+                raise JobStateError(f"the job has {status}: there is nothing to cancel")
+            mine = update(jobs).where(jobs.c.id == job_id)
+            if status == "queued":
+                connection.execute(mine.values(status="cancelled", finished_at=utc_now()))
+            elif status == "running":
+                connection.execute(mine.values(stopping=True))
+            row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().one()
+        return job_of(dict(row))
+
+    def retry(self, tenant: str, job_id: str) -> Job | None:
+        """Queue a failed or cancelled job again; it goes on from what it had kept. None as ``cancel``.
+
+        Raises JobStateError for one that waits, runs or succeeded.
+        """
+        with self._store.write() as connection:
+            row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().first()
+            if row is None:
+                return None
+            if row["status"] not in ("failed", "cancelled"):
+                raise JobStateError(f"the job is {row['status']}: only failed and cancelled jobs can be retried")
+            again = {"status": "queued", "attempts": 0, "error": None, "stopping": False, "finished_at": None}
+            connection.execute(update(jobs).where(jobs.c.id == job_id).values(**again, owner="", lease_until=None))
+            row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().one()
+        return job_of(dict(row))
+
+
+def all_jobs() -> Select[Any]:
+    """The columns that ``job_of`` reads, of every job."""
+    named = func.coalesce(collections.c.label, collections.c.name).label("collection")
+    return select(jobs, named, collections.c.name.label("stored")).outerjoin(
+        collections, (collections.c.id == jobs.c.collection_id) & (collections.c.tenant == jobs.c.tenant)
+    )
+
+
+def jobs_of(tenant: str) -> Select[Any]:
+    """``all_jobs`` of one tenant."""
+    return all_jobs().where(jobs.c.tenant == tenant)
+
+
+def job_of(row: Mapping[str, Any]) -> Job:
+    """The Job of a row of ``all_jobs``."""
+    steps = row["progress"] or {}
+    return Job(
+        id=row["id"],
+        kind=cast(JobKind, row["kind"]),
+        tenant=row["tenant"],
+        status=cast(JobStatus, row["status"]),
+        collection=row["collection"],
+        stored=row["stored"],
+        steps=tuple(Step(name, done, total) for name, (done, total) in steps.items()),
+        error=row["error"],
+        attempts=row["attempts"],
+        stopping=row["stopping"],
+        request=row["request"] or {},
+        result=row["result"],
+        run_id=row["run_id"],
+        created_at=row["created_at"],
+        heartbeat_at=row["heartbeat_at"],
+        finished_at=row["finished_at"],
+    )

@@ -1,0 +1,79 @@
+"""Where uploaded files wait for the job that reads them: ``home/staging/JOB/``, and what such a file may be called."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.errors import AppError
+
+LONGEST_NAME = 200
+_ORPHAN_S = 3600.0
+_JOB = re.compile(r"[0-9a-f]{32}")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+class BadNameError(AppError):
+    """A name that an uploaded file may not have."""
+
+
+def safe_name(name: str) -> str:
+    """The name, if it is a file's or a path below the folder that is uploaded (with ``/``). Else BadNameError.
+
+    Nothing is repaired: a name that tries to leave its folder is refused, not turned into another one.
+    """
+    shown = _CONTROL.sub("?", name)[:80]
+    parts = name.split("/")
+    reason = ""
+    if not name or not name.strip():
+        reason = "it is empty"
+    elif len(name.encode("utf-8", "surrogatepass")) > LONGEST_NAME:
+        reason = f"it is longer than {LONGEST_NAME} bytes"
+    elif _CONTROL.search(name) or not _is_text(name):
+        reason = "it holds control characters, or is no Unicode"
+    elif "\\" in name or re.match(r"[A-Za-z]:", name):
+        reason = "it is a path of Windows: use forward slashes, and none in front"
+    elif any(part in ("", ".", "..") for part in parts):
+        reason = "it leaves its folder: give a name, or a path below one"
+    elif any(part.startswith(".") for part in parts):
+        reason = "names with a dot in front are hidden, and not read"
+    elif any(part != part.strip() for part in parts):
+        reason = "it has blanks at an end"
+    if reason:
+        raise BadNameError(f"a file cannot be called {shown!r}: {reason}")
+    return name
+
+
+def staging_folder(home: Path, job_id: str) -> Path:
+    """The folder of a job's files. Raises ValueError for an id that is none of ours."""
+    if not _JOB.fullmatch(job_id):
+        raise ValueError(f"{job_id!r} is no job id")
+    return home / "staging" / job_id
+
+
+def remove_staging(home: Path, job_id: str) -> None:
+    """Remove a job's files, if it has any."""
+    shutil.rmtree(staging_folder(home, job_id), ignore_errors=True)
+
+
+def remove_orphans(home: Path, known: Iterable[str]) -> None:
+    """Remove folders of jobs that are not among the known ones and are older than an hour: a process died in
+    between."""
+    folder = home / "staging"
+    if not folder.is_dir():
+        return
+    kept = set(known)
+    for inner in folder.iterdir():
+        if inner.name not in kept and time.time() - inner.stat().st_mtime > _ORPHAN_S:
+            shutil.rmtree(inner, ignore_errors=True)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

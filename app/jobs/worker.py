@@ -1,0 +1,174 @@
+"""The worker: takes jobs up one after the other, says every second that it is alive, and records how each ended."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import traceback
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from sqlalchemy import select
+
+from app.errors import USER_ERRORS
+from app.jobs.evaluating import run_evaluation
+from app.jobs.indexing import Refusals, run_index
+from app.jobs.job import Job, Step
+from app.jobs.leases import LEASE_S, JobLeases
+from app.jobs.staging import remove_orphans, remove_staging
+from app.jobs.stopping import Stopped, StopReason
+from app.pipeline import Pipeline
+from data.errors import DataError
+from data.schema import jobs
+from retrieval.errors import CollectionBusyError
+
+LOGGER = "plumbline.jobs"
+BEAT_S = 1.0
+POLL_S = 0.5
+BUSY_WAIT_S = 2.0
+"""Before a job is tried again whose collection another process writes."""
+
+
+class Worker:
+    """One thread of work on one pipeline. Make ``stopping`` set to have it end: what it works on is queued again."""
+
+    def __init__(
+        self, pipeline: Pipeline, *, leases: JobLeases | None = None, lease_s: float = LEASE_S, beat_s: float = BEAT_S
+    ) -> None:
+        owner = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:8]}"
+        self._pipeline = pipeline
+        self._leases = leases or JobLeases(pipeline.store, owner, lease_s=lease_s)
+        self._beat_s = min(beat_s, lease_s / 3)
+        self.stopping = threading.Event()
+        self._log = logging.getLogger(LOGGER)
+
+    def run(self, poll_s: float = POLL_S) -> None:
+        """Work until told to stop. A database that does not answer is waited for."""
+        with suppress(DataError):
+            self.tidy()
+        while not self.stopping.is_set():
+            try:
+                did = self._leases.waiting() and self.run_one()
+            except DataError as error:
+                self._log.error("cannot look for jobs: %s", error)
+                did = False
+            if not did:
+                self.stopping.wait(poll_s)
+
+    def run_one(self) -> bool:
+        """Take one job up and do it; False when there is none. Raises DataError when the database does not answer."""
+        job = self._leases.take()
+        if job is None:
+            return False
+        self._log.info("job %s (%s) begun, attempt %d", job.id, job.kind, job.attempts)
+        refusals = Refusals()
+        try:
+            with self._beating(job) as beating:
+                result = self._do(job, beating, refusals)
+        except Stopped as stopped:
+            self._stopped(job, stopped.reason, refusals)
+        except CollectionBusyError as error:
+            self._log.info("job %s waits: %s", job.id, error)
+            self._leases.give_back(job.id, BUSY_WAIT_S)
+        except (*USER_ERRORS, OSError) as error:
+            self._failed(job, self._public(str(error)), refusals)
+        except Exception as error:  # one job must not end the worker; its text may quote documents, so the log has none
+            where = "".join(traceback.format_tb(error.__traceback__))
+            self._log.error("job %s failed\n%s%s", job.id, where, type(error).__name__)
+            self._failed(job, f"internal error ({type(error).__name__}): see the server's log", refusals)
+        else:
+            if self._leases.end(job.id, "succeeded", result=result):
+                remove_staging(self._pipeline.home, job.id)
+                self._log.info("job %s done", job.id)
+        return True
+
+    def tidy(self) -> None:
+        """Remove uploads that no job will read."""
+        with self._pipeline.store.read() as connection:
+            wanted = select(jobs.c.id).where(jobs.c.status != "succeeded")
+            known = connection.execute(wanted).scalars().all()
+        remove_orphans(self._pipeline.home, known)
+
+    def _do(self, job: Job, beating: _Beating, refusals: Refusals) -> Mapping[str, Any]:
+        if job.kind == "index":
+            return run_index(self._pipeline, job, beating.report, refusals)
+        return run_evaluation(self._pipeline, job, beating.report, beating.started)
+
+    def _stopped(self, job: Job, reason: StopReason, refusals: Refusals) -> None:
+        self._log.info("job %s stopped: %s", job.id, reason)
+        if reason == "cancelled":
+            self._leases.end(job.id, "cancelled", result=refusals.to_json() if job.kind == "index" else None)
+        elif reason == "shutdown":
+            self._leases.give_back(job.id)
+
+    def _failed(self, job: Job, error: str, refusals: Refusals) -> None:
+        self._log.info("job %s failed", job.id)
+        result = refusals.to_json() if job.kind == "index" else None
+        self._leases.end(job.id, "failed", error=error, result=result)
+
+    def _public(self, text: str) -> str:
+        """Where the home lies is this machine's business."""
+        home = str(self._pipeline.home)
+        return text.replace(f"{home}/staging/", "").replace(home, "HOME")[:4000]
+
+    @contextmanager
+    def _beating(self, job: Job) -> Iterator[_Beating]:
+        beating = _Beating(lambda steps, run: self._leases.renew(job.id, steps, run), self.stopping, self._beat_s)
+        thread = threading.Thread(target=beating.run, name=f"heartbeat {job.id[:8]}", daemon=True)
+        thread.start()
+        try:
+            yield beating
+        finally:
+            beating.over.set()
+            thread.join()
+            beating.last()
+
+
+class _Beating:
+    """Renews the lease in a thread of its own, with the newest progress; the work learns here that it is to end."""
+
+    def __init__(self, renew: Callable[..., Any], stopping: threading.Event, every_s: float) -> None:
+        self.over = threading.Event()
+        self._renew = renew
+        self._stopping = stopping
+        self._every_s = every_s
+        self._steps: tuple[Step, ...] = ()
+        self._run: str | None = None
+        self._stop: StopReason | None = None
+
+    def report(self, steps: Sequence[Step]) -> None:
+        """Take note. Raises Stopped."""
+        self._steps = tuple(steps)
+        if self._stop is not None:
+            raise Stopped(self._stop)
+        if self._stopping.is_set():
+            raise Stopped("shutdown")
+
+    def started(self, run_id: str) -> None:
+        """Take note of an evaluation's run, and say so at once."""
+        self._run = run_id
+        self._beat()
+
+    def run(self) -> None:
+        """Beat until it is over."""
+        while not self.over.wait(self._every_s):
+            self._beat()
+
+    def last(self) -> None:
+        """The progress as it was at the end."""
+        if self._stop != "lost":
+            self._beat()
+
+    def _beat(self) -> None:
+        try:
+            beat = self._renew(self._steps, self._run)
+        except DataError:
+            return  # locked or away for a moment: the lease is longer than a beat
+        if not beat.held:
+            self._stop = "lost"
+        elif beat.stopping:
+            self._stop = "cancelled"

@@ -1,0 +1,196 @@
+"""API keys in the database: made, listed, revoked, and recognised. Knows nothing of HTTP.
+
+A key is ``pl-ID-SECRET``: the id names its row, the secret is 256 random bits. Only the SHA-256 of the whole is
+stored; a slow hash would protect nothing that 256 bits do not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any, Literal, cast, get_args
+
+from sqlalchemy import insert, or_, select, update
+
+from app.errors import AppError
+from data.columns import utc_now
+from data.schema import api_keys
+from data.store import Store
+
+Scope = Literal["query", "index", "evaluate", "admin"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+LOCAL = ""
+"""The tenant of this machine's own command line."""
+PREFIX = "pl-"
+_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._@-]{0,63}")
+_TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+_KEY = re.compile(r"pl-([0-9a-f]{16})-[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLimits:
+    """What one key may use; None: no limit of its own. The service's limits hold besides.
+
+    requests_per_minute, tokens_per_minute: tokens are those of prompts and completions. max_tokens: of one answer.
+    upload_bytes: of one upload.
+    """
+
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    max_tokens: int | None = None
+    upload_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None and value < 1:
+                raise AppError(f"{field.name} is {value}: a limit must be at least 1; leave it out for none")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key as it is stored, without its secret. tenant: whose collections, jobs and runs it sees."""
+
+    id: str
+    name: str
+    tenant: str
+    scopes: frozenset[Scope]
+    limits: KeyLimits
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+
+    def active(self, now: datetime) -> bool:
+        """Whether it opens anything."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """secret: the whole key, as its user sends it; it cannot be had again."""
+
+    key: Key
+    secret: str
+
+
+class KeyStore:
+    """Maps keys to rows. Keeps no state of its own."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def create(
+        self,
+        name: str,
+        scopes: Iterable[str],
+        *,
+        tenant: str = LOCAL,
+        limits: KeyLimits | None = None,
+        expires_at: datetime | None = None,
+    ) -> NewKey:
+        """Make a key. Raises AppError for a bad or taken name, an unknown scope, or an end that has passed."""
+        if not _NAME.fullmatch(name):
+            raise AppError(f"{name!r} cannot name a key: use up to 64 letters, digits, dots, dashes, underscores and @")
+        check_tenant(tenant)
+        wanted = frozenset(scopes)
+        unknown = sorted(wanted - set(SCOPES))
+        if unknown or not wanted:
+            raise AppError(
+                f"there is no scope {unknown[0]!r}: choose from {', '.join(SCOPES)}"
+                if unknown
+                else "a key needs a scope"
+            )
+        now = utc_now()
+        if expires_at is not None and expires_at <= now:
+            raise AppError(f"the key would have expired at {expires_at.isoformat()}: give a later moment")
+        key_id = secrets.token_hex(8)
+        secret = f"{PREFIX}{key_id}-{secrets.token_urlsafe(32)}"
+        key = Key(key_id, name, tenant, cast("frozenset[Scope]", wanted), limits or KeyLimits(), now, expires_at, None)
+        with self._store.write() as connection:
+            taken = select(api_keys.c.id).where(api_keys.c.name == name, api_keys.c.revoked_at.is_(None))
+            if connection.execute(taken).first() is not None:
+                raise AppError(f"there is a key {name!r} already: revoke it, or choose another name")
+            connection.execute(
+                insert(api_keys).values(
+                    id=key_id,
+                    name=name,
+                    tenant=tenant,
+                    secret_sha256=_digest(secret),
+                    scopes=sorted(wanted),
+                    limits={k: v for k, v in asdict(key.limits).items() if v is not None},
+                    created_at=now,
+                    expires_at=expires_at,
+                )
+            )
+        return NewKey(key, secret)
+
+    def list(self) -> tuple[Key, ...]:
+        """All keys, revoked ones too, the oldest first."""
+        with self._store.read() as connection:
+            rows = connection.execute(select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)).mappings().all()
+        return tuple(_key(dict(row)) for row in rows)
+
+    def any_active(self) -> bool:
+        """Whether there is a key that opens anything."""
+        now = utc_now()
+        return any(key.active(now) for key in self.list())
+
+    def revoke(self, name_or_id: str) -> Key:
+        """End a key at once. Raises AppError when no key that is not revoked has this name or id."""
+        now = utc_now()
+        with self._store.write() as connection:
+            row = (
+                connection.execute(
+                    select(api_keys).where(
+                        or_(api_keys.c.id == name_or_id, api_keys.c.name == name_or_id), api_keys.c.revoked_at.is_(None)
+                    )
+                )
+                .mappings()
+                .first()
+            )
+            if row is None:
+                raise AppError(f"there is no key {name_or_id!r} to revoke: plumbline keys list shows them")
+            connection.execute(update(api_keys).where(api_keys.c.id == row["id"]).values(revoked_at=now))
+        return _key({**row, "revoked_at": now})
+
+    def recognise(self, secret: str) -> Key | None:
+        """The key whose secret this is, if it opens anything now; one read of the database."""
+        match = _KEY.fullmatch(secret)
+        if match is None:
+            return None
+        with self._store.read() as connection:
+            row = connection.execute(select(api_keys).where(api_keys.c.id == match[1])).mappings().first()
+        if row is None or not hmac.compare_digest(row["secret_sha256"], _digest(secret)):
+            return None
+        key = _key(dict(row))
+        return key if key.active(utc_now()) else None
+
+
+def check_tenant(tenant: str) -> str:
+    """The name, if it may be a tenant's ("" is this machine's own). Else AppError."""
+    if tenant and not _TENANT.fullmatch(tenant):
+        raise AppError(f"{tenant!r} cannot name a tenant: use up to 32 small letters, digits, dashes and underscores")
+    return tenant
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    known = {field.name for field in fields(KeyLimits)}
+    return Key(
+        id=row["id"],
+        name=row["name"],
+        tenant=row["tenant"],
+        scopes=frozenset(cast("list[Scope]", row["scopes"])),
+        limits=KeyLimits(**{k: v for k, v in row["limits"].items() if k in known}),
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        revoked_at=row["revoked_at"],
+    )

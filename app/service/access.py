@@ -1,0 +1,158 @@
+"""Who is asking, and what they may do: one FastAPI dependency for every route.
+
+Use it like this (the scopes are query, index, evaluate, admin; admin implies the others):
+
+    from app.service.access import Caller, require
+
+    @router.post("/v1/query", dependencies=[...])
+    async def query(body: QueryBody, caller: Annotated[Caller, Depends(require("query"))]) -> ...:
+        ...
+
+``Caller.tenant`` is whose collections, jobs and runs the request may see ("" is this machine's own: what the command
+line indexed). Filter by it inside the query (app.tenants does for collections: ``own_collection`` gives the name under
+which the pipeline knows it); what belongs to another tenant does not exist: 404, with the same words as for what was
+never there.
+
+``require`` answers 401 for a missing, wrong, revoked or expired key, 403 for a scope that the key lacks, 429 with
+Retry-After when the key has asked too often or used too many tokens. After an answer, call
+``spend_tokens(request, caller, prompt_tokens + completion_tokens)``; ``caller.limits.max_tokens`` is the longest answer
+that the key may ask for (None: the service's own limit), which the route checks.
+
+Where no key is needed (``Access(required=False)``, the default on loopback) a request without one is this machine's
+own; a token that is none of ours is not looked at, because clients of OpenAI's always send one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import anyio
+import anyio.to_thread
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from fastapi.security.http import HTTPAuthorizationCredentials
+
+from app.keys import LOCAL, PREFIX, SCOPES, KeyLimits, KeyStore, Scope
+from app.pipeline import Pipeline
+from app.service.errors import ApiError
+from app.service.rates import Rates
+from data.errors import DataError, StoreBusyError
+
+COOKIE = "plumbline_key"
+"""Where the pages keep the key of the person who logged in: HttpOnly, SameSite=Strict."""
+_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request. key_id: None where no key was needed. name: of the key, for logs and pages."""
+
+    tenant: str = LOCAL
+    scopes: frozenset[Scope] = frozenset(SCOPES)
+    limits: KeyLimits = field(default_factory=KeyLimits)
+    key_id: str | None = None
+    name: str = ""
+
+    def may(self, scope: Scope) -> bool:
+        """Whether a scope is among this caller's; admin holds all."""
+        return scope in self.scopes or "admin" in self.scopes
+
+
+class Access:
+    """Recognises callers. Made once for an app, at ``app.state.access``. required: whether everyone needs a key."""
+
+    def __init__(self, pipeline: Pipeline, *, required: bool = False, rates: Rates | None = None) -> None:
+        self.required = required
+        self.rates = rates or Rates()
+        self._pipeline = pipeline
+        # Its own threads: a service whose other threads are all at work still says at once who may not ask.
+        self._threads: anyio.CapacityLimiter | None = None
+
+    async def caller(self, token: str | None) -> Caller:
+        """The caller of a token. Raises ApiError 401, and 503 when the database does not answer."""
+        if token is None or not (self.required or token.startswith(PREFIX)):
+            if self.required:
+                raise _unauthorised("an API key is needed: send it as Authorization: Bearer pl-...", "missing_api_key")
+            return Caller()
+        self._threads = self._threads or anyio.CapacityLimiter(_THREADS)
+        return await anyio.to_thread.run_sync(self._recognise, token, limiter=self._threads)
+
+    def admit(self, caller: Caller) -> None:
+        """Count a request. Raises ApiError 429 when the caller's rate of requests or of tokens is used up."""
+        limits = caller.limits
+        if limits.requests_per_minute is not None:
+            wait = self.rates.take(f"requests {caller.key_id}", limits.requests_per_minute)
+            if wait:
+                raise _too_many(f"this key may send {limits.requests_per_minute} requests a minute", wait)
+        if limits.tokens_per_minute is not None:
+            wait = self.rates.take(f"tokens {caller.key_id}", limits.tokens_per_minute)
+            if wait:
+                raise _too_many(f"this key may use {limits.tokens_per_minute} tokens a minute", wait)
+
+    def spend(self, caller: Caller, tokens: int) -> None:
+        """Count tokens that an answer used; admit refuses until they have flown back in."""
+        if caller.limits.tokens_per_minute is not None:
+            self.rates.owe(f"tokens {caller.key_id}", caller.limits.tokens_per_minute, tokens)
+
+    def _recognise(self, token: str) -> Caller:
+        try:
+            key = KeyStore(self._pipeline.store).recognise(token)
+        except StoreBusyError as error:
+            raise ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1) from error
+        except DataError as error:
+            raise ApiError(
+                503, "the database is not available: try again", code="database_unavailable", retry_after=30
+            ) from error
+        if key is None:
+            raise _unauthorised("this API key is wrong, revoked or expired", "invalid_api_key")
+        return Caller(key.tenant, key.scopes, key.limits, key.id, key.name)
+
+
+_BEARER = HTTPBearer(
+    auto_error=False, scheme_name="key", description="an API key: plumbline keys create NAME --scopes query"
+)
+
+
+def access_of(request: Request) -> Access:
+    """What recognises callers, as create_app made it."""
+    found = request.app.state.access
+    assert isinstance(found, Access)  # noqa: S101 - create_app puts nothing else there
+    return found
+
+
+def require(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
+    """The dependency of a route that needs one of these scopes (none: whoever is recognised may ask)."""
+
+    async def caller(
+        request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
+    ) -> Caller:
+        access = access_of(request)
+        found = await access.caller(bearer.credentials if bearer else request.cookies.get(COOKIE))
+        if scopes and not any(found.may(scope) for scope in scopes):
+            raise ApiError(
+                403,
+                f"this key may not do that: it needs the scope {' or '.join(scopes)}",
+                code="insufficient_scope",
+            )
+        access.admit(found)
+        request.state.caller = found
+        return found
+
+    return caller
+
+
+def spend_tokens(request: Request, caller: Caller, tokens: int) -> None:
+    """Count the tokens that a request used, prompt and completions."""
+    access_of(request).spend(caller, tokens)
+
+
+def _unauthorised(message: str, code: str) -> ApiError:
+    return ApiError(401, message, code=code)
+
+
+def _too_many(message: str, wait_s: float) -> ApiError:
+    seconds = max(1, math.ceil(wait_s))
+    return ApiError(429, f"{message}: try again in {seconds} s", code="rate_limit_exceeded", retry_after=seconds)

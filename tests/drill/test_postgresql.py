@@ -1,0 +1,45 @@
+"""The tests of what goes through the store, run again on PostgreSQL."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.drill
+
+ROOT = Path(__file__).parents[2]
+FILES = (
+    "tests/data/test_store_migrates.py",
+    "tests/data/test_store_both.py",
+    "tests/data/test_schema.py",
+    "tests/evaluation/test_run_store.py",
+    "tests/evaluation/test_experiment.py",
+    "tests/retrieval/test_indexer.py",
+    "tests/retrieval/test_retriever.py",
+    "tests/app/test_keys.py",
+    "tests/app/test_job_store.py",
+    "tests/app/test_tenants.py",
+)
+
+
+def test_the_same_tests_pass_on_postgresql() -> None:
+    found = importlib.util.spec_from_file_location("postgresql", Path(__file__).with_name("postgresql.py"))
+    assert found is not None
+    assert found.loader is not None
+    postgresql = importlib.util.module_from_spec(found)
+    found.loader.exec_module(postgresql)
+    with postgresql.server() as url:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES],
+            cwd=ROOT,
+            env={**os.environ, postgresql.URL: url},
+            text=True,
+            capture_output=True,
+        )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    print(done.stdout.splitlines()[-1])
