@@ -1,0 +1,71 @@
+"""V from people: what a file of labels says of an answer, or of a claim of it. What nobody labelled is unscored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from data.questions import Question
+from data.verdict_labels import LabelFile, VerdictLabel, squeezed
+from evaluation.claims import Extraction, extract_claims
+from evaluation.outcomes import Claim, Verdict
+from evaluation.sentence_claims import extract_sentences
+from evaluation.verifiers.verifier import VerificationItem
+
+VERSION = 1
+
+
+class LabelVerifier:
+    """Judges by labels. Where an answer is labelled as a whole it is one claim; else its sentences are, one by one."""
+
+    def __init__(self, file: LabelFile) -> None:
+        self._name = f"labels/{VERSION} {file.fingerprint[:12]}"
+        self._labels: dict[tuple[str, str, str, bool], VerdictLabel] = {}
+        for label in file.labels:
+            self._labels[label.question_id, label.question.casefold(), label.text, label.claim] = label
+        self._claims = any(label.claim for label in file.labels)
+        self._used: set[str] = set()
+
+    @property
+    def name(self) -> str:
+        """``labels/VERSION FINGERPRINT``."""
+        return self._name
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Where the labels stand that no answer met so far: unknown questions, or answers that were changed since."""
+        return tuple(label.where for label in self._labels.values() if label.where not in self._used)
+
+    def extract(self, question: Question, completion: str) -> Extraction:
+        """As the labels have it: an answer that people call abstained makes no claim, whatever its words."""
+        label = self._find(question, completion, claim=False)
+        if label is None:
+            return extract_sentences(completion) if self._claims else extract_claims(completion)
+        if label.label == "abstained":
+            return Extraction((), True)
+        return Extraction((Claim(completion, 0, len(completion)),), False)
+
+    def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
+        """One verdict per claim of every item (see ``Verifier.verify``)."""
+        return tuple(tuple(self._judge(item, claim) for claim in item.claims) for item in items)
+
+    def _judge(self, item: VerificationItem, claim: Claim) -> Verdict:
+        label = self._find(item.question, claim.text, claim=True) or self._find(
+            item.question, item.completion, claim=False
+        )
+        if label is None:
+            return Verdict(claim, "unscored", None, "nobody labelled this answer", (), self._name)
+        if label.label == "abstained":
+            return Verdict(claim, "unscored", None, "people say that this claims nothing", (), self._name)
+        support = 1.0 if label.label == "supported" else 0.0
+        reason = f"labelled by a person ({label.where})" + (f": {label.note}" if label.note else "")
+        return Verdict(claim, label.label, support, reason, (), self._name)
+
+    def _find(self, question: Question, text: str, *, claim: bool) -> VerdictLabel | None:
+        """The label of this question's id, else of its text, else of any question."""
+        said, asked = squeezed(text), squeezed(question.text).casefold()
+        for key in ((question.id, asked), (question.id, ""), ("", asked), ("", "")):
+            label = self._labels.get((*key, said, claim))
+            if label is not None:
+                self._used.add(label.where)
+                return label
+        return None
