@@ -19,8 +19,9 @@ from model.heads import LinearHead
 
 def rows_agree(model: Decoder, options: EngineOptions, *, trials: int = 3, seed: int = 0) -> bool:
     """Whether one row's hidden state and logits are bitwise the same at every place of a block of row_block rows, among
-    random other rows. A trial costs row_block forward passes of one block."""
-    block, past = options.row_block, 5
+    random other rows, and however many of them stand behind the same prompt. A trial costs row_block forward passes of
+    one block."""
+    block, past = options.row_block, min(40, model.config.max_positions - 1)
     random = torch.Generator().manual_seed(seed)
     budget = (past + block) * bytes_per_position(model.config, model.dtype)
     with torch.inference_mode():
@@ -34,8 +35,13 @@ def rows_agree(model: Decoder, options: EngineOptions, *, trials: int = 3, seed:
             for place in range(block):
                 tokens = torch.randint(model.config.vocab_size, (block, 1), generator=random)
                 tokens[place] = row
-                group = RowGroup(block, (KeyRange(0, past),), past, 1, 1)
-                state = DecodeState(store, [group], model.config.max_positions, invariant=True)
+                # Cut behind the row: it is the last of place + 1 rows that read together.
+                sizes = [size for size in (place + 1, block - place - 1) if size]
+                groups = [
+                    RowGroup(size, (KeyRange(0, past),), past + first, 1, 1)
+                    for size, first in zip(sizes, (0, place + 1), strict=False)
+                ]
+                state = DecodeState(store, groups, model.config.max_positions, invariant=True)
                 hidden = model(tokens.to(model.device), state)[:, -1]
                 seen.append(hidden[place])
                 if isinstance(model.head, LinearHead):

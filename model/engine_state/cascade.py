@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 _FUSED = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+_ALIKE_ROWS = 16  # fp32 numbers of a cache line of 64 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,20 @@ def read_part(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None =
         output, log_sum = _FUSED(query, keys, values, 0.0, causal, attn_mask=bias)
         return Part(output, log_sum)
     return read_part_written_out(query, keys, values, mask, causal=causal)
+
+
+def read_part_alike(query: Tensor, keys: Tensor, values: Tensor) -> Part:
+    """``read_part`` of (N, Hkv, G, D) whose numbers for a row do not depend on N or on the row's place, on a CPU.
+
+    The fused kernel gives every thread a buffer behind the last one's, each as long as its scores. Where that length is
+    no multiple of a cache line, the matrix products of the second thread work on unaligned memory, by other
+    instructions: a row's last bits then depended on which thread read it (seen with two threads, fp32, torch 2.13).
+    With G filled up to _ALIKE_ROWS every buffer begins at a cache line.
+    """
+    group = query.shape[2]
+    missing = -group % _ALIKE_ROWS
+    part = read_part(F.pad(query, (0, 0, 0, missing)), keys, values)
+    return Part(part.output[:, :, :group], part.log_sum[:, :, :group])
 
 
 def read_part_written_out(

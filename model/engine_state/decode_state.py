@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from model.engine_state.arena import KeyValueArena
-from model.engine_state.cascade import Part, merge, merge_invariant, read_part
+from model.engine_state.cascade import Part, merge, merge_invariant, read_part, read_part_alike
 from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
 from model.errors import ModelError
 
@@ -129,7 +129,7 @@ class DecodeState:
         mine = query[read.first_row : read.first_row + read.rows]  # (n, Hkv, G, D)
         if read.stride or read.rows == 1 or self._invariant:
             keys, values = self._arena.view(layer, read.start, read.rows, read.stride, read.length)
-            return read_part(mine, keys, values)
+            return (read_part_alike if self._invariant else read_part)(mine, keys, values)
         rows, kv_heads, group, dim = mine.shape
         keys, values = self._arena.view(layer, read.start, 1, 0, read.length)
         flat = mine.transpose(0, 1).reshape(1, kv_heads, rows * group, dim)

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from model.engine_state.cascade import merge, merge_invariant, read_part, read_part_written_out
+from model.engine_state.cascade import merge, merge_invariant, read_part, read_part_alike, read_part_written_out
 
 
 def tensors(heads: int, kv_heads: int, steps: int, length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -55,3 +55,25 @@ def test_a_part_of_no_weight_changes_nothing() -> None:
     far = read_part(query * 0 + 1, keys * 0 - 1000 / math.sqrt(8), values)
     for joined in (merge, merge_invariant):
         assert torch.equal(joined(part, far).output, part.output)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("length", [5, 40, 300])
+def test_alike_a_row_is_the_same_alone_and_at_every_place(threads: int, heads: int, length: int) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        generator = torch.Generator().manual_seed(length)
+        query = torch.randn(4, heads, 3, 16, generator=generator)
+        keys, values = torch.randn(2, 1, heads, length, 16, generator=generator).unbind(0)
+        together = read_part_alike(query, keys.expand(4, -1, -1, -1), values.expand(4, -1, -1, -1))
+        for row in range(4):
+            alone = read_part_alike(query[row : row + 1], keys, values)
+            assert torch.equal(alone.output[0], together.output[row])
+            assert torch.equal(alone.log_sum[0], together.log_sum[row])
+        plain = read_part_written_out(query, keys.expand(4, -1, -1, -1), values.expand(4, -1, -1, -1))
+    finally:
+        torch.set_num_threads(before)
+    torch.testing.assert_close(together.output, plain.output, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(together.log_sum, plain.log_sum, atol=1e-5, rtol=1e-5)
