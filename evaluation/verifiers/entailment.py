@@ -11,10 +11,11 @@ import math
 from collections.abc import Sequence
 
 from data.questions import Question
+from evaluation.claim_splitting import extract_by, split_name
 from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Label, Verdict
-from evaluation.sentence_claims import extract_sentences, spoken
+from evaluation.sentence_claims import spoken
 from evaluation.verifiers.entailment_scoring import ClaimCase, Support, SupportScoring
 from evaluation.verifiers.entailment_where import MarkedClaim, Weakness, weak_words
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
@@ -30,17 +31,25 @@ class EntailmentVerifier:
     """A claim is supported when some window of its evidence supports it with at least the threshold."""
 
     def __init__(
-        self, scorer: PairScorer, evidence: EvidenceSource, threshold: float = THRESHOLD, *, join: bool = True
+        self,
+        scorer: PairScorer,
+        evidence: EvidenceSource,
+        threshold: float = THRESHOLD,
+        *,
+        join: bool = True,
+        split: bool = False,
     ) -> None:
         """threshold: in (0, 1]. join: whether the two best windows are also read together (one more pair a claim).
+        split: whether sentences are cut into simpler claims.
 
         Raises EvaluationError for another threshold, or names too long to store.
         """
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
         self._scorer, self._evidence, self._threshold = scorer, evidence, threshold
-        self._scoring = SupportScoring(scorer, join)
-        self._name = f"entailment/{VERSION} {scorer.name} >={threshold:g} {evidence.name}{'' if join else ' single'}"
+        self._scoring, self._split = SupportScoring(scorer, join), split
+        how = ("" if join else " single") + split_name(split)
+        self._name = f"entailment/{VERSION} {scorer.name} >={threshold:g} {evidence.name}{how}"
         if len(self._name) > 255:
             raise EvaluationError(f"the verifier's name {self._name[:80]!r}... is longer than 255 characters")
 
@@ -55,8 +64,8 @@ class EntailmentVerifier:
         return self._threshold
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """One claim per sentence (see ``extract_sentences``)."""
-        return extract_sentences(completion)
+        """One claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
+        return extract_by(self._split, completion)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). Raises what search and scorer raise."""

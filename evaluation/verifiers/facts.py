@@ -8,14 +8,15 @@ says nothing of what else the claim says.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from data.fact_tables import Fact, FactTable
 from data.questions import Question
+from evaluation.claim_splitting import extract_by, split_name
 from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Evidence, Verdict
-from evaluation.sentence_claims import extract_sentences, spoken
+from evaluation.sentence_claims import spoken
 from evaluation.verifiers.fact_matching import gives_another_value, judge_by_fact, phrases, spoken_of
 from evaluation.verifiers.match import Match
 from evaluation.verifiers.reference_verifier import F1_THRESHOLD
@@ -32,14 +33,16 @@ class FactVerifier:
         self,
         table: FactTable,
         tolerance: float = 0.0,
-        extract: Callable[[str], Extraction] = extract_sentences,
+        split: bool = False,
     ) -> None:
-        """tolerance: of numbers, as a share of the value. Raises EvaluationError for one that is not in [0, 1)."""
+        """tolerance: of numbers, as a share of the value, in [0, 1). split: sentences into simpler claims. Raises
+        EvaluationError for another tolerance."""
         if not 0.0 <= tolerance < 1.0 or not math.isfinite(tolerance):
             raise EvaluationError(f"the tolerance of numbers is {tolerance}: it must be at least 0 and below 1")
-        self._table, self._tolerance, self._extract = table, tolerance, extract
-        split = "" if extract is extract_sentences else f" {extract.__name__}"
-        self._name = f"facts/{VERSION} {table.table[:80]} {table.fingerprint[:12]} tolerance={tolerance:g}{split}"
+        self._table, self._tolerance, self._split = table, tolerance, split
+        self._name = (
+            f"facts/{VERSION} {table.table[:80]} {table.fingerprint[:12]} tolerance={tolerance:g}{split_name(split)}"
+        )
         self._others: dict[str, tuple[str, ...]] = {}
 
     @property
@@ -48,8 +51,8 @@ class FactVerifier:
         return self._name
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """One claim per sentence (see ``extract_sentences``)."""
-        return self._extract(completion)
+        """One claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
+        return extract_by(self._split, completion)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). Raises DataError when the database fails."""

@@ -1,0 +1,191 @@
+"""V from a language model that is asked: does the evidence say this, yes or no? Any Generator will do.
+
+Several answers are drawn for every claim. Where their probabilities are known, V is P(yes) made of those that were
+seen; else the share of votes. A model that says neither yes nor no leaves the claim unscored. It cannot tell a
+contradiction from silence, so a claim below the threshold is "unverifiable". It never sees other claims.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from data.questions import Question
+from evaluation.claim_splitting import extract_by, split_name
+from evaluation.claims import Extraction
+from evaluation.errors import EvaluationError
+from evaluation.outcomes import Claim, Evidence, Label, Verdict
+from evaluation.sentence_claims import spoken
+from evaluation.verifiers.entailment import THRESHOLD
+from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource, EvidenceText
+from evaluation.verifiers.verifier import FAILED, VerificationItem
+from evaluation.verifiers.votes import hear, reading_of, support_of
+from generation.completion import Completion
+from generation.errors import GenerationError
+from generation.generator import GenerationTask, Generator, generate_many
+from generation.params import SamplingParams
+from generation.prompt import Prompt
+from retrieval.chunks import Chunk, RetrievedChunk
+
+VERSION = 1
+VOTES = 5
+_MAX_TOKENS = 8
+_CHUNK_CHARACTERS = 6000
+"""Longer evidence is shown from its beginning: a search gives chunks that are far shorter."""
+
+
+class LanguageJudge:
+    """Asks a generator about every claim and its evidence."""
+
+    def __init__(
+        self,
+        generator: Generator,
+        evidence: EvidenceSource,
+        threshold: float = THRESHOLD,
+        votes: int = VOTES,
+        split: bool = False,
+    ) -> None:
+        """threshold: in (0, 1]. votes: answers drawn for a claim; the first is greedy. split: sentences into simpler
+        claims. Raises EvaluationError for bad ones, and what asking the generator for its fingerprint raises.
+        """
+        if not 0.0 < threshold <= 1.0:
+            raise EvaluationError(f"the judge's threshold is {threshold}: it must be above 0 and at most 1")
+        if votes < 1:
+            raise EvaluationError(f"the judge is to vote {votes} times: at least once is needed")
+        self._generator, self._evidence = generator, evidence
+        self._threshold, self._votes, self._split = threshold, votes, split
+        model = f"{generator.name[-60:]}/{generator.fingerprint[:12]}"
+        self._name = f"judge/{VERSION} {model} votes={votes} >={threshold:g} {evidence.name}{split_name(split)}"
+
+    @property
+    def name(self) -> str:
+        """``judge/VERSION MODEL votes=N >=THRESHOLD EVIDENCE``."""
+        return self._name
+
+    @property
+    def threshold(self) -> float:
+        """P(yes) from which a claim is supported."""
+        return self._threshold
+
+    def extract(self, question: Question, completion: str) -> Extraction:
+        """One claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
+        return extract_by(self._split, completion)
+
+    def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
+        """One verdict per claim of every item (see ``Verifier.verify``). A generator that fails leaves its claim
+        unscored; raises what the search for evidence raises."""
+        asked = [ClaimRequest(item.question, spoken(c.text)) for item in items for c in item.claims]
+        requests = [r for r in dict.fromkeys(asked) if any(c.isalnum() for c in r.claim)]
+        evidence = self._evidence.evidence_for(requests) if requests else ()
+        found = dict(zip(requests, self._ask(requests, evidence), strict=True))
+        places = iter(asked)
+        return tuple(tuple(self._verdict(c, found.get(next(places))) for c in item.claims) for item in items)
+
+    def _ask(self, requests: Sequence[ClaimRequest], evidence: Sequence[tuple[EvidenceText, ...]]) -> list[_Answered]:
+        """What the generator says of each request, all in one call; one by one where that fails."""
+        prompts = [self._prompt(r, texts) if texts else None for r, texts in zip(requests, evidence, strict=True)]
+        tasks = [
+            task
+            for request, prompt in zip(requests, prompts, strict=True)
+            if isinstance(prompt, Prompt)
+            for task in self._tasks(request, prompt)
+        ]
+        drawn = self._drawn(tasks)
+        results, place = [], 0
+        for prompt in prompts:
+            if isinstance(prompt, Prompt):
+                mine = drawn[place : place + self._rounds]
+                place += self._rounds
+                results.append(_answered(prompt, mine))
+            else:
+                results.append(_Answered(None, prompt or "", (), prompt is None))
+        return results
+
+    @property
+    def _rounds(self) -> int:
+        return 1 if self._votes == 1 else 2
+
+    def _prompt(self, request: ClaimRequest, texts: Sequence[EvidenceText]) -> Prompt | str:
+        """The prompt, or why there is none."""
+        chunks = [
+            RetrievedChunk(Chunk(t.document_id, t.start, t.start + len(text), text, t.title), 1.0, rank)
+            for rank, t in enumerate(texts, start=1)
+            if (text := t.text[:_CHUNK_CHARACTERS])
+        ]
+        try:
+            return self._generator.prompt(_question(request), chunks, _MAX_TOKENS)
+        except GenerationError as error:
+            return f"{FAILED}: {error}"
+
+    def _tasks(self, request: ClaimRequest, prompt: Prompt) -> list[GenerationTask]:
+        """A greedy answer, and the other votes at temperature 1, with seeds of the claim's own."""
+        greedy = GenerationTask(prompt, SamplingParams(max_tokens=_MAX_TOKENS), (0,))
+        if self._votes == 1:
+            return [greedy]
+        digest = hashlib.sha256(f"{request.question.text}\0{request.claim}".encode("utf-8", "replace")).digest()
+        first = int.from_bytes(digest[:4]) % 2**31
+        seeds = tuple((first + n) % 2**31 for n in range(self._votes - 1))
+        return [greedy, GenerationTask(prompt, SamplingParams(temperature=1.0, max_tokens=_MAX_TOKENS), seeds)]
+
+    def _drawn(self, tasks: Sequence[GenerationTask]) -> list[tuple[Completion, ...] | str]:
+        if not tasks:
+            return []
+        try:
+            return list(generate_many(self._generator, tasks))
+        except Exception:  # which of them it was is found out one by one
+            return [self._one(task) for task in tasks]
+
+    def _one(self, task: GenerationTask) -> tuple[Completion, ...] | str:
+        try:
+            return self._generator.generate(task.prompt, task.params, task.seeds)
+        except Exception as error:
+            return f"{FAILED}: {type(error).__name__}: {error}"[:500]
+
+    def _verdict(self, claim: Claim, answered: _Answered | None) -> Verdict:
+        if answered is None:
+            return Verdict(claim, "unscored", None, "the claim is empty: no letter or digit is left", (), self._name)
+        if answered.no_evidence:
+            reason = "the trusted collection holds no evidence on this claim"
+            return Verdict(claim, "unverifiable", 0.0, reason, (), self._name)
+        if answered.support is None:
+            return Verdict(claim, "unscored", None, answered.reason, (), self._name)
+        label: Label = "supported" if answered.support >= self._threshold else "unverifiable"
+        return Verdict(claim, label, answered.support, answered.reason, answered.evidence, self._name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """support: None where it is unscored, and then reason says why. evidence: what the model was shown."""
+
+    support: float | None
+    reason: str
+    evidence: tuple[Evidence, ...]
+    no_evidence: bool = False
+
+
+def _answered(prompt: Prompt, drawn: Sequence[tuple[Completion, ...] | str]) -> _Answered:
+    lost = [part for part in drawn if isinstance(part, str)]
+    if lost:
+        return _Answered(None, lost[0], ())
+    completions = [c for part in drawn if not isinstance(part, str) for c in part]
+    heard = hear(completions)
+    support = support_of(heard)
+    if support is None or not math.isfinite(support):
+        said = next((c.text for c in completions if not reading_of(c.text)), "")
+        return _Answered(None, f"the judge says neither yes nor no, but {said.strip()[:80]!r}", ())
+    kind = "by probability" if heard.chances is not None else "by votes"
+    evidence = tuple(
+        Evidence(
+            p.retrieved.chunk.document_id, p.retrieved.chunk.start + p.start, p.retrieved.chunk.start + p.end, p.text
+        )
+        for p in prompt.chunks
+    )
+    return _Answered(support, f"{heard.yes} yes, {heard.no} no, {heard.neither} neither, {kind}", evidence)
+
+
+def _question(request: ClaimRequest) -> str:
+    asked = " ".join(request.question.text.split())
+    head = f'To the question "{asked}" somebody answered: "{request.claim}" ' if asked else f'Claim: "{request.claim}" '
+    return head + "Do the passages say that this is so? Answer with one word, yes or no."

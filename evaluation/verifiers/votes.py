@@ -1,0 +1,71 @@
+"""Yes and no out of a language model's answers: votes, and probabilities where they are known."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from generation.completion import Completion
+
+Reading = Literal["yes", "no", ""]
+_YES = frozenset({"yes", "true", "supported", "correct"})
+_NO = frozenset({"no", "not", "false", "unsupported", "incorrect"})
+_FIRST = re.compile(r"[^\W\d_]+")
+_READABLE = 0.5
+"""The least share of what a model says (of probability, or of votes) that must be a yes or a no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """Votes for yes, no and neither, and the probabilities of those that were seen; None where they are not known."""
+
+    yes: int
+    no: int
+    neither: int
+    chances: tuple[float, float, float] | None
+
+
+def reading_of(text: str) -> Reading:
+    """What an answer says by its first word; "" for neither yes nor no."""
+    first = _FIRST.search(text)
+    word = first.group().casefold() if first else ""
+    return "yes" if word in _YES else "no" if word in _NO else ""
+
+
+def hear(completions: Sequence[Completion]) -> Heard:
+    """Count the answers; of every different first word its token's probability counts once."""
+    votes: dict[Reading, int] = {"yes": 0, "no": 0, "": 0}
+    seen: dict[str, tuple[Reading, float]] = {}
+    known = True
+    for completion in completions:
+        reading = reading_of(completion.text)
+        votes[reading] += 1
+        if not completion.token_logprobs or not math.isfinite(completion.token_logprobs[0]):
+            known = False
+            continue
+        word = next(iter(completion.text.split()), "")
+        seen.setdefault(word, (reading, min(1.0, math.exp(completion.token_logprobs[0]))))
+    totals = tuple(sum(p for r, p in seen.values() if r == kind) for kind in ("yes", "no", ""))
+    chances = (totals[0], totals[1], totals[2]) if known and completions else None
+    return Heard(votes["yes"], votes["no"], votes[""], chances)
+
+
+def support_of(heard: Heard) -> float | None:
+    """P(yes | yes or no). None where too little of what is said is a yes or a no.
+
+    From probabilities: what was not seen may be either, so that half of it is added to each side. From votes: a share.
+    """
+    if heard.chances is not None:
+        yes, no, neither = heard.chances
+        unseen = max(0.0, 1.0 - yes - no - neither)
+        readable = yes + no
+        if readable <= 0.0 or readable < _READABLE * (readable + neither):
+            return None
+        return min(1.0, (yes + unseen / 2.0) / (yes + no + unseen))
+    readable_votes = heard.yes + heard.no
+    if not readable_votes or readable_votes < _READABLE * (readable_votes + heard.neither):
+        return None
+    return heard.yes / readable_votes
