@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,21 +14,35 @@ BODY_TIMEOUT_S = 30.0
 
 
 class BodyLimit:
-    """ASGI middleware. limit: bytes; what counts is what arrives, whatever Content-Length promises."""
+    """ASGI middleware. limit: bytes; what counts is what arrives, whatever Content-Length promises.
 
-    def __init__(self, app: ASGIApp, limit: int, timeout_s: float = BODY_TIMEOUT_S) -> None:
+    other: the limit of a path that has another one; None where the route reads, and limits, the body itself.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        limit: int,
+        timeout_s: float = BODY_TIMEOUT_S,
+        other: Callable[[str], int | None] | None = None,
+    ) -> None:
         self._app = app
         self._limit = limit
         self._timeout_s = timeout_s
+        self._other = other
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request; see ASGI."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        limit = self._limit if self._other is None else self._other(scope["path"])
+        if limit is None:
+            await self._app(scope, receive, send)
+            return
         try:
             async with asyncio.timeout(self._timeout_s):
-                body = await self._read(scope, receive)
+                body = await self._read(scope, receive, limit)
         except ApiError as error:
             # The rest of the body is still on its way: the connection cannot serve another request.
             await error_response(error, {"Connection": "close"})(scope, receive, send)
@@ -45,21 +60,23 @@ class BodyLimit:
 
         await self._app(scope, replay, send)
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+    async def _read(self, scope: Scope, receive: Receive, limit: int) -> bytes | None:
         """The body; None when the client left. Raises ApiError 413 past the limit."""
         promised = Headers(scope=scope).get("content-length", "")
-        if promised.isdecimal() and (len(promised) > 18 or int(promised) > self._limit):
-            raise self._too_large()
+        if promised.isdecimal() and (len(promised) > 18 or int(promised) > limit):
+            raise too_large(limit)
         body = bytearray()
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
             body += message.get("body", b"")
-            if len(body) > self._limit:
-                raise self._too_large()
+            if len(body) > limit:
+                raise too_large(limit)
             if not message.get("more_body", False):
                 return bytes(body)
 
-    def _too_large(self) -> ApiError:
-        return ApiError(413, f"the body is larger than {self._limit} bytes: send less", code="body_too_large")
+
+def too_large(limit: int) -> ApiError:
+    """413. limit: bytes."""
+    return ApiError(413, f"the body is larger than {limit} bytes: send less", code="body_too_large")
