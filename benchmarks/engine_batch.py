@@ -37,7 +37,7 @@ Work = tuple[tuple[int, ...], int]
 
 
 def main() -> None:
-    given = arguments("64 requests of mixed length")
+    given = arguments("64 requests of mixed length", sizes=True)
     shape, count = (TINY, 8) if given.tiny else (SMOL_135M, 64)
     dtype = torch.bfloat16 if bf16_pays(torch.device("cpu")) else torch.float32
     pair = random_pair(shape, dtype)
@@ -49,10 +49,13 @@ def main() -> None:
         return engine.run([EngineRequest(prompt, SamplingParams(max_tokens=new), (0,)) for prompt, new in work])
 
     ours(0)
-    sizes = [size for size in (8, 16, 32, 64) if size <= count]
+    sizes = [size for size in given.sizes if size <= count]
     tried = {size: seconds(lambda: static(pair, work, size)) for size in sizes}  # noqa: B023
     best = min(tried, key=tried.__getitem__)
-    print(f"static batches: {', '.join(f'{size}: {spent:.2f} s' for size, spent in tried.items())}; best {best}")
+    print(
+        f"static batches: {', '.join(f'{size}: {spent:.2f} s' for size, spent in tried.items())}; best {best}",
+        flush=True,
+    )
     mine, theirs = interleaved(ours, lambda _: static(pair, work, best), given.repeats)
     cases = [case("64 mixed, static batches", mine, theirs, floor, 2.0, given.repeats)]
     if has_psutil():

@@ -63,12 +63,19 @@ class Pair:
     peer: Any
 
 
-def arguments(about: str) -> argparse.Namespace:
-    """--tiny, --repeats and --threads."""
+def arguments(about: str, *, sizes: bool = False) -> argparse.Namespace:
+    """--tiny, --repeats and --threads; with ``sizes`` also --sizes, of the peer's static batches."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--tiny", action="store_true", help="a tiny model and little work: shows that it runs")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=None)
+    if sizes:
+        parser.add_argument(
+            "--sizes",
+            type=lambda text: [int(size) for size in text.split(",")],
+            default=[4, 8, 16, 32],
+            help="static batches to try, the best of which is the peer (default 4,8,16,32)",
+        )
     given = parser.parse_args()
     if given.repeats < 1:
         parser.error("--repeats must be at least 1")
