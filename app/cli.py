@@ -28,9 +28,13 @@ COMMANDS = (
         "score",
         "verify",
         "report",
+        "label",
+        "plan",
         "train",
         "model",
         "serve",
+        "keys",
+        "work",
         "doctor",
     ),
     "demo",
@@ -86,6 +90,7 @@ def _version() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     arguments = build_parser().parse_args(argv)
+    arguments.argv = (sys.argv[1:] if argv is None else list(argv))[1:]  # for commands that read settings from a file
     output = Output(as_json=arguments.json)
     try:
         code = int(arguments.run(arguments, output))

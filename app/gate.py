@@ -98,7 +98,7 @@ def summary_figures(summary: RunSummary) -> dict[str, HallucinationEstimate]:
     everything but letters and digits is ``_``; of two arms that then have one name, the second gets a ``_2``.
     """
     figures: dict[str, HallucinationEstimate] = {}
-    words = _words([arm.arm for arm in summary.arms])
+    words = arm_words([arm.arm for arm in summary.arms])
     for arm in summary.arms:
         estimates = (
             *(arm.hallucinated.default, arm.hall_answered.default, arm.hall_scored.default, arm.supported.default),
@@ -117,13 +117,14 @@ def summary_figures(summary: RunSummary) -> dict[str, HallucinationEstimate]:
 
 def figure_names(arms: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """The names of ``summary_figures`` of a run with these arms and pairs, before it has run."""
-    words = _words(arms)
+    words = arm_words(arms)
     alone = tuple("hall_all" if name == "hall" else name for name in QUANTITIES) if len(arms) == 1 else ()
     of_arms = tuple(f"{name}_{words[arm]}" for arm in arms for name in QUANTITIES)
     return tuple(dict.fromkeys((*alone, *of_arms, *(f"diff_{words[one]}_{words[two]}" for one, two in pairs))))
 
 
-def _words(arms: Sequence[str]) -> dict[str, str]:
+def arm_words(arms: Sequence[str]) -> dict[str, str]:
+    """What each arm is called in a condition."""
     words: dict[str, str] = {}
     for arm in arms:
         word, n = _word(arm), 1

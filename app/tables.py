@@ -10,7 +10,7 @@ from evaluation.statistics.estimates import HallucinationEstimate
 from evaluation.statistics.summary import RunSummary
 
 
-def _cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
+def cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
     """Per cent, then the interval on a line of its own; "undefined" where there was nothing to divide by."""
     if estimate.rate is None or estimate.lower is None or estimate.upper is None:
         return "undefined"
@@ -19,19 +19,20 @@ def _cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
     return f"{format(100 * estimate.rate, f'{sign}.1f')} %\n[{lower},{upper}]"
 
 
-def _table(title: str, first: str, columns: tuple[str, ...]) -> Table:
-    table = Table(
+def table(title: str, first: str, columns: tuple[str, ...]) -> Table:
+    """An empty table with its title and the names of its columns."""
+    made = Table(
         title=title, title_justify="left", box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False
     )
-    table.add_column(first, no_wrap=True)
+    made.add_column(first, no_wrap=True)
     for name in columns:
-        table.add_column(name, justify="right", no_wrap=True)
-    return table
+        made.add_column(name, justify="right", no_wrap=True)
+    return made
 
 
 def arms_table(summary: RunSummary) -> Table:
     """Rows: the arms. Columns: share of all responses with each outcome, then hallucinated among answered ones."""
-    table = _table(
+    made = table(
         f"Share of all responses, {summary.settings.level:.0%} intervals clustered by question;\n"
         "last column: hallucinated among answered ones",
         "arm",
@@ -39,13 +40,13 @@ def arms_table(summary: RunSummary) -> Table:
     )
     for arm in summary.arms:
         measured = (arm.hallucinated, arm.supported, arm.abstained, arm.unscored, arm.hall_answered)
-        table.add_row(arm.arm, *(_cell(m.default) for m in measured))
-    return table
+        made.add_row(arm.arm, *(cell(m.default) for m in measured))
+    return made
 
 
 def pairs_table(summary: RunSummary) -> Table:
     """Rows: the declared pairs. Columns: paired difference, fixed and broken shares, questions, sign-flip p (Holm)."""
-    table = _table(
+    made = table(
         "Paired difference in hallucinated (positive: the second arm hallucinates less);\n"
         "fixed: hallucinated in the first arm and not in the second, broken: the reverse.\n"
         "The verifier's own errors inflate both",
@@ -53,12 +54,12 @@ def pairs_table(summary: RunSummary) -> Table:
         ("difference", "fixed", "broken", "questions", "p (Holm)"),
     )
     for pair in summary.pairs:
-        table.add_row(
+        made.add_row(
             f"{pair.baseline}\n− {pair.other}",
-            _cell(pair.difference.default, signed=True),
-            _cell(pair.fixed.default),
-            _cell(pair.broken.default),
+            cell(pair.difference.default, signed=True),
+            cell(pair.fixed.default),
+            cell(pair.broken.default),
             f"{pair.fixed_questions:.1f} fixed\n{pair.broken_questions:.1f} broken",
             p_value(pair.p_holm),
         )
-    return table
+    return made

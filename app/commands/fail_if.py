@@ -26,14 +26,16 @@ def checked_gate(condition: str | None, arms: Sequence[str] = ()) -> Gate | None
 
     Raises UsageError for a condition that cannot be read, or a name that this run will not have.
     """
-    from app.gate import check_names, figure_names, parse_gate
+    from app.gate import arm_words, check_names, figure_names, parse_gate
+    from app.label_figures import corrected_names
     from evaluation.statistics.summary import default_pairs
 
     if condition is None:
         return None
     gate = parse_gate(condition)
     if arms:
-        check_names(gate, figure_names(arms, default_pairs(arms, "closed_book")))
+        pairs = default_pairs(arms, "closed_book")
+        check_names(gate, (*figure_names(arms, pairs), *corrected_names(arm_words(arms), pairs)))
     return gate
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,18 +79,27 @@ def plan_labels(
     replicates: int = 40,
     refits: int = 10,
     seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> LabelPlan:
     """model: of the *true* question rates (a pilot by a good verifier, or corrected). One arm: its rate; two: the
     difference.
 
     Verifier errors are drawn independently for each response; where they are alike within a question more labels are
-    needed. Raises ValueError for a target outside (0, 1) or fewer than 10 questions.
+    needed. Raises ValueError for a target outside (0, 1) or fewer than 10 questions. progress: is told of searches done
+    and to do.
     """
     if not 0.0 < target < 1.0 or questions < _FEWEST or samples < 1:
         raise ValueError(f"target {target}, {questions} questions of {samples}: in (0, 1), at least 10, at least 1")
 
+    done = 0
+
     def needed(quality: Quality) -> int | None:
-        return _search(model, quality, target, questions, samples, level, replicates, seed)
+        nonlocal done
+        found = _search(model, quality, target, questions, samples, level, replicates, seed)
+        done += 1
+        if progress is not None:
+            progress(done, refits + 1)
+        return found
 
     rng = np.random.default_rng([seed, questions, refits])
     around = sorted(needed(verifier.draw(rng)) or questions + 1 for _ in range(refits))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -120,3 +120,33 @@ def resampled(pilot: PilotData, rng: np.random.Generator) -> PilotData:
     """The pilot with its questions drawn anew with replacement: what another pilot might have said."""
     rows = rng.integers(0, len(pilot.samples), size=len(pilot.samples))
     return PilotData(pilot.hallucinated[rows], pilot.samples[rows])
+
+
+def simulated_pilots(
+    model: QuestionModel, questions: int, samples: int, count: int, seed: int, within_if_unknown: float = 0.5
+) -> tuple[QuestionModel, ...]:
+    """What ``count`` pilots of so many questions and samples would have said, were the model true: for numbers from a
+    pilot that is not at hand. Raises EvaluationError for fewer than 5 questions."""
+    rng = np.random.default_rng([seed, questions, samples, count])
+    found = []
+    for _ in range(count):
+        h = [rng.binomial(samples, rates[0]) for rates in model.draw(rng, (1, questions))]
+        table = np.stack(h, axis=1).astype(np.float64)
+        found.append(fit(PilotData(table, np.full(table.shape, float(samples))), within_if_unknown))
+    return tuple(found)
+
+
+def with_difference(model: QuestionModel, difference: float) -> QuestionModel:
+    """The model with its second arm's rate moved so that the first's less the second's is ``difference``.
+
+    Correlations stay. Raises EvaluationError where the first arm's rate leaves no room, ValueError for one arm.
+    """
+    if len(model.rates) != 2:
+        raise ValueError("a difference is of two arms")
+    other = model.rates[0] - difference
+    if not 0.0 <= other <= 1.0:
+        raise EvaluationError(
+            f"a difference of {difference:+.3f} from a rate of {model.rates[0]:.3f} would be a rate of {other:.3f}: "
+            "plan for a smaller one"
+        )
+    return replace(model, rates=(model.rates[0], other))

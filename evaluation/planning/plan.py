@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -56,7 +56,8 @@ class PlanRow:
 class Plan:
     """goal, target: what was asked for. model: what was simulated. difference: whether two arms are compared.
 
-    expected: the rate (or difference) the pilot leads to expect.
+    expected: the rate (or difference) that is planned for. pilot_questions: of the pilot, 0 where numbers were given
+    instead. ranges: whether the rows' lower and upper are known; they are not for numbers without a pilot's size.
     """
 
     goal: Goal
@@ -67,6 +68,7 @@ class Plan:
     expected: float
     model: QuestionModel
     rows: tuple[PlanRow, ...]
+    ranges: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,42 @@ def plan_questions(
     target: float,
     samples: Sequence[int] = (1, 3, 5, 8),
     settings: PlanSettings | None = None,
+    *,
+    change: Callable[[QuestionModel], QuestionModel] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
     """Questions that a mean half-width of ``target``, or a power of ``target``, takes, for each number of samples.
 
     One arm in the pilot plans its rate, two their difference. Power is the chance that the interval of the difference
     leaves out 0 if the arms differ as they did in the pilot; for one arm it makes no sense and raises ValueError.
+    change: what is to be planned for instead of the fitted model (another difference, say), of every resampled pilot
+    too. progress: is told of searches done and to do.
     """
     settings = settings or PlanSettings()
-    arms = pilot.samples.shape[1]
+    rng = np.random.default_rng([settings.seed, len(pilot.samples), settings.refits])
+    fitted = [fit(pilot, settings.within_if_unknown)]
+    fitted += [fit(resampled(pilot, rng), settings.within_if_unknown) for _ in range(settings.refits)]
+    model, *others = [change(m) for m in fitted] if change else fitted
+    plan = plan_model(model, goal, target, samples, settings, others=others, progress=progress)
+    return replace(plan, pilot_questions=len(pilot.samples))
+
+
+def plan_model(
+    model: QuestionModel,
+    goal: Goal,
+    target: float,
+    samples: Sequence[int] = (1, 3, 5, 8),
+    settings: PlanSettings | None = None,
+    *,
+    others: Sequence[QuestionModel] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan:
+    """As ``plan_questions`` for a model that is known. others: models that could as well be true, for the ranges.
+
+    Raises ValueError for a target outside (0, 1), no samples, or power with one arm.
+    """
+    settings = settings or PlanSettings()
+    arms = len(model.rates)
     if goal not in ("half_width", "power"):
         raise ValueError(f"goal is {goal!r}: it must be half_width or power")
     if not 0.0 < target < 1.0:
@@ -99,17 +129,26 @@ def plan_questions(
         raise ValueError("power is of a difference: give a pilot with two arms")
     if not samples or min(samples) < 1:
         raise ValueError(f"samples are {list(samples)}: at least one each")
-    model = fit(pilot, settings.within_if_unknown)
-    rng = np.random.default_rng([settings.seed, len(pilot.samples), settings.refits])
-    others = [fit(resampled(pilot, rng), settings.within_if_unknown) for _ in range(settings.refits)]
+    total, done = len(samples) * (1 + len(others)), 0
+
+    def needed(m: QuestionModel, n: int) -> int | None:
+        nonlocal done
+        found = questions_needed(m, goal, target, n, settings)
+        done += 1
+        if progress is not None:
+            progress(done, total)
+        return found
+
     rows = []
     for n in samples:
-        needed = questions_needed(model, goal, target, n, settings)
-        around = sorted(questions_needed(m, goal, target, n, settings) or MOST_QUESTIONS + 1 for m in others)
-        low, high = (_known(around[int(q * (len(around) - 1) + 0.5)]) for q in (0.1, 0.9))
-        rows.append(PlanRow(n, needed, low, high, None if needed is None else needed * n))
+        questions = needed(model, n)
+        low = high = None
+        if others:
+            around = sorted(needed(m, n) or MOST_QUESTIONS + 1 for m in others)
+            low, high = (_known(around[int(q * (len(around) - 1) + 0.5)]) for q in (0.1, 0.9))
+        rows.append(PlanRow(n, questions, low, high, None if questions is None else questions * n))
     expected = model.rates[0] - (model.rates[1] if arms > 1 else 0.0)
-    return Plan(goal, target, settings.level, arms > 1, len(pilot.samples), expected, model, tuple(rows))
+    return Plan(goal, target, settings.level, arms > 1, 0, expected, model, tuple(rows), bool(others))
 
 
 def questions_needed(

@@ -1,0 +1,124 @@
+"""Have people label a random part of a run's answers: the rates of "plumbline report" are then corrected by them.
+
+Draws questions at random and of each one answer an arm (or goes on with the draw there is), and shows them blind to arm
+and verdict: in this terminal (keys s supported, h hallucinated, a abstained, u cannot tell, b back, q quit), with --web
+in a browser on this machine, or as CSV (--export FILE, fill in the column label, --import FILE). Every label is kept at
+once; the same command goes on. Several people: --annotator NAME; --adjudicate settles what they disagree on. What the
+figures then mean: docs/labels.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.console import Output
+from app.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from app.labelling import LabelSession
+
+_DEFAULT_NAME = "me"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("run_id", metavar="RUN", help="a finished run's id, or its beginning")
+    parser.add_argument(
+        "--annotator", metavar="NAME", default=_DEFAULT_NAME, help=f"who labels (default {_DEFAULT_NAME!r})"
+    )
+    parser.add_argument("--adjudicate", action="store_true", help="label what annotators disagree on, to settle it")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--web", action="store_true", help="in a browser, at an address of this machine only")
+    how.add_argument("--export", type=Path, metavar="FILE", help="write the answers as CSV, to be filled in")
+    how.add_argument("--import", dest="import_file", type=Path, metavar="FILE", help="read labels from such a CSV")
+    how.add_argument("--status", action="store_true", help="who labelled how many, and how far they agree")
+    parser.add_argument("--port", type=int, default=0, help="of --web (default: a free one)")
+    draw = parser.add_argument_group("draw", "of the first call; later ones go on with it")
+    draw.add_argument("--questions", type=int, metavar="N", help="how many questions (default 60; may be raised later)")
+    draw.add_argument("--arms", metavar="ARMS", help="comma-separated (default all): one answer of each is labelled")
+    draw.add_argument("--seed", type=int, default=None, help="of the draw (default 0)")
+    draw.add_argument(
+        "--stratify",
+        action="store_true",
+        help="as many questions with a flagged answer as without: finds rare errors of the verifier, must be labelled "
+        "whole",
+    )
+    draw.add_argument("--redraw", action="store_true", help="draw anew; labels of answers drawn again are kept")
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Draw if need be; label, serve, export, import or say how far it is."""
+    from app.commands.options import pipeline
+    from app.labelling import DrawRequest, LabelSession, export_labels, import_labels, open_draw
+
+    arms = tuple(arm.strip() for arm in arguments.arms.split(",")) if arguments.arms else ()
+    if arguments.seed is not None and arguments.seed < 0:
+        raise UsageError(f"--seed is {arguments.seed}: it must not be negative")
+    if not 0 <= arguments.port <= 65535:
+        raise UsageError(f"--port is {arguments.port}: it must be in 0..65535")
+    request = DrawRequest(arguments.questions, arms, arguments.seed, arguments.stratify, arguments.redraw)
+    document: dict[str, Any] = {}
+    with pipeline(arguments) as line:
+        drawn = open_draw(line, arguments.run_id, request)
+        if arguments.import_file is not None:
+            read = import_labels(line, drawn, arguments.import_file, arguments.annotator, arguments.adjudicate)
+            document["imported"] = read.labels
+            blank = f", {read.blank} lines without a label" if read.blank else ""
+            output.say(f"{read.labels} labels of {', '.join(read.annotators)} imported{blank}")
+        session = LabelSession(line.store, drawn, arguments.annotator, arguments.adjudicate)
+        if arguments.export is not None:
+            document |= {"exported": export_labels(session, arguments.export), "file": str(arguments.export)}
+            output.say(f"{document['exported']} answers in {arguments.export}: fill in the column label, then --import")
+        elif arguments.web:
+            _serve(session, arguments.port, output)
+        elif not (arguments.status or arguments.import_file):
+            document["labelled"] = _terminal(session, output)
+        _status(session, document, output)
+    return EXIT_OK
+
+
+def _terminal(session: LabelSession, output: Output) -> int:
+    from app.labelling_terminal import label_in_terminal
+
+    return label_in_terminal(session, output)
+
+
+def _serve(session: LabelSession, port: int, output: Output) -> None:
+    from app.label_page import HOST, loopback_socket, serve_labels
+
+    with loopback_socket(port) as listener:
+        output.say(f"plumbline: label at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")
+        try:
+            serve_labels(session, listener)
+        except KeyboardInterrupt:  # labels are committed one by one: stopping is how one ends
+            output.say("plumbline: stopped")
+
+
+def _status(session: LabelSession, document: dict[str, Any], output: Output) -> None:
+    """Who labelled how many, agreement, and what to do next."""
+    from dataclasses import asdict
+
+    from evaluation.reports.corrected_view import agreement_lines
+
+    progress = session.progress()
+    total = len(progress.items)
+    if output.as_json:
+        output.json(
+            {"run": session.run_id, **document}
+            | {"items": total, "labelled_items": progress.done, "complete_questions": progress.complete}
+            | {"ties": progress.ties, "disputed": len(progress.disputed)}
+            | {"annotators": [asdict(a) for a in progress.annotators]}
+            | {"agreement": [asdict(a) for a in progress.agreement]}
+        )
+        return
+    output.data(f"run {session.run_id}: {progress.done} of {total} answers have a label")
+    for a in progress.annotators:
+        output.data(f"  {a.name}: {a.labelled}" + (f", {a.settled} disagreements settled" if a.settled else ""))
+    for line in agreement_lines(progress.agreement):
+        output.data(f"  {line}")
+    if progress.disputed:
+        output.say(f"{len(progress.disputed)} answers are disputed: plumbline label {session.run_id} --adjudicate")
+    if progress.done == total:
+        output.say(f"plumbline report {session.run_id} shows the corrected rates")

@@ -1,0 +1,202 @@
+"""Say how many questions, samples and labels a wanted interval or a detectable difference takes.
+
+From a pilot RUN (its rates, how alike samples of a question are, how the arms go together, what its labels say of the
+verifier), or from numbers: --rate, --other-rate, --within, --together. The planned analysis is simulated until it fits;
+ranges are the middle 80 % over pilots like the one given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING, Any
+
+from app.console import Output
+from app.errors import EXIT_OK, UsageError
+
+if TYPE_CHECKING:
+    from app.planning import FullPlan, Pilot
+    from evaluation.planning.label_plan import LabelPlan, VerifierPilot
+    from evaluation.planning.plan import PlanRow
+
+_COUNTS = re.compile(r"(\d{1,7})/(\d{1,7})")
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("run_id", nargs="?", metavar="RUN", help="the pilot; leave it out to give numbers")
+    goal = parser.add_argument_group("what is wanted (default --half-width 0.05)")
+    goal.add_argument("--half-width", type=float, metavar="W", help="of the interval: 0.05 is 5 points either way")
+    goal.add_argument(
+        "--detect", type=float, metavar="D", help="a difference of two arms that is to be seen, e.g. 0.05"
+    )
+    goal.add_argument("--power", type=float, default=0.8, help="the chance of seeing it (default 0.8)")
+    goal.add_argument("--samples", default="1,3,5,8", help="samples a question, each planned for (default 1,3,5,8)")
+    goal.add_argument("--level", type=float, default=0.95, help="of the interval (default 0.95)")
+    pilot = parser.add_argument_group("pilot")
+    pilot.add_argument(
+        "--arms", metavar="ARMS", help="one arm: its rate; two: their difference (default the first two)"
+    )
+    pilot.add_argument("--rate", type=float, help="without RUN: the share of responses that hallucinate, e.g. 0.2")
+    pilot.add_argument("--other-rate", type=float, help="of a second arm: then their difference is planned")
+    pilot.add_argument("--within", type=float, default=0.5, help="correlation of samples of a question (default 0.5)")
+    pilot.add_argument("--together", type=float, default=0.5, help="how the arms' rates go together, -1 to 1 (0.5)")
+    pilot.add_argument("--pilot-questions", type=int, default=0, metavar="N", help="questions the numbers come from")
+    labels = parser.add_argument_group("labels (a labelled RUN says both itself)")
+    labels.add_argument("--caught", metavar="X/Y", help="of Y answers hallucinated by label the verifier flagged X")
+    labels.add_argument("--passed", metavar="X/Y", help="of Y others it did not flag X")
+    labels.add_argument("--questions", type=int, metavar="N", help="questions that labels are drawn from")
+    parser.add_argument("--seed", type=int, default=0, help="of the simulation (default 0)")
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Plan and print."""
+    from dataclasses import replace
+
+    from app.commands.options import pipeline
+    from app.planning import Wanted, make_plan, pilot_of_run
+    from evaluation.planning.plan import PlanSettings
+
+    half_width = arguments.half_width
+    if half_width is None and arguments.detect is None:
+        half_width = 0.05
+    wanted = Wanted(half_width, arguments.detect, arguments.power, _samples(arguments.samples))
+    _check(arguments)
+    verifier = _verifier(arguments)
+    if arguments.run_id is None:
+        pilot = _numbers(arguments, verifier)
+    else:
+        arms = tuple(arm.strip() for arm in arguments.arms.split(",")) if arguments.arms else ()
+        if len(arms) > 2:
+            raise UsageError(f"--arms {arguments.arms}: name one arm, or two whose difference is planned")
+        with pipeline(arguments) as line:
+            pilot = pilot_of_run(line, arguments.run_id, arms)
+        pilot = replace(pilot, verifier=verifier or pilot.verifier)
+    settings = PlanSettings(level=arguments.level, seed=arguments.seed)
+    with output.progress() as bar:
+        plan = make_plan(
+            pilot, wanted, settings, arguments.questions, lambda what, done, total: bar.update(what, done, total)
+        )
+    if output.as_json:
+        output.json(plan_json(plan))
+    else:
+        _show(plan, output)
+    return EXIT_OK
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if not 0.0 < arguments.level < 1.0:
+        raise UsageError(f"--level is {arguments.level}: it must lie strictly between 0 and 1, e.g. 0.95")
+    for name, least in (("seed", 0), ("pilot_questions", 0), ("questions", 10)):
+        value = getattr(arguments, name)
+        if value is not None and value < least:
+            raise UsageError(f"--{name.replace('_', '-')} is {value}: at least {least} is needed")
+    if arguments.run_id is not None and (arguments.rate is not None or arguments.other_rate is not None):
+        raise UsageError("RUN and --rate: the numbers come from one or the other")
+    if arguments.run_id is None and arguments.arms:
+        raise UsageError("--arms names arms of a RUN: without one give --rate and --other-rate")
+
+
+def _samples(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(dict.fromkeys(int(part) for part in text.split(",")))
+    except ValueError:
+        raise UsageError(f"--samples is {text!r}: whole numbers joined by commas, such as 1,3,5") from None
+
+
+def _numbers(arguments: argparse.Namespace, verifier: VerifierPilot | None) -> Pilot:
+    from app.planning import pilot_of_numbers
+
+    if arguments.rate is None:
+        raise UsageError("give a pilot RUN (plumbline report lists them), or numbers: --rate 0.2")
+    other = () if arguments.other_rate is None else (arguments.other_rate,)
+    if arguments.detect is not None and not other:
+        other = (arguments.rate,)  # its rate is moved to the difference that is to be seen
+    rates = (arguments.rate, *other)
+    questions = arguments.pilot_questions
+    return pilot_of_numbers(rates, arguments.within, arguments.together, questions, 3, verifier, seed=arguments.seed)
+
+
+def _verifier(arguments: argparse.Namespace) -> VerifierPilot | None:
+    from evaluation.planning.label_plan import VerifierPilot
+
+    if arguments.caught is None and arguments.passed is None:
+        return None
+    counts = []
+    for name in ("caught", "passed"):
+        match = _COUNTS.fullmatch(getattr(arguments, name) or "")
+        if match is None or int(match[1]) > int(match[2]):
+            raise UsageError(f"--{name} is {getattr(arguments, name)}: write both as X/Y, such as 18/20, X at most Y")
+        counts += [int(match[1]), int(match[2])]
+    return VerifierPilot(*counts)
+
+
+def plan_json(plan: FullPlan) -> dict[str, Any]:
+    """As JSON values; null where more than 20,000 questions, or more labels than questions, are needed."""
+    from dataclasses import asdict
+
+    return {
+        "arms": list(plan.pilot.arms),
+        "pilot": {"questions": plan.pilot.questions, "samples": plan.pilot.samples},
+        "wanted": asdict(plan.wanted),
+        "plan": asdict(plan.questions),
+        "verifier": None if plan.pilot.verifier is None else asdict(plan.pilot.verifier),
+        "labels": None if plan.labels is None else asdict(plan.labels),
+        "notes": list(plan.pilot.notes),
+    }
+
+
+def _show(plan: FullPlan, output: Output) -> None:
+    from evaluation.planning.plan import MOST_QUESTIONS
+
+    pilot, model = plan.pilot, plan.questions.model
+    what = " − ".join(pilot.arms) if len(pilot.arms) > 1 else pilot.arms[0]
+    source = f"a pilot of {pilot.questions} questions" if pilot.questions else "numbers taken as known"
+    rates = ", ".join(f"{100 * r:.1f} %" for r in model.rates)
+    within = ", ".join(f"{w:.2f}" for w in model.within)
+    together = f", together {model.together:.2f}" if len(model.rates) > 1 else ""
+    output.data(f"{what}, from {source}: rate {rates}; correlation of samples of a question {within}{together}")
+    level = f"{100 * plan.questions.level:g} %"
+    if plan.wanted.half_width is not None:
+        output.data(f"wanted: a {level} interval of about ±{100 * plan.wanted.half_width:g} points")
+    else:
+        found = f"{100 * plan.questions.expected:+.1f} points"
+        output.data(f"wanted: a difference of {found} seen (a {level} interval without 0) in {plan.wanted.power:.0%}")
+    header = ("samples", "questions", "middle 80 % of pilots" if plan.questions.ranges else "", "responses an arm")
+    output.data("  ".join(f"{name:>21}" if i == 2 else f"{name:>9}" for i, name in enumerate(header)).rstrip())
+    for row in plan.questions.rows:
+        cells = (str(row.samples), _count(row.questions), _range(row, plan.questions.ranges), _count(row.responses))
+        output.data("  ".join(f"{cell:>21}" if i == 2 else f"{cell:>9}" for i, cell in enumerate(cells)).rstrip())
+    if any(row.questions is None for row in plan.questions.rows):
+        output.say(f"more than {MOST_QUESTIONS:,} questions are not planned for: want less, or compare other arms")
+    if plan.labels is not None:
+        output.data(_labels(plan.labels, plan.pilot))
+    elif plan.wanted.half_width is not None:
+        output.say("labels are not planned: label a few answers of RUN, or give --caught X/Y and --passed X/Y")
+    for note in pilot.notes:
+        output.say(f"note: {note}")
+
+
+def _labels(found: LabelPlan, pilot: Pilot) -> str:
+    what = "difference" if found.difference else "rate"
+    of = f"of {found.questions} questions x {found.samples} samples"
+    verifier = pilot.verifier
+    seen = f"verifier: {verifier.caught}/{verifier.positives} caught, {verifier.passed}/{verifier.negatives} passed"
+    if found.labels is None:
+        return (
+            f"labels: even all {found.questions} questions labelled leave ±{100 * found.half_width_all:.1f} points for "
+            f"the corrected {what} ({of}; {seen})"
+        )
+    low, high = (str(v) if v is not None else f"more than {found.questions}" for v in (found.lower, found.upper))
+    return (
+        f"labels: {found.labels} labelled questions ({low} to {high} over verifiers these labels leave possible), one "
+        f"answer an arm, for ±{100 * found.target:g} points of the corrected {what} {of}; {seen}"
+    )
+
+
+def _count(value: int | None) -> str:
+    return ">20,000" if value is None else f"{value:,}"
+
+
+def _range(row: PlanRow, known: bool) -> str:
+    return f"{_count(row.lower)} to {_count(row.upper)}" if known else ""

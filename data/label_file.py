@@ -1,0 +1,195 @@
+"""Labels as CSV: rows written for people's spreadsheets, and what they filled in read back, each bad line by number."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.errors import DataError
+from data.refused import Refused, printable, shown
+
+COLUMNS = ("item", "label", "question", "answer", "references", "evidence", "remark")
+"""Those of a written file. Only item and label are read back (and annotator, where there is one)."""
+WORDS = ("supported", "hallucinated", "abstained", "cannot tell")
+"""What a label may be; the first letter, or u for the last, does too."""
+
+_LABELS = {"s": "supported", "h": "hallucinated", "a": "abstained", "u": "unscored"} | {
+    **{word: word for word in ("supported", "hallucinated", "abstained", "unscored")},
+    **dict.fromkeys(("cannot tell", "can not tell", "can't tell", "unsure", "undecided", "unknown"), "unscored"),
+    **{"not hallucinated": "supported", "refused": "abstained", "refusal": "abstained"},
+}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_MOST_CHARACTERS = 1_000_000
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRow:
+    """An item as a person sees it in a spreadsheet. label: as it is stored, "" for none yet."""
+
+    item: str
+    label: str
+    question: str
+    answer: str
+    references: str
+    evidence: str
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLabel:
+    """One filled-in line. label: supported, hallucinated, abstained or unscored."""
+
+    item: str
+    label: str
+    annotator: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFile:
+    """What was read. blank: lines without a label. problems: lines that cannot be; nothing is to be kept then."""
+
+    labels: tuple[ReadLabel, ...]
+    blank: int
+    problems: tuple[Refused, ...]
+
+
+def label_of_word(text: str) -> str | None:
+    """The stored label of a word or letter, in any case; None for anything else."""
+    return _LABELS.get(" ".join(text.replace("_", " ").split()).casefold())
+
+
+def word_of_label(label: str) -> str:
+    """How a stored label is written for people."""
+    return "cannot tell" if label == "unscored" else label
+
+
+def write_labels(path: Path, rows: Iterable[LabelRow]) -> int:
+    """Write the file, whole or not at all, in UTF-8 with the mark that spreadsheets look for; returns the rows.
+
+    A cell that a spreadsheet would take for a formula gets a ' before it. Raises DataError naming the path.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    count = 0
+    try:
+        with temporary.open("x", encoding="utf-8-sig", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(COLUMNS)
+            for row in rows:
+                cells = (row.item, word_of_label(row.label), row.question, row.answer, row.references, row.evidence)
+                writer.writerow([_harmless(cell) for cell in (*cells, row.remark)])
+                count += 1
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise DataError(
+            f"cannot write the labels to {shown(path)}: {error.strerror}. Name a folder that exists"
+        ) from error
+    return count
+
+
+def read_labels(path: Path, items: Iterable[str], annotator: str) -> LabelFile:
+    """Read what people filled in. items: the ids that may occur. annotator: whose label it is where the line names
+    nobody (in a column annotator). Comma, semicolon and tab are taken as separators.
+
+    Raises DataError where the file cannot be read, or lacks the columns item and label.
+    """
+    known = frozenset(items)
+    text = _text(path)
+    header, lines = _lines(path, text)
+    place = {name: header.index(name) for name in ("item", "label", "annotator") if name in header}
+    labels: list[ReadLabel] = []
+    problems: list[Refused] = []
+    first: dict[tuple[str, str], str] = {}
+    blank = 0
+    for number, cells in lines:
+        where = f"{shown(path)}:{number}"
+        item, word, name = (
+            cells[place[n]].strip() if n in place and place[n] < len(cells) else ""
+            for n in ("item", "label", "annotator")
+        )
+        name = name or annotator
+        label = label_of_word(word)
+        if not word:
+            blank += 1
+        elif item not in known:
+            problem = (
+                f"there is no item {printable(item[:80])!r} in this draw: take the file of plumbline label --export"
+            )
+            problems.append(Refused(where, problem))
+        elif label is None:
+            problems.append(
+                Refused(where, f"the label {printable(word[:80])!r} must be one of {', '.join(WORDS)}, or empty")
+            )
+        elif (item, name) in first:
+            problem = f"item {item} was labelled in line {first[item, name]} already: keep one of them"
+            problems.append(Refused(where, problem))
+        else:
+            first[item, name] = str(number)
+            labels.append(ReadLabel(item, label, name, where))
+    return LabelFile(tuple(labels), blank, tuple(problems))
+
+
+def refusal(path: Path, problems: Sequence[Refused]) -> str:
+    """All that is wrong with a file, as one message."""
+    listed = "; ".join(str(p) for p in problems[:_SHOWN])
+    more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+    return f"nothing was imported from {shown(path)}, {len(problems)} lines cannot be: {listed}{more}"
+
+
+def _text(path: Path) -> str:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read the labels in {shown(path)}: {error.strerror}") from error
+    if not raw.strip():
+        raise DataError(f"{shown(path)} is empty: export one with plumbline label RUN --export FILE")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{shown(path)} is not UTF-8 at byte {error.start}: save it as CSV UTF-8 (spreadsheets offer that)"
+        ) from None
+
+
+def _lines(path: Path, text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The names of the columns, and every line that is not empty with its number."""
+    head = text.partition("\n")[0]
+    separator = max((",", ";", "\t"), key=head.count)
+    limit = csv.field_size_limit(_MOST_CHARACTERS)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    header: list[str] = []
+    lines = []
+    end = 0
+    try:
+        for cells in reader:
+            number, end = end + 1, reader.line_num  # a cell may hold line breaks: a row is where it begins
+            if not any(cell.strip() for cell in cells):
+                continue
+            if header:
+                lines.append((number, cells))
+            else:
+                header = [cell.strip().casefold() for cell in cells]
+    except csv.Error as error:
+        raise DataError(f"{shown(path)}:{reader.line_num}: not CSV ({error})") from None
+    finally:
+        csv.field_size_limit(limit)
+    if missing := [name for name in ("item", "label") if name not in header]:
+        raise DataError(
+            f"{shown(path)} has no column {missing[0]!r}, it has {', '.join(map(printable, header)) or 'none'}: take "
+            "the file of plumbline label RUN --export FILE and fill in its column label"
+        )
+    return header, lines
+
+
+def _harmless(cell: str) -> str:
+    """Without control characters, and with a ' before what a spreadsheet would take for a formula."""
+    text = _CONTROL.sub("\ufffd", cell)
+    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,0 +1,83 @@
+"""Everything that a report says of labels: corrected rates of the questions that are labelled, or why there are none.
+
+Only the first questions of the draw that have all their labels are used: the beginning of a random order is a random
+draw, whatever was labelled behind it by choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.correction.agreement import Agreement
+from evaluation.correction.corrected import CorrectedRun, CorrectedSettings, correct
+from evaluation.correction.label_progress import Annotator, LabelProgress
+from evaluation.correction.label_store import StoredDraw
+from evaluation.correction.labelled import join_labels
+from evaluation.errors import EvaluationError
+from evaluation.statistics.counts import OutcomeRecord
+from evaluation.statistics.summary import default_pairs
+
+FEWEST_QUESTIONS = 5
+"""Fewer labelled questions than that give no corrected figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedFigures:
+    """run: None where nothing can be corrected yet, and then reason says why. wanted: questions to be labelled.
+
+    used: labelled questions that the figures rest on. ties: labels on which annotators differ evenly and that nobody
+    settled; they count as "cannot tell". source: how the labels came about, in one sentence.
+    """
+
+    run: CorrectedRun | None
+    reason: str
+    wanted: int
+    used: int
+    ties: int
+    annotators: tuple[Annotator, ...]
+    agreement: tuple[Agreement, ...]
+    source: str
+
+
+def figures_of(
+    records: Sequence[OutcomeRecord],
+    stored: StoredDraw,
+    progress: LabelProgress,
+    settings: CorrectedSettings | None = None,
+) -> CorrectedFigures:
+    """Corrected figures of a run. records: the verifier's outcomes, of the draw's decoding.
+
+    Never raises for labels that are missing or a run that changed since the draw: the reason says so.
+    """
+    draw = stored.draw
+    used = progress.complete
+    run, reason = None, ""
+    if stored.stratified and used < len(draw.questions):
+        reason = (
+            f"{used} of {len(draw.questions)} questions are labelled in the order of the draw: one by strata must be "
+            "labelled whole"
+        )
+    elif used < FEWEST_QUESTIONS:
+        reason = (
+            f"{used} questions of the draw are labelled from its beginning on: at least {FEWEST_QUESTIONS} are needed"
+        )
+    else:
+        part = draw if stored.stratified else draw.first(used)
+        keys = {(q.question_id, s.arm, s.sample) for q in part.questions for s in q.samples}
+        try:
+            joined = join_labels(records, part, {k: v for k, v in progress.outcomes.items() if k in keys})
+            run = correct(joined, default_pairs(draw.arms, "closed_book"), settings)
+        except EvaluationError as error:
+            reason = str(error)
+    source = f"a random draw of {used} of {draw.population} questions (seed {draw.seed}), one response of each arm"
+    return CorrectedFigures(
+        run,
+        reason,
+        stored.wanted,
+        used if run else 0,
+        progress.ties,
+        progress.annotators,
+        progress.agreement,
+        source + (", by strata of the verdict" if stored.stratified else ""),
+    )

@@ -1,0 +1,105 @@
+"""Who has labelled what of a draw: people's labels by item, what they say together, and how much is complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from evaluation.correction.agreement import Agreement, Decision, adjudicate, agreement
+from evaluation.correction.drawing import LabelDraw, drawn_items
+from evaluation.correction.label_store import GivenLabel, StoredDraw
+from evaluation.correction.labelled import ResponseKey
+from evaluation.outcomes import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Annotator:
+    """How many of the wanted responses one person labelled; settled: as adjudicator."""
+
+    name: str
+    labelled: int
+    settled: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabelProgress:
+    """A draw and its labels.
+
+    items: wanted responses, in the order in which they are shown. decisions: of those that somebody labelled, by item.
+    outcomes: what counts as the label; a tie that nobody settled counts as "unscored" (people could not tell). ties:
+    how many. disputed: items whose annotators differ and that nobody settled. complete: the first so many questions of
+    the draw have all their labels, whether wanted or not. annotators: by name. agreement: of the annotators.
+    """
+
+    items: tuple[ResponseKey, ...]
+    decisions: tuple[Decision[ResponseKey], ...]
+    outcomes: dict[ResponseKey, Outcome]
+    ties: int
+    disputed: tuple[ResponseKey, ...]
+    complete: int
+    annotators: tuple[Annotator, ...]
+    agreement: tuple[Agreement, ...]
+
+    @property
+    def done(self) -> int:
+        """How many of the wanted responses have a label."""
+        return sum(item in self.outcomes for item in self.items)
+
+
+def wanted_items(stored: StoredDraw) -> tuple[ResponseKey, ...]:
+    """(question, arm, sample) of every wanted response, in the order in which all annotators see them.
+
+    The order is that of the whole draw, so that wanting more later adds items behind.
+    """
+    wanted = {q.question_id for q in stored.chosen.questions}
+    return tuple(item for item in drawn_items(stored.draw) if item[0] in wanted)
+
+
+def progress_of(stored: StoredDraw, given: Iterable[GivenLabel], seed: int = 0) -> LabelProgress:
+    """Put a draw and its labels together. Labels of responses that are not in the draw are left aside."""
+    drawn = set(drawn_items(stored.draw))
+    by_annotator: dict[str, dict[ResponseKey, str]] = {}
+    settled: dict[ResponseKey, str] = {}
+    settlers: dict[str, set[ResponseKey]] = {}
+    for label in given:
+        if label.key not in drawn:
+            continue
+        if label.settles:
+            settled[label.key] = label.label
+            settlers.setdefault(label.annotator, set()).add(label.key)
+        else:
+            by_annotator.setdefault(label.annotator, {})[label.key] = label.label
+    known = {item for labelled in by_annotator.values() for item in labelled}
+    decisions = adjudicate(by_annotator, {item: label for item, label in settled.items() if item in known})
+    items = wanted_items(stored)
+    wanted = set(items)
+    outcomes: dict[ResponseKey, Outcome] = {d.item: _outcome(d.label) for d in decisions}
+    names = sorted({*by_annotator, *settlers})
+    return LabelProgress(
+        items,
+        decisions,
+        outcomes,
+        sum(d.how == "tie" for d in decisions),
+        tuple(d.item for d in decisions if d.how in ("tie", "majority")),
+        _complete(stored.draw, outcomes),
+        tuple(
+            Annotator(n, len(wanted & by_annotator.get(n, {}).keys()), len(wanted & settlers.get(n, set())))
+            for n in names
+        ),
+        agreement(by_annotator, seed),
+    )
+
+
+def _outcome(label: str | None) -> Outcome:
+    match label:
+        case "hallucinated" | "supported" | "abstained":
+            return label
+        case _:
+            return "unscored"
+
+
+def _complete(draw: LabelDraw, outcomes: dict[ResponseKey, Outcome]) -> int:
+    for place, question in enumerate(draw.questions):
+        if not all((question.question_id, s.arm, s.sample) in outcomes for s in question.samples):
+            return place
+    return len(draw.questions)
