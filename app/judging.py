@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
 from app.errors import AppError
 from app.passages import Passages
 from app.pipeline import Pipeline
+from app.verifier_sources import VerifierSource, open_fact_verifier, open_label_verifier, open_language_judge
 from data.questions import Question
 from evaluation.runs.arms import ModeSearch
 from evaluation.runs.run_store import RunInfo
+from evaluation.verifiers.cached_scorer import CachedScorer
 from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
 from evaluation.verifiers.evidence import DEFAULT_K, GoldElseSearched, GoldEvidence, SearchedEvidence
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
@@ -20,23 +22,25 @@ from evaluation.verifiers.routing import RoutedVerifier, has_references, judged_
 from evaluation.verifiers.verifier import Verifier
 from model.pair_scoring import PairScorer
 
-VerifierChoice = Literal["auto", "reference", "entailment"]
-ScorerLoader = Callable[[Path | None, str], PairScorer]
+VerifierChoice = Literal["auto", "reference", "entailment", "facts", "judge", "labels"]
+ScorerLoader = Callable[[str | Path | None, str], PairScorer]
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierPlan:
     """How answers are judged. choice: "auto" takes references where a question has them, entailment elsewhere.
 
-    model: folder of the entailment scorer, None for the shipped one. trusted: collection whose documents count as
-    truth, None for the one that is searched. threshold: support from which a claim is supported. k: chunks looked at.
+    model: the entailment scorer, as ``model eval`` names it, None for the shipped one. trusted: collection whose
+    documents count as truth, None for the one that is searched. threshold: support from which a claim is supported. k:
+    chunks looked at. source: what other verifiers judge by.
     """
 
     choice: VerifierChoice = "auto"
-    model: Path | None = None
+    model: str | Path | None = None
     trusted: str | None = None
     threshold: float = THRESHOLD
     k: int = DEFAULT_K
+    source: VerifierSource = field(default_factory=VerifierSource)
 
     def __post_init__(self) -> None:
         if self.choice not in get_args(VerifierChoice):
@@ -55,11 +59,11 @@ class Judge:
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def load_scorer(folder: Path | None, device: str) -> PairScorer:
-    """The entailment scorer of a folder, or the shipped one. Raises ModelError when it cannot be loaded."""
-    from model.support_scorer import load_support_scorer
+def load_scorer(name: str | Path | None, device: str) -> PairScorer:
+    """The entailment scorer of a name, or the shipped one. Raises AppError and ModelError as loading it does."""
+    from app.score_judging import load_scorer as load
 
-    return load_support_scorer(folder, device=device)
+    return load(None if name is None else str(name), device)
 
 
 def open_judge(
@@ -74,6 +78,10 @@ def open_judge(
     Nothing is loaded when references are all that is needed. Raises AppError when there is no trusted collection, and
     what opening it and loading the scorer raise.
     """
+    if plan.choice == "facts":
+        return Judge(open_fact_verifier(plan.source))
+    if plan.choice == "labels":
+        return Judge(open_label_verifier(plan.source))
     bare = sum(not has_references(q) for q in questions)
     if plan.choice == "reference" or (plan.choice == "auto" and not bare):
         return Judge(ReferenceVerifier())
@@ -81,7 +89,7 @@ def open_judge(
         name = pipeline.collection_name(plan.trusted or collection)
     except AppError as error:
         raise AppError(
-            f"{bare} of {len(questions)} questions have no reference answer, and entailment judges by the documents of "
+            f"{bare} of {len(questions)} questions have no reference answer, and {_called(plan)} by the documents of "
             f"a trusted collection (--trusted NAME; --verifier reference leaves such questions unscored): {error}"
         ) from error
     retriever = pipeline.retriever(name)
@@ -89,18 +97,27 @@ def open_judge(
     evidence = GoldElseSearched(
         GoldEvidence(Passages(retriever), search, plan.k), SearchedEvidence(search, retriever.generation_hash, plan.k)
     )
-    entailment = EntailmentVerifier((load or load_scorer)(plan.model, pipeline.device), evidence, plan.threshold)
-    verifier: Verifier = entailment
-    if plan.choice == "auto":
-        verifier = RoutedVerifier(ReferenceVerifier(), entailment)
     labels = (
         ("trusted", name),
         ("trusted generation", retriever.generation_hash),
         ("threshold", repr(plan.threshold)),
         ("verifier model", str(plan.model or "")),
         ("evidence k", str(plan.k)),
+        ("split claims", "yes" if plan.source.split else ""),
     )
+    if plan.choice == "judge":
+        judge = open_language_judge(plan.source, evidence, plan.threshold, pipeline.device)
+        return Judge(judge, None, labels)
+    scorer = CachedScorer((load or load_scorer)(plan.model, pipeline.device))
+    entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=plan.source.split)
+    verifier: Verifier = entailment
+    if plan.choice == "auto":
+        verifier = RoutedVerifier(ReferenceVerifier(), entailment)
     return Judge(verifier, entailment, labels)
+
+
+def _called(plan: VerifierPlan) -> str:
+    return "a judge goes" if plan.choice == "judge" else "entailment judges"
 
 
 def reopen_judge(
@@ -115,10 +132,11 @@ def reopen_judge(
     labels = dict(info.labels)
     plan = VerifierPlan(
         "entailment" if info.config.verifier.startswith("entailment/") else "auto",
-        Path(labels["verifier model"]) if labels.get("verifier model") else None,
+        labels.get("verifier model") or None,
         labels.get("trusted") or None,
         float(labels.get("threshold", THRESHOLD)),
         int(labels.get("evidence k", DEFAULT_K)),
+        VerifierSource(split=bool(labels.get("split claims"))),
     )
     judge = open_judge(pipeline, plan, questions, None, load)
     if judge.verifier.name != info.config.verifier:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from app.errors import AppError
+from app.verifier_sources import VerifierSource, open_fact_verifier, open_label_verifier, open_language_judge
 from data.answer_records import AnswerRecord
 from data.questions import Question
 from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import AnswerEvaluation, Claim, Verdict, outcome_of
 from evaluation.runs.records import storable
+from evaluation.verifiers.cached_scorer import CachedScorer
 from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
 from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
@@ -22,8 +24,9 @@ from evaluation.verifiers.verifier import failed as verifier_failed
 from model.pair_scoring import PairScorer
 
 ScorerLoader = Callable[[str | None, str], PairScorer]
-Choice = Literal["auto", "reference", "entailment"]
+Choice = Literal["auto", "reference", "entailment", "facts", "judge", "labels"]
 Evidence = Literal["contexts", "references"]
+Kind = Literal["contexts", "references", "facts", "labels"]
 Measure = Literal["factuality", "faithfulness"]
 AT_ONCE = 64
 """Answers judged in one call: the scorer sorts them by length, and so many are lost at most when the process dies."""
@@ -35,8 +38,8 @@ FAILURES_IN_A_ROW = 8
 class JudgePlan:
     """How answers are judged. choice: auto takes references where every answer has some, else contexts.
 
-    evidence: what entailment reads. model: the entailment scorer as ``model eval`` names it (a folder, OWNER/NAME of a
-    sequence classifier, token-overlap, ...), None for the shipped one.
+    evidence: what entailment and a judge read. model: the entailment scorer as ``model eval`` names it (a folder,
+    OWNER/NAME of a sequence classifier, token-overlap, ...), None for the shipped one. source: what others judge by.
     """
 
     choice: Choice = "auto"
@@ -44,23 +47,26 @@ class JudgePlan:
     model: str | None = None
     threshold: float = THRESHOLD
     device: str = "cpu"
+    source: VerifierSource = field(default_factory=VerifierSource)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerJudge:
     """A verifier and the question that each answer is judged under, in the order of the answers.
 
-    entailment: the verifier, where it judges by entailment. measure: what its verdicts are about. kind: of what is read
-    as truth. missing: why an answer has nothing to be judged by, "" where it has. notes: what a person should know.
+    entailment: the verifier, where it judges by entailment. threshold: support from which a claim counts, None where
+    there is none. measure: what its verdicts are about. kind: of what is read as truth. missing: why an answer has
+    nothing to be judged by, "" where it has. notes: what a person should know.
     """
 
     verifier: Verifier
     questions: tuple[Question, ...]
     missing: tuple[str, ...]
     measure: Measure
-    kind: Evidence
+    kind: Kind
     entailment: EntailmentVerifier | None = None
     notes: tuple[str, ...] = ()
+    threshold: float | None = None
 
 
 def load_scorer(name: str | None, device: str) -> PairScorer:
@@ -79,6 +85,8 @@ def open_answer_judge(
 
     Raises AppError when no answer has what the choice needs, and what loading the scorer raises.
     """
+    if plan.choice in ("facts", "labels"):
+        return _by_itself(records, plan)
     with_references = sum(bool(r.references) for r in records)
     with_contexts = sum(bool(r.contexts) for r in records)
     total = len(records)
@@ -118,16 +126,30 @@ def open_answer_judge(
     missing = tuple("" if held else f"the answer came with no {kind[:-1]}" for held in texts)
     # An answer's evidence is its own, so each answer is judged under a question of its own.
     source = ContextEvidence({str(i): held for i, held in enumerate(texts)}, kind[:-1])
-    entailment = EntailmentVerifier((load or load_scorer)(plan.model, plan.device), source, plan.threshold)
     questions = tuple(AnsweredQuestion(str(i), r.question) for i, r in enumerate(records))
     measure: Measure = "faithfulness" if kind == "contexts" else "factuality"
-    return AnswerJudge(entailment, questions, missing, measure, kind, entailment, tuple(notes))
+    threshold = plan.threshold
+    if choice == "judge":
+        asked = open_language_judge(plan.source, source, threshold, plan.device)
+        return AnswerJudge(asked, questions, missing, measure, kind, None, tuple(notes), threshold)
+    scorer = CachedScorer((load or load_scorer)(plan.model, plan.device))
+    entailment = EntailmentVerifier(scorer, source, threshold, split=plan.source.split)
+    return AnswerJudge(entailment, questions, missing, measure, kind, entailment, tuple(notes), threshold)
+
+
+def _by_itself(records: Sequence[AnswerRecord], plan: JudgePlan) -> AnswerJudge:
+    """A judge that needs nothing of the answers but their words: facts, or labels."""
+    questions = tuple(AnsweredQuestion(r.id or str(i), r.question) for i, r in enumerate(records))
+    missing = ("",) * len(records)
+    if plan.choice == "labels":
+        return AnswerJudge(open_label_verifier(plan.source), questions, missing, "factuality", "labels")
+    return AnswerJudge(open_fact_verifier(plan.source), questions, missing, "factuality", "facts")
 
 
 def answer_key(record: AnswerRecord, judge: AnswerJudge) -> str:
     """What a verdict depends on, as one hash: verifier, question, answer and what it is judged by."""
     digest = hashlib.sha256(b"plumbline/answer/1")
-    evidence = record.references if judge.kind == "references" else record.contexts
+    evidence = {"references": record.references, "contexts": record.contexts}.get(judge.kind, ())
     for part in (judge.verifier.name, record.question, record.answer, *evidence):
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big"))

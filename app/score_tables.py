@@ -11,6 +11,8 @@ def headline(result: ScoreResult) -> str:
     by = {
         ("faithfulness", "contexts"): "faithfulness: each answer against its own contexts",
         ("factuality", "references"): "factuality: each answer against its references",
+        ("factuality", "facts"): "factuality: each answer against a table of facts",
+        ("factuality", "labels"): "what people said of each answer",
     }[result.measure, result.kind]
     answers, questions = len(result.answers), len({a.group for a in result.answers})
     return (

@@ -10,9 +10,9 @@ from itertools import combinations
 from app.errors import USER_ERRORS, AppError
 from app.score_judging import (
     AnswerJudge,
-    Evidence,
     JudgedAnswer,
     JudgePlan,
+    Kind,
     Measure,
     ScorerLoader,
     answer_key,
@@ -28,6 +28,7 @@ from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
 from evaluation.statistics.summary import RunSummary, summarise
 from evaluation.verifiers.entailment_where import WeakWord
+from evaluation.verifiers.human_labels import LabelVerifier
 
 MARKED_CLAIMS = 40
 """So many unsupported claims, those of the worst answers, get their weak words looked for: up to 24 pairs each."""
@@ -82,7 +83,7 @@ class ScoreResult:
     summary: RunSummary
     file: AnswerFile
     measure: Measure
-    kind: Evidence
+    kind: Kind
     verifier: str
     threshold: float | None
     detection: DetectionTable | None
@@ -147,7 +148,9 @@ def score(
     )
     pairs, apart = _pairs(answers, arms, plan.baseline)
     notes.extend(apart)
-    threshold = judge.entailment.threshold if judge.entailment else None
+    threshold = judge.threshold
+    if isinstance(judge.verifier, LabelVerifier) and not known and (unused := judge.verifier.unused):
+        notes.append(f"{len(unused)} labels belong to none of these answers, the first at {unused[0]}.")
     return ScoreResult(
         answers,
         summarise(table, plan.baseline or arms[0], pairs, settings),

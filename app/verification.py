@@ -9,14 +9,15 @@ from typing import Any
 
 from app.errors import AppError
 from app.score_judging import FAILURES_IN_A_ROW, JudgePlan, ScorerLoader, load_scorer
+from app.verifier_sources import open_fact_verifier, open_language_judge
 from data.refused import Refused
+from evaluation.claim_splitting import extract_by
 from evaluation.outcomes import Claim, Label, Verdict
-from evaluation.sentence_claims import extract_sentences
 from evaluation.verifiers.context_evidence import AnsweredQuestion
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.entailment_where import WeakWord
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceText
-from evaluation.verifiers.verifier import FAILED, VerificationItem, failed
+from evaluation.verifiers.verifier import FAILED, VerificationItem, Verifier, failed
 
 AT_ONCE = 256
 """Pairs judged in one call of the scorer, which sorts them by length."""
@@ -52,11 +53,22 @@ class ClaimChecker:
     """Judges claims with one scorer, each against its own evidence."""
 
     def __init__(self, plan: JudgePlan, load: ScorerLoader | None = None) -> None:
-        """Loads the scorer. Raises ModelError when it cannot be loaded, EvaluationError for a bad threshold."""
-        self._evidence = _Own()
-        self._verifier = EntailmentVerifier(
-            (load or load_scorer)(plan.model, plan.device), self._evidence, plan.threshold
-        )
+        """Opens the verifier that plan.choice names: facts, judge, or else entailment, whose scorer is loaded.
+
+        Raises ModelError when that cannot be loaded, EvaluationError for a bad threshold, and what opening others does.
+        """
+        self._evidence, self._split = _Own(), plan.source.split
+        self._verifier: Verifier
+        self._marking: EntailmentVerifier | None = None
+        self.needs_evidence = plan.choice != "facts"
+        if plan.choice == "facts":
+            self._verifier = open_fact_verifier(plan.source)
+        elif plan.choice == "judge":
+            self._verifier = open_language_judge(plan.source, self._evidence, plan.threshold, plan.device)
+        else:
+            scorer = (load or load_scorer)(plan.model, plan.device)
+            entailment = EntailmentVerifier(scorer, self._evidence, plan.threshold, split=self._split)
+            self._verifier = self._marking = entailment
 
     @property
     def name(self) -> str:
@@ -96,21 +108,22 @@ class ClaimChecker:
 
     def _check(self, pairs: Sequence[ClaimPair], words: bool) -> tuple[CheckedClaim, ...]:
         questions = [AnsweredQuestion(str(i), pair.question) for i, pair in enumerate(pairs)]
-        claims = [_sentences(pair.claim) for pair in pairs]
-        ready = [i for i, pair in enumerate(pairs) if pair.evidence and any(c.isalnum() for c in pair.claim)]
+        claims = [_sentences(pair.claim, self._split) for pair in pairs]
+        said = [any(c.isalnum() for c in pair.claim) for pair in pairs]
+        ready = [i for i, pair in enumerate(pairs) if said[i] and (pair.evidence or not self.needs_evidence)]
         self._evidence.texts = {str(i): pairs[i].evidence for i in ready}
         items = [VerificationItem(questions[i], claims[i], pairs[i].claim) for i in ready]
         found = dict(zip(ready, self._verifier.verify(items), strict=True))
         results = []
         for i, pair in enumerate(pairs):
             if i not in found:
-                reason = "the claim has no letter and no digit" if pair.evidence else "there is no evidence"
+                reason = "there is no evidence" if said[i] else "the claim has no letter and no digit"
                 results.append(CheckedClaim(pair, "unscored", None, reason, ()))
                 continue
             weak: tuple[WeakWord, ...] | None = None
-            if words:
+            if words and self._marking is not None:
                 failing = [v.claim for v in found[i] if v.label == "unverifiable"]
-                marked = self._verifier.mark(questions[i], failing) if failing else ()
+                marked = self._marking.mark(questions[i], failing) if failing else ()
                 weak = tuple(w for m in marked for w in m.weak)
             results.append(_result(pair, found[i], weak))
         return tuple(results)
@@ -129,7 +142,7 @@ class _Own:
         return tuple(self.texts.get(r.question.id, ()) for r in requests)
 
 
-def pairs_of(lines: Iterable[tuple[str, str]]) -> Iterator[ClaimPair | Refused]:
+def pairs_of(lines: Iterable[tuple[str, str]], needs_evidence: bool = True) -> Iterator[ClaimPair | Refused]:
     """Pairs of JSON lines, each (where, text): {"claim", "evidence" (text or list), "question"?, "id"?}."""
     for where, line in lines:
         try:
@@ -137,7 +150,7 @@ def pairs_of(lines: Iterable[tuple[str, str]]) -> Iterator[ClaimPair | Refused]:
         except (ValueError, RecursionError) as error:
             yield Refused(where, f"not JSON: {error}")
             continue
-        found = _pair(value)
+        found = _pair(value, needs_evidence)
         yield Refused(where, found) if isinstance(found, str) else found
 
 
@@ -167,11 +180,13 @@ def checked_json(checked: CheckedClaim) -> dict[str, Any]:
     }
 
 
-def _pair(value: object) -> ClaimPair | str:
+def _pair(value: object, needs_evidence: bool) -> ClaimPair | str:
     """The pair of a JSON value, or why it is none."""
     if not isinstance(value, dict):
         return "a line must be a JSON object"
     evidence = value.get("evidence", value.get("contexts"))
+    if evidence is None and not needs_evidence:
+        evidence = []
     texts = [evidence] if isinstance(evidence, str) else evidence
     if not isinstance(value.get("claim"), str):
         return '"claim" is missing, or no text'
@@ -184,9 +199,9 @@ def _pair(value: object) -> ClaimPair | str:
     return ClaimPair(value["claim"], held, question, "" if name is None else str(name))
 
 
-def _sentences(claim: str) -> tuple[Claim, ...]:
-    """The sentences of a claim; all of it where it has one, or none that claims anything."""
-    found = extract_sentences(claim).claims
+def _sentences(claim: str, split: bool) -> tuple[Claim, ...]:
+    """The sentences of a claim, or simpler claims; all of it where it has one, or none that claims anything."""
+    found = extract_by(split, claim).claims
     return found if len(found) > 1 else (Claim(claim, 0, len(claim)),)
 
 
@@ -198,6 +213,6 @@ def _result(pair: ClaimPair, verdicts: tuple[Verdict, ...], weak: tuple[WeakWord
     """The claim is as good as its worst sentence; unscored where one is and no other fails."""
     worst = _worst(verdicts)
     unscored = next((v for v in verdicts if v.label == "unscored"), None)
-    if worst is None or (unscored is not None and worst.label != "unverifiable"):
+    if worst is None or (unscored is not None and worst.label not in ("contradicted", "unverifiable")):
         return CheckedClaim(pair, "unscored", None, unscored.reason if unscored else "nothing is claimed", verdicts)
     return CheckedClaim(pair, worst.label, worst.support, worst.reason, verdicts, weak)

@@ -122,11 +122,14 @@ class State:
             file.write("\n" * cut + json.dumps(row) + "\n")
 
 
-def run(sizes: Sizes, seed: int, state: State) -> list[Cell]:
-    """Every cell; the same seed and sizes give the same table, in one go or in several."""
+def run(sizes: Sizes, seed: int, state: State, finished: bool = False) -> list[Cell]:
+    """Every cell; the same seed and sizes give the same table, in one go or in several. finished: leave out what is
+    not in the state yet."""
     found: list[Cell] = []
     for job in jobs(sizes):
         cells = state.cells(job)
+        if cells is None and finished:
+            continue
         if cells is None:
             start = time.perf_counter()
             cells = job.run(seed)
@@ -145,13 +148,16 @@ def main() -> None:
         "--corrected-replicates", type=int, default=500, help="data sets a cell corrected by labels (about 5 ms each)"
     )
     parser.add_argument("--state", type=Path, default=None, metavar="FILE", help="finished cells; resumes from it")
+    parser.add_argument("--finished", action="store_true", help="only the cells that --state holds; runs nothing")
     parser.add_argument("--write", type=Path, default=None, metavar="FILE.md", help="the tables, with every cell")
     parser.add_argument("--every", action="store_true", help="every cell, not only the worst of each kind")
     parser.add_argument("--seed", type=int, default=20)
     args = parser.parse_args()
     sizes = Sizes(args.replicates, args.bca_replicates, args.band_replicates, args.corrected_replicates)
     start = time.process_time()
-    cells = run(sizes, args.seed, State(args.state, args.seed))
+    cells = run(sizes, args.seed, State(args.state, args.seed), args.finished)
+    if not cells:
+        parser.error("there is no finished cell: leave out --finished, or name the --state that holds some")
     print(markdown(cells, args.every))
     if args.write is not None:
         args.write.write_text(markdown(cells, every=True, heading=True), "utf-8")

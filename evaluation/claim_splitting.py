@@ -139,6 +139,11 @@ def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], 
     return False
 
 
+def has_verb(text: str) -> bool:
+    """Whether a text has a finite verb that the rules know: a statement of its own, and not only a value."""
+    return any(_is_finite(m.group().casefold().replace("’", "'")) for m in _TOKEN.finditer(text))
+
+
 def _is_finite(word: str) -> bool:
     return word in _FINITE or (len(word) > 3 and word.endswith("ed") and word not in _NO_VERBS)
 

@@ -25,7 +25,10 @@ _INFO = (
 _STATED = r"(?:mentioned|stated|specified|disclosed|answered|discussed|indicated|addressed)"
 _WEAK = r"(?:given|provided|available|known|included|covered|listed|found|described|clear|contained|present|there)"
 _ADVERBS = r"(?:(?:explicitly|specifically|directly|clearly|currently|publicly|really|actually|yet) )*"
-_CANNOT = r"(?:can ?not|can't|could not|couldn't|(?:am|is|are|was|were) (?:not able|unable) to|unable to)"
+_CANNOT = (
+    r"(?:can ?not|can't|could not|couldn't|(?:am|is|are|was|were) (?:not able|unable) to|"
+    r"(?:isn't|aren't|wasn't|weren't) able to|unable to)"
+)
 _CANNOT_BE = r"(?:can ?not|can't|could not|couldn't) be"
 _BASED = r"(?:based on|according to|from|given|in|on the basis of|using|judging by|considering)"
 _FIND = r"(?:answer|determine|find|say|tell|provide|give|verify|confirm|locate|help|infer|establish|know)"
@@ -73,6 +76,18 @@ _REFUSING = tuple(
         r"(?:i|we) (?:must|have to) (?:decline|abstain)\b",
         r"(?:i|we) (?:would|'d) (?:need|require) (?:more|further|additional) (?:information|context|details)\b",
         r"(?:i|we) (?:did not|didn't|could not|couldn't) find (?:any|an?|the|it|this|that|anything)\b",
+        rf"(?:i|we) (?:see|saw|find|found|have) no (?:record|{_INFO})\b",
+        rf"(?:i|we) (?:do not|don't|did not|didn't|{_CANNOT}) see (?:this|that|it|{_INFO})\b",
+        rf"{_DOCS} (?:make|give|contain|provide|offer|ha(?:ve|s)|hold|include)s? no {_INFO}\b",
+        rf"{_DOCS} lacks? {_INFO}\b",
+        rf"(?:it|they) {_NOT} {_SAY}(?: (?:so|this|that|it|anything|who|whom|whose|what|when|where|why|how|whether|"
+        r"which)\b.*)?$",
+        rf"there(?:'s| is| was) nothing (?:about|on|regarding|concerning) .{{1,60}} (?:in|within) {_DOCS}$",
+        rf"(?:the )?(?:answer|information|info|data|details?) (?:is |was |were |are )?not (?:{_STATED}|{_WEAK})"
+        rf"(?: (?:in|from|within|by) {_DOCS})?$",
+        rf"(?:{_ASKED} (?:is|was) |it's )?not (?:in|within|part of) {_DOCS}$",
+        rf"{_ASKED} (?:isn't|wasn't) (?:in|within|part of) {_DOCS}$",
+        rf"nothing (?:is|was) (?:{_STATED}|said|known|written) (?:about|on) .{{1,60}} (?:in|by) {_DOCS}$",
     )
 )
 _EMPTY = re.compile(
@@ -87,7 +102,8 @@ _EMPTY = re.compile(
 )
 _LEAD = re.compile(
     r"^(?:as an ai(?: language model)?|"
-    r"sorry|unfortunately|apologies|i'm sorry|i am sorry|well|hmm+|no|however|so|therefore|thus|and|but|answer|"
+    r"sorry|unfortunately|regrettably|apologies|i'm sorry|i am sorry|i'm afraid(?: that)?|i am afraid(?: that)?|well|"
+    r"hmm+|no|however|so|therefore|thus|and|but|answer|honestly|to my knowledge|as far as i (?:know|can tell|can see)|"
     rf"{_BASED} (?:only )?{_DOCS}(?: alone)?)"
     r"(?:, ?|: ?| but | |$)(?:but )?"
 )

@@ -4,9 +4,12 @@
 or - for standard input. ``plumbline verify --pairs FILE.jsonl`` (or -) judges {"claim", "evidence", "question", "id"}
 line by line, the evidence a text or a list of texts; with --json it prints one JSON object a line.
 
-Support is in [0, 1]; from the threshold on a claim is supported, below it unverifiable: this verifier cannot tell a
-contradiction from silence. A claim of several sentences is as good as its worst. --fail-unsupported gives exit code 3
-where a claim is not supported; 4 where some are unscored.
+Support is in [0, 1]; from the threshold on a claim is supported, below it unverifiable: the embedded verifier cannot
+tell a contradiction from silence. A claim of several sentences is as good as its worst. --fail-unsupported gives exit
+code 3 where a claim is not supported; 4 where some are unscored.
+
+--facts SOURCE holds claims against a table of subject, relation and value (no evidence needed: another value
+contradicts); --judge MODEL asks a language model about the evidence. See docs/verifiers.md.
 """
 
 from __future__ import annotations
@@ -22,12 +25,15 @@ from app.console import Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, AppError, UsageError
 
 if TYPE_CHECKING:
+    from app.score_judging import Choice
     from app.verification import CheckedClaim, ClaimChecker
     from evaluation.verifiers.evidence import EvidenceText
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from app.commands.verifier_options import add_verifier_sources
+
     parser.add_argument("claim", nargs="?", metavar="CLAIM", help="what is to be judged")
     parser.add_argument(
         "--evidence", action="append", default=[], metavar="FILE", help="a document, or - for standard input"
@@ -40,12 +46,20 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verifier-model", metavar="NAME", help="a folder, OWNER/NAME, token-overlap, ...; default embedded"
     )
+    parser.add_argument(
+        "--verifier",
+        choices=("auto", "entailment", "facts", "judge"),
+        default="auto",
+        help="what judges (default entailment; facts and judge need --facts and --judge)",
+    )
+    add_verifier_sources(parser)
     parser.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
     parser.add_argument("--fail-unsupported", action="store_true", help="exit 3 where a claim is not supported")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Judge one claim, or pairs."""
+    from app.commands.verifier_options import verifier_choice, verifier_source
     from app.score_judging import JudgePlan
     from app.settings import Settings
     from app.verification import ClaimChecker
@@ -57,13 +71,17 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError('give a claim and its evidence (--evidence FILE "claim"), or --pairs FILE.jsonl, not both')
     if arguments.pairs is not None and (arguments.evidence or arguments.question):
         raise UsageError("--pairs holds its own evidence and questions: leave --evidence and --question out")
-    if arguments.claim is not None and not arguments.evidence:
+    choice, source = verifier_choice(arguments), verifier_source(arguments)
+    if choice == "labels":
+        raise UsageError("--labels judge answers that were labelled (plumbline score --labels), not claims of your own")
+    if arguments.claim is not None and not arguments.evidence and choice != "facts":
         raise UsageError("--evidence FILE is missing: what is the claim to be held against?")
     if arguments.claim is not None and not any(c.isalnum() for c in arguments.claim):
         raise UsageError(f"the claim {arguments.claim!r} has no letter and no digit")
     evidence = tuple(_evidence(arguments.evidence)) if arguments.claim is not None else ()
     device = str(pick_device(arguments.device or Settings().device))
-    plan = JudgePlan("entailment", "contexts", arguments.verifier_model, arguments.threshold, device)
+    kind: Choice = "facts" if choice == "facts" else "judge" if choice == "judge" else "entailment"
+    plan = JudgePlan(kind, "contexts", arguments.verifier_model, arguments.threshold, device, source)
     checker = ClaimChecker(plan)
     if arguments.claim is not None:
         return _one(arguments, output, checker, evidence)
@@ -88,7 +106,7 @@ def _pairs(arguments: argparse.Namespace, output: Output, checker: ClaimChecker)
     from app.verification import AT_ONCE, ClaimPair, checked_json, pairs_of
     from data.refused import Refused
 
-    pairs = pairs_of(_numbered(arguments.pairs))
+    pairs = pairs_of(_numbered(arguments.pairs), checker.needs_evidence)
     codes: set[int] = set()
     first_bad, bad, done = "", 0, 0
     with output.progress() as bar:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from data.fact_tables import Fact
+from evaluation.claim_splitting import has_verb
 from evaluation.language.normalise import STOP_WORDS, normal_tokens, singular
 from evaluation.language.value_finding import is_pure
 from evaluation.language.values import Value, comparable
@@ -135,7 +136,8 @@ def _base(value: Value) -> Fraction:
 def gives_another_value(fact: Fact, claim: str, question: str, others: Sequence[str]) -> str | None:
     """The other value of the relation that a claim gives in the value's place; None where it gives none.
 
-    others: values that the relation has elsewhere. A short answer that shares no word with the value is itself one.
+    others: values that the relation has elsewhere. A short answer without a verb that shares no word with the
+    value is itself one.
     """
     said = _read(claim)
     named = set(normal_tokens(fact.subject)) | set(_relation_words(fact.relation))
@@ -146,11 +148,9 @@ def gives_another_value(fact: Fact, claim: str, question: str, others: Sequence[
         if _places(tokens, said.tokens) and not _places(tokens, normal_tokens(question)):
             return other
     content = [t for t in said.tokens if t not in STOP_WORDS]
-    short = (
-        len(content) > 0
-        and len(claim.split()) <= _SHORT_WORDS
-        and not _places(normal_tokens(fact.subject), said.tokens)
-    )
-    if short and not set(content) & (set(normal_tokens(fact.value)) | named):
+    # A sentence of its own may be about anything: only a bare answer stands in the value's place.
+    bare = len(claim.split()) <= _SHORT_WORDS and not has_verb(claim)
+    known = set(normal_tokens(fact.value)) | named
+    if content and bare and not _places(normal_tokens(fact.subject), said.tokens) and not set(content) & known:
         return claim
     return None

@@ -68,6 +68,7 @@ def judged(table: FactTable, question: str, answer: str, tolerance: float = 0.0)
         ("Tell me about it.", "The capital of Skarland is Veltin.", "contradicted"),
         ("Tell me about it.", "The capital of Skarland is a windy place.", "unverifiable"),
         ("Tell me about it.", "The harbour of Skarland is deep.", "unverifiable"),
+        ("What is the capital of Skarland?", "It has a harbour.", "unverifiable"),  # a statement, and no value
         ("What is the capital of Nowhere?", "Norvik", "unverifiable"),
         ("What is the capital of Skarland?", "It is not Norvik.", "contradicted"),
         ("How long is the guarantee of the Heron 4?", "Three years", "supported"),

@@ -1,0 +1,72 @@
+"""Arguments that say what judges: a verifier by name, and what each needs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.errors import UsageError
+from app.verifier_sources import VerifierSource
+
+_NEEDED = ("facts", "judge", "labels")
+
+
+def add_verifier_sources(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+    """--facts, --tolerance, --judge, --votes, --labels, --split-claims."""
+    group.add_argument(
+        "--facts",
+        metavar="SOURCE",
+        help="table of subject, relation, value: a database URL#TABLE, or a CSV or JSONL file",
+    )
+    group.add_argument(
+        "--tolerance", type=float, default=0.0, help="of numbers held against facts, as a share (default 0: exact)"
+    )
+    group.add_argument("--judge", metavar="MODEL", help="a language model that is asked yes or no, named like --model")
+    group.add_argument("--votes", type=int, default=5, help="answers of --judge to each claim (default 5)")
+    group.add_argument(
+        "--labels", type=Path, metavar="FILE", help="people's labels: question, answer (or claim), label"
+    )
+    group.add_argument(
+        "--split-claims", action="store_true", help="cut sentences into simpler claims at conjunctions and relatives"
+    )
+
+
+def verifier_choice(arguments: argparse.Namespace) -> str:
+    """--verifier; where it was left at "auto", what --facts, --judge or --labels imply.
+
+    Raises UsageError for several of them, for one that another --verifier does not use, and for impossible numbers.
+    """
+    source = verifier_source(arguments)
+    given = [name for name in _NEEDED if getattr(source, name) is not None]
+    choice = str(arguments.verifier)
+    if len(given) > 1:
+        raise UsageError(f"--{given[0]} and --{given[1]} are two verifiers: one judges, so that rates are of one kind")
+    if choice == "auto" and given:
+        choice = given[0]
+    if choice in _NEEDED and not given:
+        raise UsageError(f"--verifier {choice} needs --{choice} ({_what(choice)})")
+    if given and choice != given[0]:
+        raise UsageError(f"--verifier {choice} does not use --{given[0]}: leave one of the two out")
+    if not 0.0 <= source.tolerance < 1.0:
+        raise UsageError(f"--tolerance is {source.tolerance}: a share of the value, at least 0 and below 1")
+    if source.votes < 1:
+        raise UsageError(f"--votes is {source.votes}: the judge must answer at least once")
+    return choice
+
+
+def verifier_source(arguments: argparse.Namespace) -> VerifierSource:
+    """What the arguments name; arguments that were not declared (those of the demo) are at their defaults."""
+    plain = VerifierSource()
+    return VerifierSource(
+        getattr(arguments, "facts", plain.facts),
+        getattr(arguments, "tolerance", plain.tolerance),
+        getattr(arguments, "judge", plain.judge),
+        getattr(arguments, "votes", plain.votes),
+        getattr(arguments, "labels", plain.labels),
+        getattr(arguments, "split_claims", plain.split),
+    )
+
+
+def _what(choice: str) -> str:
+    kinds = {"facts": "a database's URL#TABLE, or a file", "judge": "a model, named like --model", "labels": "a file"}
+    return kinds[choice]

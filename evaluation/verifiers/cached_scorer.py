@@ -1,0 +1,72 @@
+"""Scores remembered by the content of their pair: the samples and arms of a run ask the same things again and again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from model.pair_scoring import Pair, PairScorer
+
+LIMIT = 200_000
+"""Scores kept at most; the ones not asked for longest go first. About 30 MB."""
+
+
+class CachedScorer:
+    """A PairScorer in front of another one. Its name is the other's: it gives the same scores."""
+
+    def __init__(self, scorer: PairScorer, limit: int = LIMIT) -> None:
+        """limit: scores kept. Raises ValueError below 1."""
+        if limit < 1:
+            raise ValueError(f"the limit is {limit}: at least one score must be kept")
+        self._scorer, self._limit = scorer, limit
+        self._known: OrderedDict[bytes, float] = OrderedDict()
+        self.asked = self.scored = 0
+
+    @property
+    def name(self) -> str:
+        """The other's."""
+        return self._scorer.name
+
+    def room(self, claim: str, question: str = "") -> int:
+        """The other's."""
+        return self._scorer.room(claim, question)
+
+    def count(self, texts: Sequence[str]) -> Sequence[int]:
+        """The other's."""
+        return self._scorer.count(texts)
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        """See PairScorer.score. Only pairs that were not seen are scored, in one call; what is no number is not kept.
+
+        asked and scored count the pairs that came in and those that had to be scored.
+        """
+        keys = [_key(pair) for pair in pairs]
+        new: dict[bytes, Pair] = {}
+        found: dict[bytes, float] = {}
+        for key, pair in zip(keys, pairs, strict=True):
+            if key in self._known:
+                self._known.move_to_end(key)
+                found[key] = self._known[key]
+            else:
+                new[key] = pair
+        if new:
+            found.update(zip(new, self._scorer.score(tuple(new.values()), progress), strict=True))
+            self._keep({key: found[key] for key in new})
+        self.asked += len(pairs)
+        self.scored += len(new)
+        return tuple(found[key] for key in keys)
+
+    def _keep(self, scores: dict[bytes, float]) -> None:
+        self._known.update((key, score) for key, score in scores.items() if score == score)
+        while len(self._known) > self._limit:
+            self._known.popitem(last=False)
+
+
+def _key(pair: Pair) -> bytes:
+    digest = hashlib.sha256()
+    for part in (pair.evidence, pair.claim, pair.question):
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8))
+        digest.update(data)
+    return digest.digest()
