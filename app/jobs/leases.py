@@ -93,7 +93,12 @@ class JobLeases:
         self, job_id: str, status: JobStatus, *, error: str | None = None, result: Mapping[str, Any] | None = None
     ) -> bool:
         """Record how the job ended; False when it was no longer this worker's."""
-        values = {"status": status, "error": error, "finished_at": self._now(), "lease_until": None}
+        values: dict[str, Any] = {
+            "status": status,
+            "error": error,
+            "finished_at": self._now(),
+            "lease_until": None,
+        }
         if result is not None:
             values["result"] = dict(result)
         with self._store.write() as connection:

@@ -53,7 +53,7 @@ class CollectionDetail(Reply):
     encoder: str | None
     created_at: datetime
     published_at: datetime | None
-    job: JobReply | None
+    job: JobReply | None = None
 
 
 class DocumentReply(Reply):

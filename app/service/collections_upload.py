@@ -91,6 +91,7 @@ def files_of(form: FormData) -> list[UploadFile]:
 def stage(folder: Path, files: list[UploadFile]) -> tuple[StagedFile, ...]:
     """Write the files below the folder, which is made. Raises ApiError 422 where a name is a file and a folder too."""
     staged: list[StagedFile] = []
+    folder.mkdir(parents=True)
     for file in files:
         name = file.filename or ""
         target = folder / name

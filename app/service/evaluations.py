@@ -127,7 +127,7 @@ async def answers(
 
 @evaluations_router.get(
     "/v1/evaluations/{run_id}/report",
-    response_class=HTMLResponse,
+    response_model=None,
     summary="The report of an evaluation",
     responses={**_REPORT, **error_responses(401, 403, 404, 409, 422, 429, 500, 503)},
 )
@@ -145,7 +145,7 @@ async def report(run_id: str, caller: Evaluator, held: Held, made: Made, format:
 
 @evaluations_router.get(
     "/v1/evaluations/{run_id}/against/{other_id}",
-    response_class=HTMLResponse,
+    response_model=None,
     summary="Two evaluations compared",
     responses={**_REPORT, **error_responses(401, 403, 404, 409, 422, 429, 500, 503)},
 )

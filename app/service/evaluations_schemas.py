@@ -87,7 +87,7 @@ class EvaluationBody(BaseModel):
     def to_request(self) -> EvaluationRequest:
         """As the job keeps it."""
         return EvaluationRequest(
-            questions=None if self.questions == "samples" else tuple(q.model_dump() for q in self.questions),  # type: ignore[union-attr]
+            questions=None if self.questions == "samples" else tuple(q.model_dump() for q in self.questions),
             name=self.name,
             collection=self.collection,
             trusted=self.trusted,

@@ -57,7 +57,7 @@ async def list_jobs(
 )
 async def get_job(job_id: str, caller: Reader, held: Held) -> JobReply:
     """Ask again, every second or so, until status is succeeded, failed or cancelled."""
-    return job_reply(await held.do(_found, held.pipeline, caller, job_id))
+    return job_reply(await held.do(found_job, held.pipeline, caller, job_id))
 
 
 @jobs_router.post(
@@ -71,7 +71,7 @@ async def cancel_job(job_id: str, request: Request, caller: Reader, held: Held) 
     refuse_other_sites(request)
 
     def cancel() -> Job:
-        _found(held.pipeline, caller, job_id)
+        found_job(held.pipeline, caller, job_id)
         job = JobStore(held.pipeline.store).cancel(caller.tenant, job_id)
         if job is None:
             raise missing("job")
@@ -91,7 +91,7 @@ async def retry_job(job_id: str, request: Request, caller: Reader, held: Held) -
     refuse_other_sites(request)
 
     def retry() -> Job:
-        _found(held.pipeline, caller, job_id)
+        found_job(held.pipeline, caller, job_id)
         check_room(held.pipeline, caller)
         job = JobStore(held.pipeline.store).retry(caller.tenant, job_id)
         if job is None:
@@ -108,7 +108,7 @@ def check_room(pipeline: Pipeline, caller: Caller) -> None:
         raise ApiError(429, said, code="too_many_jobs", retry_after=30)
 
 
-def _found(pipeline: Pipeline, caller: Caller, job_id: str) -> Job:
+def found_job(pipeline: Pipeline, caller: Caller, job_id: str) -> Job:
     """The caller's job. An index job is for those who may index, an evaluation for those who may evaluate."""
     job = JobStore(pipeline.store).get(caller.tenant, job_id) if _ID.fullmatch(job_id) else None
     if job is None or not caller.may("index" if job.kind == "index" else "evaluate"):

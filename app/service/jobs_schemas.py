@@ -58,16 +58,18 @@ class JobReply(Reply):
     object: Literal["job"] = "job"
     kind: Literal["index", "evaluation"]
     status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
-    collection: str | None = Field(description="null where none is needed, or it was deleted")
+    collection: str | None = Field(default=None, description="null where none is needed, or it was deleted")
     progress: list[StepReply]
-    error: str | None = Field(description="why it failed")
+    error: str | None = Field(default=None, description="why it failed")
     attempts: int = Field(description="how often a worker began it")
     cancelling: bool = Field(description="it was asked to end, and will at its next step")
-    result: dict[str, Any] | None
-    run_id: str | None = Field(description="of an evaluation, as soon as it is known: GET /v1/evaluations/{run_id}")
+    result: dict[str, Any] | None = None
+    run_id: str | None = Field(
+        default=None, description="of an evaluation, as soon as it is known: GET /v1/evaluations/{run_id}"
+    )
     created_at: datetime
-    heartbeat_at: datetime | None = Field(description="when its worker last said it is alive")
-    finished_at: datetime | None
+    heartbeat_at: datetime | None = Field(default=None, description="when its worker last said it is alive")
+    finished_at: datetime | None = None
 
 
 class JobsReply(Reply):

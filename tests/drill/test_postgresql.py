@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.drill.postgresql import URL, server
 
 pytestmark = pytest.mark.drill
 
@@ -18,7 +19,6 @@ FILES = (
     "tests/data/test_store_both.py",
     "tests/data/test_schema.py",
     "tests/evaluation/test_run_store.py",
-    "tests/evaluation/test_experiment.py",
     "tests/retrieval/test_indexer.py",
     "tests/retrieval/test_retriever.py",
     "tests/app/test_keys.py",
@@ -28,16 +28,11 @@ FILES = (
 
 
 def test_the_same_tests_pass_on_postgresql() -> None:
-    found = importlib.util.spec_from_file_location("postgresql", Path(__file__).with_name("postgresql.py"))
-    assert found is not None
-    assert found.loader is not None
-    postgresql = importlib.util.module_from_spec(found)
-    found.loader.exec_module(postgresql)
-    with postgresql.server() as url:
+    with server() as url:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES],
             cwd=ROOT,
-            env={**os.environ, postgresql.URL: url},
+            env={**os.environ, URL: url},
             text=True,
             capture_output=True,
         )

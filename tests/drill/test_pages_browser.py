@@ -1,0 +1,156 @@
+"""The pages of collections and evaluations in a browser: upload, watch a job, open a report; by keyboard, light and
+dark."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from model.prefix_decoder import save_prefix_decoder, warm_start
+from tests.drill.browser import browser, picture
+
+pytestmark = pytest.mark.drill
+
+HOSTILE = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
+_WAIT_MS = 300_000
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a ``plumbline serve`` with its worker, on an empty home."""
+    folder = tmp_path_factory.mktemp("pages")
+    save_prefix_decoder(warm_start(0), folder / "reader", {})
+    with serving(folder, "--model", str(folder / "reader")) as url:
+        yield url
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[str]:
+    ours = {key: value for key, value in os.environ.items() if not key.startswith("PLUMBLINE_")}
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", "0", "--home", str(folder / "home"), *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**ours, "OMP_NUM_THREADS": "1"})
+    assert process.stderr is not None
+    try:
+        for line in process.stderr:
+            found = re.search(r"serving (http://\S+)", line)
+            if found:
+                break
+        else:
+            raise AssertionError("the server ended")
+        # What it says from now on is not read by us; it must not wait for us to.
+        drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=subprocess.DEVNULL)
+        yield found[1]
+        process.terminate()
+        assert process.wait(120) == 0
+        drain.wait(120)
+    finally:
+        process.kill()
+
+
+def opened(chromium: Browser, scheme: str = "light") -> Page:
+    page = chromium.new_page(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_default_timeout(_WAIT_MS)
+    expect.set_options(timeout=_WAIT_MS)
+    troubles: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    page.__dict__["troubles"] = troubles
+    return page
+
+
+def test_documents_are_uploaded_and_their_job_is_watched(chromium: Browser, server: str, tmp_path: Path) -> None:
+    (tmp_path / "warranty.md").write_text("# Warranty\n\nThe warranty of the Heron 4 lasts for three years.\n")
+    (tmp_path / "hostile.txt").write_text(HOSTILE)
+    (tmp_path / "program.exe").write_bytes(b"MZ")
+    page = opened(chromium)
+    page.goto(f"{server}/collections")
+    page.get_by_label("Name").fill("handbook")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{server}/collections/handbook")
+    page.get_by_label("Files").set_input_files(sorted(tmp_path.iterdir()))
+    page.get_by_role("button", name="Upload").press("Enter")
+    expect(page.locator("[data-following]")).to_be_visible()
+    picture(page, "collection-indexing")
+    expect(page.get_by_text("succeeded")).to_be_visible()  # by itself: nobody pressed anything
+    expect(page.get_by_role("row", name="warranty.md")).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("program.exe.*not read"))).to_be_visible()
+    assert page.title() == "handbook · Plumbline"
+    picture(page, "collection")
+    assert page.__dict__["troubles"] == []
+    # What the hostile document says is shown as it was written.
+    found = page.request.post(
+        f"{server}/v1/retrieve", data={"query": "script document title", "collection": "handbook", "k": 2}
+    )
+    assert any(HOSTILE in one["text"] for one in found.json()["data"])
+    page.goto(f"{server}/")
+    page.locator("#question").fill("What does the script say of the title?")
+    page.get_by_role("button", name="Ask").click()
+    expect(page.get_by_text("document.title = 'taken'").first).to_be_visible()
+    assert "taken" not in page.title()
+    page.close()
+
+
+def test_an_evaluation_is_started_watched_and_its_report_opened(chromium: Browser, server: str, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.jsonl"
+    rows = [{"id": f"q{n}", "text": f"How long is warranty {n}?", "references": ["three years"]} for n in range(12)]
+    questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    page = opened(chromium, "dark")
+    for name in ("first try", "second try"):
+        page.goto(f"{server}/evaluations")
+        page.get_by_label("Name").fill(name)
+        page.get_by_label("Questions").set_input_files(questions)
+        page.get_by_label("Samples of each question").fill("1" if name == "first try" else "2")
+        page.get_by_label("with the right documents").uncheck()
+        page.get_by_role("button", name="Start").press("Enter")
+        expect(page.locator("[data-following]").first).to_be_visible()
+        expect(page.locator("[data-following]")).to_have_count(0)
+        expect(page.get_by_role("link", name=name, exact=True)).to_be_visible()
+    picture(page, "evaluations-dark")
+    page.get_by_label("Compare first try").check()
+    page.get_by_label("with second try").check()
+    page.get_by_role("button", name="Compare").click()
+    expect(page.get_by_text("12 questions are shared and compared")).to_be_visible()
+    page.goto(f"{server}/evaluations")
+    page.get_by_role("link", name="first try", exact=True).click()
+    expect(page.get_by_role("row", name=re.compile("closed_book"))).to_be_visible()
+    picture(page, "evaluation-dark")
+    page.get_by_role("link", name="Report", exact=True).click()
+    expect(page.get_by_text("How long is warranty 3?").first).to_be_visible()
+    assert page.__dict__["troubles"] == []
+    page.close()
+
+
+@pytest.mark.parametrize("path", ["/collections", "/evaluations", "/login"])
+def test_every_control_is_reached_by_keyboard_and_has_a_name(chromium: Browser, server: str, path: str) -> None:
+    page = opened(chromium)
+    page.goto(server + path)
+    controls = page.locator("a:visible, button:visible, input:visible:not([type=hidden]), select:visible, summary")
+    wanted = controls.count()
+    reached: set[str] = set()
+    for _ in range(3 * wanted):
+        page.keyboard.press("Tab")
+        focused = page.evaluate("document.activeElement.outerHTML")
+        if not focused.startswith("<body"):
+            reached.add(focused)
+    assert len(reached) >= wanted
+    for control in controls.all():
+        assert control.evaluate("e => e.textContent.trim() || e.ariaLabel || e.labels?.length")
+    width = page.evaluate("document.documentElement.scrollWidth")
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= max(320, min(width, 336))
+    page.close()

@@ -1,0 +1,48 @@
+"""Schemathesis at length, with workers that do the jobs which it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.jobs.worker import Worker
+from app.pipeline import Pipeline
+from app.service.application import create_app
+from app.settings import Settings
+from data.documents import Document
+from model.prefix_decoder import save_prefix_decoder, warm_start
+from tests.app.fuzzing import fuzz
+
+pytestmark = [pytest.mark.drill, pytest.mark.filterwarnings("ignore")]
+
+CASES = 10_000
+
+
+def test_ten_thousand_calls_break_nothing(tmp_path: Path) -> None:
+    save_prefix_decoder(warm_start(0), tmp_path / "reader", {})
+    settings = Settings(home=tmp_path / "home", database="", encoder="", model=str(tmp_path / "reader"), device="cpu")
+    with Pipeline(settings) as pipeline:
+        pipeline.index("notes", [Document("warranty", "Warranty", "The warranty of the Heron 4 lasts three years.")])
+        worker = Worker(pipeline)
+        asked = 0
+
+        def after(response: Any) -> None:
+            nonlocal asked
+            asked += 1
+            if asked % 50 == 0:
+                worker.run_one()
+
+        calls: dict[str, int] = {}
+        statuses: dict[int, int] = {}
+        total = seed = 0
+        while total < CASES:
+            seed += 1
+            seen = fuzz(create_app(pipeline), sequences=100, steps=20, seed=seed, after=after)
+            total += seen.total
+            for kept, found in ((calls, seen.calls), (statuses, seen.statuses)):
+                for name, count in found.items():
+                    kept[name] = kept.get(name, 0) + count  # type: ignore[index, call-overload]
+    print(f"{total} calls, {len(calls)} operations, statuses {dict(sorted(statuses.items()))}")
+    assert len(calls) >= 20
