@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 
 from app.errors import USER_ERRORS, AppError
+from app.label_figures import label_figures
 from app.pipeline import Pipeline
+from app.run_analysis import Looking, look_closer
 from data.questions import Question
 from evaluation.reports.entailment_figures import entailment_figures
 from evaluation.reports.report_data import (
@@ -32,14 +34,20 @@ MARKED_CLAIMS = 40
 """So many unsupported claims, those of the worst questions, get their weak words marked: seconds, not minutes."""
 
 
-def report_data(pipeline: Pipeline, run_id: str) -> ReportData:
-    """Everything a report of a stored run shows.
+def report_data(
+    pipeline: Pipeline,
+    run_id: str,
+    looking: Looking | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReportData:
+    """Everything a report of a stored run shows. looking, progress: see app.run_analysis.look_closer.
 
-    Raises EvaluationError for an unknown run, AppError for one without a finished sample.
+    Raises EvaluationError for an unknown run, AppError for one without a finished sample, and what looking closer does.
     """
     runs = RunStore(pipeline.store)
     info = runs.load_run(run_id)
-    samples = runs.load_samples(info.id)
+    every = runs.load_samples(info.id, every_decoding=True)
+    samples = [s for s in every if s.decoding == info.config.decoding.label]
     questions = runs.load_questions(info.id)
     order = [arm.name for arm in info.config.arms]
     in_order = sorted(samples, key=lambda s: order.index(s.arm))  # tables show the arms in the run's own order
@@ -73,7 +81,22 @@ def report_data(pipeline: Pipeline, run_id: str) -> ReportData:
             f"{figures.questions - figures.judged} questions were judged by their reference answers, the other "
             f"{figures.judged} by the documents of the trusted collection: each question the same way in every arm."
         )
-    return ReportData(_report_config(info, figures is not None), summary, shown, tuple(notes), figures)
+    pairs = [(p.baseline, p.other) for p in summary.pairs]
+    looked = look_closer(pipeline, info, every, questions, pairs, summary.settings, looking or Looking(), progress)
+    if info.config.grid:
+        notes.append(
+            f"The run has {len(info.config.decodings)} decoding settings. Rates, differences and answers are those of "
+            f"the headline setting ({info.config.decoding.label}); the others are in the section on decoding."
+        )
+    return ReportData(
+        _report_config(info, figures is not None),
+        summary,
+        shown,
+        (*notes, *looked.notes),
+        figures,
+        corrected=label_figures(pipeline, info.id, samples),
+        analysis=looked.found,
+    )
 
 
 def with_marks(
@@ -138,10 +161,12 @@ def _shown_arm(arm: str, samples: Sequence[SampleRecord]) -> ShownArm:
                 s.evaluation.reason,
                 s.evaluation.verdicts,
                 s.completion.citations if s.completion else (),
+                observed=tuple(seen.name for seen in s.observed if seen.happened),
             )
             for s in ordered
         ),
         chunks,
+        ordered[0].asked,
     )
 
 
@@ -171,6 +196,7 @@ def _report_config(info: RunInfo, entailed: bool) -> RunConfig:
             (
                 ("model", labels.get("model", "")),
                 ("model fingerprint", config.generator),
+                *((("decoding grid", "; ".join(d.label for d in config.decodings)),) if config.grid else ()),
                 ("temperature", str(decoding.temperature)),
                 ("top_k", str(decoding.top_k or "all")),
                 ("top_p", str(decoding.top_p)),

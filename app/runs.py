@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 
-from app.errors import AppError
+from app.arms import open_arms
 from app.judging import Judge, VerifierPlan, open_judge
-from app.passages import Passages
 from app.pipeline import Pipeline
 from data.questions import Question
-from evaluation.runs.arms import Arm, ClosedBook, ModeSearch, Oracle, Rag
+from evaluation.modifiers.arm_names import ArmName, parse_arms
+from evaluation.runs.arms import Arm
+from evaluation.runs.dry_run import DryRun, probe
 from evaluation.runs.experiment import Progress, RunResult, configure, run_experiment
-from evaluation.runs.run_config import Decoding
+from evaluation.runs.run_config import Decoding, RunConfig
 from evaluation.runs.run_store import RunStore
-from retrieval.retriever import Fusion, Mode, Retriever
+from retrieval.retriever import Fusion, Mode
 
 ARMS = ("closed_book", "rag", "oracle")
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationPlan:
-    """What a run compares. collection: None takes the only one; unused when closed_book is the only arm."""
+    """What a run compares. arms: by name, see docs/arms.md; ``each`` stands for several. collection: None takes the
+    only one; unused when no arm searches. decoding: of the headline rates; grid: further ones, from the same prompts.
+    owner: the tenant whose run it is, "" for this machine's own."""
 
     questions: tuple[Question, ...]
     arms: tuple[str, ...] = ARMS
@@ -32,14 +35,30 @@ class EvaluationPlan:
     mode: Mode = "hybrid"
     fusion: Fusion = "minmax"
     decoding: Decoding = field(default_factory=lambda: Decoding(max_tokens=32))
+    grid: tuple[Decoding, ...] = ()
     seed: int = 0
     judging: VerifierPlan = field(default_factory=VerifierPlan)
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What a plan needs to run."""
+
+    config: RunConfig
+    arms: tuple[Arm, ...]
+    judge: Judge
+    labels: tuple[tuple[str, str], ...]
+
+
+def arms_of(plan: EvaluationPlan) -> tuple[str, ...]:
+    """The names of a plan's arms, one each. Raises EvaluationError for one that there is not."""
+    return tuple(named.text for named in _named(plan))
 
 
 def judge_of(pipeline: Pipeline, plan: EvaluationPlan) -> Judge:
-    """What judges a plan's answers; see app.judging.open_judge. Raises AppError for an arm that does not exist."""
-    _check_arms(plan)
-    searched = pipeline.collection_name(plan.collection) if _searches(plan) else plan.collection
+    """What judges a plan's answers; see app.judging.open_judge. Raises EvaluationError for an arm that there is not."""
+    searched = pipeline.collection_name(plan.collection) if _searches(_named(plan)) else plan.collection
     return open_judge(pipeline, plan.judging, plan.questions, searched)
 
 
@@ -53,19 +72,44 @@ def evaluate(
     progress: Callable[[Progress], None] | None = None,
     limit: int | None = None,
     retry_failed: bool = False,
+    started: Callable[[str], None] | None = None,
 ) -> RunResult:
     """Run, or go on with, the experiment a plan describes; see evaluation.runs.experiment.run_experiment.
 
-    judge: what ``judge_of`` gave, if it is open already. Raises AppError for an arm that does not exist, and what
+    judge: what ``judge_of`` gave, if it is open already. started: told the run's id before anything is drawn. Raises
+    EvaluationError for an arm that there is not, and what
     retrieval, generation and evaluation raise.
     """
-    _check_arms(plan)
-    retriever = None
-    collection = ""
-    if _searches(plan):
-        collection = pipeline.collection_name(plan.collection)
-        retriever = pipeline.retriever(collection)
-    arms = [_arm(arm, plan, retriever) for arm in plan.arms]
+    opened = _open(pipeline, plan, judge)
+    if started is not None:
+        started(opened.config.run_id)
+    return run_experiment(
+        opened.config,
+        plan.questions,
+        opened.arms,
+        pipeline.generator,
+        opened.judge.verifier,
+        RunStore(pipeline.store),
+        name=name,
+        labels=(*opened.labels[:2], ("command", command), *opened.labels[2:]),
+        progress=progress,
+        limit=limit,
+        retry_failed=retry_failed,
+    )
+
+
+def dry_run(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None) -> DryRun:
+    """What the run would take, from drawing a few of its cells; nothing is stored. Raises as ``evaluate`` does."""
+    opened = _open(pipeline, plan, judge)
+    committed = RunStore(pipeline.store).committed(opened.config.run_id)
+    return probe(opened.config, plan.questions, opened.arms, pipeline.generator, opened.judge.verifier, committed)
+
+
+def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Opened:
+    named = _named(plan)
+    collection = pipeline.collection_name(plan.collection) if _searches(named) else ""
+    retriever = pipeline.retriever(collection) if collection else None
+    arms = open_arms(named, plan.k, plan.mode, plan.fusion, retriever)
     judge = judge or judge_of(pipeline, plan)
     config = configure(
         plan.questions,
@@ -78,40 +122,19 @@ def evaluate(
         version=version("plumbline-rag"),
         generation=retriever.generation_hash if retriever else "",
         encoder=pipeline.encoder.fingerprint if retriever else "",
+        grid=plan.grid,
     )
-    labels = (("collection", collection), ("model", pipeline.generator.name), ("command", command), *judge.labels)
-    return run_experiment(
-        config,
-        plan.questions,
-        arms,
-        pipeline.generator,
-        judge.verifier,
-        RunStore(pipeline.store),
-        name=name,
-        labels=labels,
-        progress=progress,
-        limit=limit,
-        retry_failed=retry_failed,
-    )
+    config = replace(config, owner=plan.owner)
+    labels = (("collection", collection), ("model", pipeline.generator.name), *judge.labels)
+    return _Opened(config, arms, judge, labels)
 
 
-def _check_arms(plan: EvaluationPlan) -> None:
-    unknown = [arm for arm in plan.arms if arm not in ARMS]
-    if unknown:
-        raise AppError(f"there is no arm {unknown[0]!r}: choose from {', '.join(ARMS)}")
+def _named(plan: EvaluationPlan) -> tuple[ArmName, ...]:
+    return parse_arms(",".join(plan.arms), plan.k)
 
 
-def _searches(plan: EvaluationPlan) -> bool:
-    return bool(set(plan.arms) - {"closed_book"})
-
-
-def _arm(name: str, plan: EvaluationPlan, retriever: Retriever | None) -> Arm:
-    if name == "closed_book" or retriever is None:
-        return ClosedBook()
-    search = ModeSearch(retriever, plan.mode, plan.fusion)
-    if name == "rag":
-        return Rag(search, plan.k, search.settings)
-    return Oracle(Passages(retriever), plan.k, search)
+def _searches(arms: Sequence[ArmName]) -> bool:
+    return any(arm.searches for arm in arms)
 
 
 def full_run_id(pipeline: Pipeline, run_id: str) -> str:

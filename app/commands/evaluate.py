@@ -4,6 +4,10 @@ Questions are a .jsonl file of {"id", "text", "references", "relevant_document_i
 "samples" stands for the questions shipped with Plumbline. A question with references is judged by them, one without by
 whether a trusted collection entails what the answer says. Every sample is committed; the same command goes on where an
 interrupted one stopped, and a finished one is only reported.
+
+In place of QUESTIONS a .yaml file may hold all settings, named like the flags; flags override it (docs/arms.md).
+--arms names arms and what they do differently: closed_book,rag+distractors:3,oracle+position:each,sycophancy,injection.
+--temperatures, --top-ps and --top-ks draw a grid of decodings, all from one prompt. --dry-run says what a run takes.
 """
 
 from __future__ import annotations
@@ -12,43 +16,66 @@ import argparse
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from app.console import Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
+
+if TYPE_CHECKING:
+    from app.runs import EvaluationPlan
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.fail_if import add_fail_if
-    from app.commands.options import add_model, add_retrieval, add_sampling
+    from app.commands.options import add_analysis, add_model, add_retrieval, add_sampling
 
-    parser.add_argument("questions", nargs="+", metavar="QUESTIONS", help='question files, or "samples"')
+    parser.add_argument("questions", nargs="+", metavar="QUESTIONS", help='question files, "samples", or CONFIG.yaml')
     parser.add_argument(
         "--collection", metavar="NAME", help="which documents rag and oracle read; default the only one"
     )
-    parser.add_argument("--arms", default="closed_book,rag,oracle", help="comma-separated (default all three)")
+    parser.add_argument(
+        "--arms", default="closed_book,rag,oracle", help="comma-separated, see docs/arms.md (default these three)"
+    )
     parser.add_argument("--limit", type=int, default=None, help="only the first N questions")
     parser.add_argument("--name", default="", help="what the report is called")
     parser.add_argument("--report", type=Path, default=None, help="where the HTML report goes (default home/reports)")
     parser.add_argument("--retry-failed", action="store_true", help="draw samples again that a failure left unscored")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="count generations, tokens and time from drawing a few; keep nothing"
+    )
     add_judging(parser)
     add_fail_if(parser)
     add_retrieval(parser)
     add_sampling(parser, temperature=0.7, n=3)
+    add_grid(parser)
+    add_analysis(parser)
     add_model(parser)
+    parser.set_defaults(reparse=parser.parse_args)
+
+
+def add_grid(parser: argparse.ArgumentParser) -> None:
+    """--temperatures, --top-ps, --top-ks."""
+    group = parser.add_argument_group("decoding grid")
+    group.add_argument("--temperatures", metavar="LIST", default=None, help="such as 0,0.7,1; greedy is drawn as well")
+    group.add_argument("--top-ps", metavar="LIST", default=None, help="such as 0.5,0.9,1")
+    group.add_argument("--top-ks", metavar="LIST", default=None, help="such as 5,50,all")
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
-    """--verifier, --verifier-model, --trusted, --threshold."""
+    """--verifier, --verifier-model, --trusted, --threshold, and what other verifiers need."""
+    from app.commands.verifier_options import add_verifier_sources
+
     group = parser.add_argument_group("judging")
     group.add_argument(
         "--verifier",
-        choices=("auto", "reference", "entailment"),
+        choices=("auto", "reference", "entailment", "facts", "judge", "labels"),
         default="auto",
         help="what judges answers (default auto: reference answers where a question has some, else entailment)",
     )
-    group.add_argument("--verifier-model", type=Path, default=None, help="entailment model's folder; default embedded")
+    group.add_argument(
+        "--verifier-model", metavar="NAME", default=None, help="a folder, OWNER/NAME, token-overlap; default embedded"
+    )
     group.add_argument(
         "--trusted",
         metavar="NAME",
@@ -58,59 +85,35 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--threshold", type=float, default=0.5, help="support from which a claim counts as supported (default 0.5)"
     )
+    add_verifier_sources(group)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Run the experiment, print the tables, write the report."""
     from app.commands.options import pipeline
+    from app.config_file import is_config, with_config
 
     command = shlex.join(["plumbline", *sys.argv[1:]])
+    if any(is_config(name) for name in arguments.questions):
+        arguments = with_config(arguments, "questions")
+        if not arguments.questions:
+            raise UsageError("the file of settings names no questions: add questions: [FILE, ...]")
     with pipeline(arguments) as line:
+        if arguments.dry_run:
+            return _dry_run(arguments, output, line)
         return evaluate_and_report(arguments, output, line, command)
 
 
 def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any, command: str) -> int:
     """The command on a pipeline that is already open (the demo's last step)."""
     from app.commands.fail_if import checked_gate
-    from app.commands.options import checked_k, sampling
     from app.commands.report import report_run
-    from app.judging import VerifierPlan
-    from app.runs import EvaluationPlan, evaluate, judge_of
-    from data.loaders import load_question_files
-    from data.samples_paths import sample_question_paths
+    from app.run_analysis import Looking
+    from app.runs import arms_of, evaluate, judge_of
     from evaluation.runs.experiment import Progress
-    from evaluation.runs.run_config import Decoding
 
-    params = sampling(arguments)
-    k = checked_k(arguments)
-    if arguments.limit is not None and arguments.limit < 1:
-        raise UsageError(f"--limit is {arguments.limit}: at least one question must be asked")
-    if not 0.0 < arguments.threshold <= 1.0:
-        raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
-    paths: list[Path] = []
-    for name in arguments.questions:
-        paths.extend(sample_question_paths() if name == "samples" else [Path(name)])
-    plan = EvaluationPlan(
-        questions=load_question_files(paths)[: arguments.limit],
-        arms=tuple(arm.strip() for arm in arguments.arms.split(",")),
-        collection=arguments.collection,
-        samples=params.n,
-        k=k,
-        mode=arguments.mode,
-        fusion=arguments.fusion,
-        decoding=Decoding(
-            params.temperature,
-            params.top_k,
-            params.top_p,
-            params.max_tokens,
-            params.stop,
-            params.min_p,
-            params.repetition_penalty,
-        ),
-        seed=params.seed,
-        judging=VerifierPlan(arguments.verifier, arguments.verifier_model, arguments.trusted, arguments.threshold),
-    )
-    gate = checked_gate(getattr(arguments, "fail_if", None), plan.arms)
+    plan = plan_of(arguments)
+    gate = checked_gate(getattr(arguments, "fail_if", None), arms_of(plan))
     judge = judge_of(line, plan)
     with output.progress() as bar:
 
@@ -128,7 +131,95 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
         )
     if result.resumed:
         output.say(f"{result.resumed} of {result.total} samples were already committed")
-    shown = report_run(line, result.run_id, arguments.report, output, judge.entailment, gate)
+    looking = Looking(arguments.signals, arguments.faithfulness)
+    shown = report_run(line, result.run_id, arguments.report, output, judge.entailment, gate, looking=looking)
     if shown.failed:
         return EXIT_THRESHOLD
     return EXIT_PARTIAL if shown.unscored else EXIT_OK
+
+
+def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
+    """What the arguments ask for. Raises UsageError for values that cannot be, DataError for question files."""
+    from app.commands.options import checked_k, sampling
+    from app.commands.verifier_options import verifier_choice, verifier_source
+    from app.decoding_grid import decoding_grid
+    from app.judging import VerifierChoice, VerifierPlan
+    from app.runs import EvaluationPlan
+    from data.loaders import load_question_files
+    from data.samples_paths import sample_question_paths
+    from evaluation.runs.run_config import Decoding
+
+    params = sampling(arguments)
+    judging = VerifierPlan(
+        cast("VerifierChoice", verifier_choice(arguments)),
+        arguments.verifier_model,
+        arguments.trusted,
+        arguments.threshold,
+        source=verifier_source(arguments),
+    )
+    if arguments.limit is not None and arguments.limit < 1:
+        raise UsageError(f"--limit is {arguments.limit}: at least one question must be asked")
+    if not 0.0 < arguments.threshold <= 1.0:
+        raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
+    single = Decoding(
+        params.temperature,
+        params.top_k,
+        params.top_p,
+        params.max_tokens,
+        params.stop,
+        params.min_p,
+        params.repetition_penalty,
+    )
+    lists = (arguments.temperatures, arguments.top_ps, arguments.top_ks)
+    # Signals tell the verdict of a separate answer at low temperature: without them or a grid nothing needs one.
+    greedy = arguments.signals is not None or any(given is not None for given in lists)
+    grid = decoding_grid(single, *lists, greedy=greedy)
+    paths: list[Path] = []
+    for name in arguments.questions:
+        paths.extend(sample_question_paths() if name == "samples" else [Path(name)])
+    return EvaluationPlan(
+        questions=load_question_files(paths)[: arguments.limit],
+        arms=tuple(arm.strip() for arm in arguments.arms.split(",")),
+        collection=arguments.collection,
+        samples=params.n,
+        k=checked_k(arguments),
+        mode=arguments.mode,
+        fusion=arguments.fusion,
+        decoding=grid.headline,
+        grid=grid.others,
+        seed=params.seed,
+        judging=judging,
+    )
+
+
+def _dry_run(arguments: argparse.Namespace, output: Output, line: Any) -> int:
+    """Print what the run would take."""
+    from dataclasses import asdict
+
+    from app.runs import dry_run
+
+    found = dry_run(line, plan_of(arguments))
+    if output.as_json:
+        output.json(asdict(found))
+        return EXIT_OK
+    output.data(f"{found.cells} prompts (questions times arms), {found.committed} of them drawn already")
+    output.data(f"{found.generations} generations to draw")
+    if found.seconds is None or found.fastest_s is None or found.slowest_s is None:
+        output.data(f"time is not known: {found.reason or 'nothing is left to draw'}")
+        return EXIT_OK
+    output.data(
+        f"about {found.prompt_tokens} prompt tokens and {found.new_tokens} new ones (at most {found.most_new_tokens})"
+    )
+    output.data(
+        f"about {_span(found.seconds)} on this machine (between {_span(found.fastest_s)} and {_span(found.slowest_s)}, "
+        f"by {found.probed} prompts drawn just now)"
+    )
+    if found.failed:
+        output.say(f"{found.failed} prompts could not be drawn, the last because: {found.reason}")
+    return EXIT_OK
+
+
+def _span(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

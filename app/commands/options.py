@@ -26,6 +26,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "openai:URL#MODEL or openai-completions:URL#MODEL (its key: PLUMBLINE_MODEL_KEY)",
     )
     group.add_argument("--model-context", type=int, default=None, help="tokens that a server's model takes (4096)")
+    group.add_argument(
+        "--precision",
+        choices=("fp32", "bf16", "int8", "auto"),
+        default=None,
+        help="of a decoder's weights (default fp32, on a GPU bf16); int8 is an approximation, auto asks this machine",
+    )
     add_encoder(group)
 
 
@@ -59,6 +65,24 @@ def add_sampling(parser: argparse.ArgumentParser, *, temperature: float, n: int)
     group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
 
 
+def add_analysis(parser: argparse.ArgumentParser) -> None:
+    """--signals, --faithfulness."""
+    group = parser.add_argument_group("looking closer (takes more verification)")
+    group.add_argument(
+        "--signals",
+        nargs="?",
+        const="auto",
+        default=None,
+        metavar="MODEL",
+        help="how well signals without references tell wrong answers; MODEL: an entailment model other than the judge",
+    )
+    group.add_argument(
+        "--faithfulness",
+        action="store_true",
+        help="also judge answers by the chunks they were given (needs the scorer)",
+    )
+
+
 def sampling(arguments: argparse.Namespace) -> SamplingParams:
     """The checked SamplingParams; UsageError with the offending value."""
     try:
@@ -89,7 +113,8 @@ def checked_k(arguments: argparse.Namespace) -> int:
 
 def pipeline(arguments: argparse.Namespace) -> Pipeline:
     """A pipeline on the environment's settings, overridden by the arguments that were given."""
-    given = {name: getattr(arguments, name, None) for name in ("home", "model", "model_context", "encoder", "device")}
+    names = ("home", "model", "model_context", "precision", "encoder", "device")
+    given = {name: getattr(arguments, name, None) for name in names}
     try:
         return Pipeline(Settings(**{name: value for name, value in given.items() if value is not None}))
     except ValidationError:

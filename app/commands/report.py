@@ -18,6 +18,7 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
     from app.gate import Gate
+    from app.run_analysis import Looking
     from evaluation.reports.report_data import ReportData
 
 EXPORTS = ("ragas", "inspect", "ragtruth", "trec")
@@ -34,6 +35,7 @@ class Shown:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.fail_if import add_fail_if
+    from app.commands.options import add_analysis
 
     parser.add_argument("run_id", nargs="?", metavar="RUN", help="a run's id; leave it out to list them")
     parser.add_argument("--against", metavar="RUN2", help="compare with this run on the questions both have")
@@ -46,6 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--export", nargs=2, action="append", default=[], metavar=("KIND", "FILE"), help=" | ".join(EXPORTS)
     )
     parser.add_argument("--arms", metavar="ARMS", help="of --export: only these arms, comma-separated")
+    add_analysis(parser)
     add_fail_if(parser)
 
 
@@ -53,6 +56,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """List the runs, or report one."""
     from app.commands.fail_if import checked_gate
     from app.commands.options import pipeline
+    from app.run_analysis import Looking
     from app.runs import full_run_id
     from evaluation.runs.run_store import RunStore
 
@@ -68,8 +72,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             return EXIT_OK
         against = full_run_id(line, arguments.against) if arguments.against else None
         marker = None if against else _marker(line, run_id, output)
+        looking = Looking(arguments.signals, arguments.faithfulness)
         shown = report_run(
-            line, run_id, arguments.report, output, marker, gate, against, arguments.format, arguments.plots
+            line, run_id, arguments.report, output, marker, gate, against, arguments.format, arguments.plots, looking
         )
     if shown.failed:
         return EXIT_THRESHOLD
@@ -80,7 +85,7 @@ def _check(arguments: argparse.Namespace) -> None:
     unknown = [kind for kind, _ in arguments.export if kind not in EXPORTS]
     if unknown:
         raise UsageError(f"--export {unknown[0]}: there are {', '.join(EXPORTS)}")
-    needs_run = ("against", "plots", "export", "fail_if", "report", "arms")
+    needs_run = ("against", "plots", "export", "fail_if", "report", "arms", "signals", "faithfulness")
     named = next((name for name in needs_run if getattr(arguments, name)), None)
     if arguments.run_id is None and named:
         raise UsageError(f"--{named.replace('_', '-')} needs a run: plumbline report RUN (plumbline report lists them)")
@@ -136,13 +141,15 @@ def report_run(
     against: str | None = None,
     layout: str = "table",
     plots: Path | None = None,
+    looking: Looking | None = None,
 ) -> Shown:
-    """Print a run, or one against another, and write its report and plots. marker: as of ``show``.
+    """Print a run, or one against another, and write its report and plots. marker: as of ``show``. looking: what
+    else to look at.
 
     Raises UsageError for a gate that names a figure there is not, and what loading and writing raise.
     """
     from app.commands.fail_if import gate_code
-    from app.gate import summary_figures
+    from app.label_figures import gate_figures
     from app.run_comparison import comparison_data
     from app.run_report import report_data, with_marks
     from app.runs import full_run_id
@@ -151,8 +158,13 @@ def report_run(
     from evaluation.runs.run_store import RunStore
 
     run_id = full_run_id(line, run_id)
-    data = comparison_data(line, run_id, against) if against else report_data(line, run_id)
-    failed, gated = gate_code(gate, summary_figures(data.summary), output)
+    with output.progress() as bar:
+        data = (
+            comparison_data(line, run_id, against)
+            if against
+            else report_data(line, run_id, looking, lambda done, total: bar.update("faithfulness", done, total))
+        )
+    failed, gated = gate_code(gate, gate_figures(data.summary, data.corrected), output)
     if marker is not None:
         data = with_marks(data, marker, RunStore(line.store).load_questions(run_id))
     name = f"{run_id}-against-{against}" if against else run_id
@@ -171,7 +183,10 @@ def report_run(
 def _print(data: ReportData, document: dict[str, Any], output: Output, layout: str) -> None:
     from dataclasses import asdict
 
+    from app.analysis_tables import analysis_tables
+    from app.corrected_table import print_corrected
     from app.tables import arms_table, pairs_table
+    from evaluation.reports.corrected_view import corrected_json
     from evaluation.reports.tabular import as_csv, as_json, as_markdown
 
     if layout == "csv":
@@ -182,11 +197,16 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
         output.json(as_json(data) | document)
     elif output.as_json:
         shown = document | {"summary": data.summary.to_json()} | ({"notes": list(data.notes)} if data.notes else {})
+        shown |= {"analysis": data.analysis.to_json()} if data.analysis else {}
+        shown |= {"corrected": corrected_json(data.corrected)} if data.corrected else {}
         output.json(shown | ({"entailment": asdict(data.entailment)} if data.entailment else {}))
     else:
         output.out.print(arms_table(data.summary))
         if data.summary.pairs:
             output.out.print(pairs_table(data.summary))
+        for table in analysis_tables(data.analysis):
+            output.out.print(table)
+        print_corrected(data.corrected, output)
         output.data(f"run {document['run']}" + (f" against {document['against']}" if "against" in document else ""))
         output.data(f"report {document['report']}")
         for plot in document.get("plots", ()):

@@ -1,31 +1,74 @@
-"""Geometry of the rate as a function of the threshold. The template draws it, so that labels pass its escaping."""
+"""Geometry of line charts: rates with bands over settings, thresholds or positions. The template draws them, so that
+every label passes its escaping."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from evaluation.reports.plots import Tick
 from evaluation.reports.report_data import EntailmentFigures
 
-_WIDTH, _HEIGHT = 520.0, 280.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 400.0, 30.0, 236.0
-_COLOURS = 6
+_WIDTH = 520.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 508.0, 30.0, 236.0
+_LEGEND_ROW, _AXIS_ROOM = 18.0, 40.0
+COLOURS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value at x, with limits where it has some."""
+
+    x: float
+    y: float
+    lower: float | None = None
+    upper: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What to draw: a named line. dotted: only dots with whiskers, nothing between them."""
+
+    label: str
+    points: tuple[Point, ...]
+    dotted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """From low to high, with ticks at values and their names."""
+
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """A point in user units; lower and upper are y of its limits, None without."""
+
+    x: float
+    y: float
+    lower: float | None
+    upper: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One arm: line and band as SVG points. style is a class name of the style sheet."""
+    """A line in user units: line and band as SVG points, band "" without limits. style: a class of the style sheet."""
 
     label: str
     style: str
     line: str
     band: str
+    dots: tuple[Dot, ...]
     label_y: float
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """A line chart in user units. own: x of the run's own threshold, None where it is not in the picture."""
+class LineChart:
+    """A chart in user units, its legend below. mark: x of a vertical line, or None; diagonal: SVG points, or ""."""
 
     width: float
     height: float
@@ -35,32 +78,83 @@ class Curve:
     bottom: float
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
+    x_title: str
     series: tuple[Series, ...]
-    own: float | None
+    mark: float | None
+    diagonal: str
 
 
-def threshold_curve(figures: EntailmentFigures) -> Curve:
-    """The hallucinated share of each arm by threshold, with its pointwise band; undefined points are left out."""
+PERCENT = Axis(0.0, 1.0, tuple((t / 100, f"{t} %") for t in range(0, 101, 25)), "")
+
+
+def line_chart(
+    lines: Sequence[Line], x: Axis, y: Axis = PERCENT, mark: float | None = None, diagonal: bool = False
+) -> LineChart:
+    """Lay lines out. Limits beyond the axes are cut. mark: a value of x to show; diagonal: whether y = x is drawn."""
+    across = _scale(x, _LEFT, _RIGHT)
+    up = _scale(y, _BOTTOM, _TOP)
     series = []
-    for i, arm in enumerate(figures.arms):
-        points = [
-            (row.threshold, e.rate, e.lower, e.upper)
-            for row in figures.rows
-            if (e := row.rates[i]).rate is not None and e.lower is not None and e.upper is not None
-        ]
-        line = " ".join(f"{_x(t)},{_y(rate)}" for t, rate, _, _ in points)
-        above = [f"{_x(t)},{_y(upper)}" for t, _, _, upper in points]
-        below = [f"{_x(t)},{_y(lower)}" for t, _, lower, _ in reversed(points)]
-        series.append(Series(arm, f"c{i % _COLOURS}", line, " ".join((*above, *below)), _TOP + 14.0 + 18.0 * i))
-    x_ticks = tuple(Tick(_x(t / 10), f"{t / 10:g}") for t in range(0, 11, 2))
-    y_ticks = tuple(Tick(_y(t / 100), f"{t} %") for t in range(0, 101, 25))
-    own = _x(figures.threshold) if 0.0 <= figures.threshold <= 1.0 else None
-    return Curve(_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM, x_ticks, y_ticks, tuple(series), own)
+    for i, line in enumerate(lines):
+        dots = tuple(
+            Dot(
+                across(p.x), up(p.y), None if p.lower is None else up(p.lower), None if p.upper is None else up(p.upper)
+            )
+            for p in line.points
+        )
+        above = [f"{d.x},{d.upper}" for d in dots if d.upper is not None]
+        below = [f"{d.x},{d.lower}" for d in reversed(dots) if d.lower is not None]
+        joined = not line.dotted
+        path = " ".join(f"{d.x},{d.y}" for d in dots) if joined else ""
+        band = " ".join((*above, *below)) if joined and len(above) > 1 else ""
+        # A single point has no line: its dot and whisker are all there is to see.
+        shown = dots if line.dotted or len(dots) < 2 else tuple(Dot(d.x, d.y, None, None) for d in dots)
+        label_y = _BOTTOM + _AXIS_ROOM + _LEGEND_ROW * (i + 0.6)
+        series.append(Series(line.label, f"c{i % COLOURS}", path, band, shown, round(label_y, 2)))
+    height = _BOTTOM + _AXIS_ROOM + _LEGEND_ROW * len(series) + 6.0
+    low, high = max(x.low, y.low), min(x.high, y.high)
+    return LineChart(
+        _WIDTH,
+        height,
+        _LEFT,
+        _RIGHT,
+        _TOP,
+        _BOTTOM,
+        tuple(Tick(across(value), name) for value, name in x.ticks),
+        tuple(Tick(up(value), name) for value, name in y.ticks),
+        x.title,
+        tuple(series),
+        across(mark) if mark is not None and x.low <= mark <= x.high else None,
+        f"{across(low)},{up(low)} {across(high)},{up(high)}" if diagonal else "",
+    )
 
 
-def _x(threshold: float) -> float:
-    return round(_LEFT + (_RIGHT - _LEFT) * threshold, 2)
+def threshold_curve(figures: EntailmentFigures) -> LineChart:
+    """The hallucinated share of each arm by threshold, with its pointwise band; undefined points are left out."""
+    lines = [
+        Line(
+            arm,
+            tuple(
+                Point(row.threshold, e.rate, e.lower, e.upper)
+                for row in figures.rows
+                if (e := row.rates[i]).rate is not None and e.lower is not None and e.upper is not None
+            ),
+        )
+        for i, arm in enumerate(figures.arms)
+    ]
+    axis = Axis(0.0, 1.0, tuple((t / 10, f"{t / 10:g}") for t in range(0, 11, 2)), "threshold of support")
+    return line_chart(lines, axis, mark=figures.threshold)
 
 
-def _y(share: float) -> float:
-    return round(_BOTTOM - (_BOTTOM - _TOP) * share, 2)
+def spread_axis(values: Sequence[float], title: str) -> Axis:
+    """An axis that holds these values, each a tick, with a little room; of one value, that value in the middle."""
+    distinct = sorted(set(values))
+    room = (distinct[-1] - distinct[0]) * 0.04 or 0.5
+    return Axis(distinct[0] - room, distinct[-1] + room, tuple((v, f"{v:g}") for v in distinct), title)
+
+
+def _scale(axis: Axis, start: float, end: float) -> Callable[[float], float]:
+    def place(value: float) -> float:
+        share = (min(max(value, axis.low), axis.high) - axis.low) / (axis.high - axis.low)
+        return round(start + (end - start) * share, 2)
+
+    return place

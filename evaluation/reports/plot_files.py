@@ -6,14 +6,23 @@ import re
 from pathlib import Path
 
 from evaluation.errors import EvaluationError
+from evaluation.reports.analysis_view import analysis_view
 from evaluation.reports.curves import threshold_curve
 from evaluation.reports.report import own_text, template_environment
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import build_view
 
+_TITLES = {
+    "grid": "Hallucinated share of all responses by decoding",
+    "drift": "Unsupported claims by place",
+    "calibration": "Mean V(c) by P(c | x)",
+    "signals": "Hallucinated share of the answers given",
+}
+
 
 def plots(data: ReportData) -> dict[str, str]:
-    """File name to SVG: outcomes of each arm, each difference, and the rate by threshold where there is one."""
+    """File name to SVG: outcomes of each arm, each difference, and the rate by threshold and what the
+    analysis draws, where there is such."""
     environment, style = template_environment(), own_text("plot.css")
     bars, curve = environment.get_template("bars.svg.j2"), environment.get_template("curve.svg.j2")
     view = build_view(data)
@@ -29,6 +38,10 @@ def plots(data: ReportData) -> dict[str, str]:
     if data.entailment is not None:
         title = "Hallucinated share of all responses by threshold"
         found["threshold.svg"] = curve.render(curve=threshold_curve(data.entailment), title=title, style=style)
+    if data.analysis is not None:
+        for word, named in analysis_view(data.analysis).charts:
+            title = f"{_TITLES[word.split('-')[0]]}: {named.title}"
+            found[f"{word}-{_word(named.title)}.svg"] = curve.render(curve=named.chart, title=title, style=style)
     return found
 
 

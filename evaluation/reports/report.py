@@ -12,8 +12,10 @@ import jinja2
 from markupsafe import Markup
 
 from evaluation.errors import EvaluationError
+from evaluation.reports.analysis_view import analysis_view, setting_name
+from evaluation.reports.corrected_view import corrected_view
 from evaluation.reports.report_data import ReportData
-from evaluation.reports.report_view import build_view, interval, p_value, percent, score
+from evaluation.reports.report_view import build_view, interval, p_value, percent, score, share
 
 _TEMPLATES = Path(__file__).parent / "templates"
 # Control characters are not allowed in HTML, and a lone surrogate cannot be written as UTF-8: show that one was there.
@@ -51,6 +53,7 @@ def template_environment() -> jinja2.Environment:
         finalize=_visible,
     )
     environment.filters |= {"percent": percent, "interval": interval, "p_value": p_value, "score": score}
+    environment.filters |= {"share": share, "setting_name": setting_name}
     return environment
 
 
@@ -66,6 +69,8 @@ def render_report(run: ReportData) -> str:
         .get_template("report.html.j2")
         .render(
             view=build_view(run),
+            corrected=corrected_view(run.corrected),
+            analysis=analysis_view(run.analysis) if run.analysis else None,
             style=style,
             script=script,
             policy=policy,

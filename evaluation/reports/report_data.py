@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from evaluation.analysis.run_analysis import RunAnalysis
+from evaluation.correction.corrected_figures import CorrectedFigures
 from evaluation.detection.intervals import ScoreEstimate
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome, Verdict
@@ -63,7 +65,8 @@ class ShownChunk:
 class ShownSample:
     """One answer: sample counts from 0; reason says why it is unscored. weak: words that lower its support.
 
-    seed: None where another system drew it. label: what people call it, "" where nobody did.
+    seed: None where another system drew it. label: what people call it, "" where nobody did. observed: what its arm
+    looked for and found.
     """
 
     sample: int
@@ -75,15 +78,20 @@ class ShownSample:
     citations: tuple[Citation, ...] = ()
     weak: tuple[WeakWord, ...] = ()
     label: Literal["", "hallucinated", "supported"] = ""
+    observed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ShownArm:
-    """One arm's answers to one question, and the chunks they were given (the same for all samples)."""
+    """One arm's answers to one question, and the chunks they were given (the same for all samples).
+
+    asked: the words that the arm put in the question's place, "" where they are its own.
+    """
 
     arm: str
     samples: tuple[ShownSample, ...]
     chunks: tuple[ShownChunk, ...] = ()
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +147,7 @@ class ScoredFigures:
     """
 
     measure: Literal["factuality", "faithfulness"]
-    judged_by: Literal["contexts", "references"]
+    judged_by: Literal["contexts", "references", "facts", "labels"]
     labelled: int = 0
     auroc: ScoreEstimate | None = None
     balanced_accuracy: ScoreEstimate | None = None
@@ -149,7 +157,8 @@ class ScoredFigures:
 class ReportData:
     """A finished (or interrupted) run. notes: anything else that readers must know, one sentence each.
 
-    scored: of answers from elsewhere, None for a run. comparison: of two runs, in words; "" for one run.
+    scored: of answers from elsewhere, None for a run. comparison: of two runs, in words; "" for one run. corrected: by
+    labels, None where nobody labelled anything. analysis: what else a run says, None for other answers.
     """
 
     config: RunConfig
@@ -159,6 +168,8 @@ class ReportData:
     entailment: EntailmentFigures | None = None
     scored: ScoredFigures | None = None
     comparison: str = ""
+    corrected: CorrectedFigures | None = None
+    analysis: RunAnalysis | None = None
 
     def __post_init__(self) -> None:
         ids = [q.id for q in self.questions]

@@ -54,12 +54,14 @@ class ChunkView:
 
 @dataclass(frozen=True, slots=True)
 class ArmView:
-    """One arm's column. counts: how many samples ended in each outcome, only those that occur."""
+    """One arm's column. counts: how many samples ended in each outcome, only those that occur. asked: other words than
+    the question's own, "" where they are these."""
 
     arm: str
     counts: tuple[tuple[Outcome, int], ...]
     answers: tuple[AnswerView, ...]
     chunks: tuple[ChunkView, ...]
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,15 @@ def score(estimate: ScoreEstimate | None) -> str:
     return f"{estimate.estimate:.3f} [{estimate.lower:.3f}, {estimate.upper:.3f}]"
 
 
+def share(estimate: ScoreEstimate) -> str:
+    """ "12.3 % [8.1, 17.9]"; "an undefined share (why)" where it is not defined."""
+    if estimate.estimate is None:
+        return f"an undefined share ({estimate.reason})"
+    if estimate.lower is None or estimate.upper is None:
+        return percent(estimate.estimate)
+    return f"{percent(estimate.estimate)} [{100 * estimate.lower:.1f}, {100 * estimate.upper:.1f}]"
+
+
 def p_value(p: float) -> str:
     """ "0.034", "<0.001"."""
     return "<0.001" if p < 0.001 else f"{p:.3f}"
@@ -176,7 +187,7 @@ def _arm_view(arm: ShownArm, prefix: str) -> ArmView:
     cited = {c.number for s in arm.samples for c in s.citations}
     groups: dict[tuple[object, ...], list[ShownSample]] = {}
     for sample in arm.samples:
-        key = (sample.text, sample.outcome, sample.reason, sample.verdicts, sample.weak, sample.label)
+        key = (sample.text, sample.outcome, sample.reason, sample.verdicts, sample.weak, sample.label, sample.observed)
         groups.setdefault(key, []).append(sample)
     answers = tuple(
         AnswerView(
@@ -194,6 +205,7 @@ def _arm_view(arm: ShownArm, prefix: str) -> ArmView:
         tuple((o, n) for o, n in tally if n),
         answers,
         tuple(ChunkView(anchors[c.number], c, c.number in cited) for c in arm.chunks),
+        arm.asked,
     )
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from evaluation.outcomes import OUTCOMES
+from evaluation.reports.analysis_tables import analysis_markdown, analysis_rows
+from evaluation.reports.corrected_view import CorrectedCell, corrected_cells, corrected_json, corrected_markdown
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import interval, p_value, percent
 from evaluation.statistics.estimates import HallucinationEstimate
@@ -53,12 +55,19 @@ def as_csv(data: ReportData) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    for row in figure_rows(data.summary):
+    rows: list[FigureRow | CorrectedCell] = [*figure_rows(data.summary), *corrected_cells(data.corrected)]
+    for row in rows:
         e = row.estimate
         numbers = ["" if v is None else repr(v) for v in (e.rate, e.lower, e.upper)]
         head = (row.kind, row.arm, row.against, row.quantity, *numbers)
         rest = (e.questions, e.responses, e.method, str(e.reliable).lower(), e.reason)
         writer.writerow((*head, repr(e.level), *rest))
+    for found in analysis_rows(data.analysis) if data.analysis else ():
+        numbers = ["" if v is None else repr(v) for v in (found.rate, found.lower, found.upper, found.level)]
+        head = (found.part, found.arm, found.against, found.quantity, *numbers)
+        # These rows have no rule of their own that flags few events; where a figure says why not, it is not trusted.
+        reliable = str(not found.reason).lower()
+        writer.writerow((*head, found.questions, found.responses, found.method, reliable, found.reason))
     return file.getvalue()
 
 
@@ -72,6 +81,8 @@ def as_json(data: ReportData) -> dict[str, Any]:
         "comparison": data.comparison,
         "summary": data.summary.to_json(),
         "entailment": dataclasses.asdict(data.entailment) if data.entailment else None,
+        "corrected": corrected_json(data.corrected),
+        "analysis": data.analysis.to_json() if data.analysis else None,
         "notes": list(data.notes),
         "answers": [
             {
@@ -80,6 +91,7 @@ def as_json(data: ReportData) -> dict[str, Any]:
                 "kind": q.kind,
                 "arm": a.arm,
                 "sample": s.sample,
+                "asked": a.asked or q.text,
                 "answer": s.text,
                 "outcome": s.outcome,
                 "reason": s.reason,
@@ -113,6 +125,8 @@ def as_markdown(data: ReportData) -> str:
                 f"| {_cell(p.baseline)} − {_cell(p.other)} | {shown} | {_figure(p.broken.default)} | {p.questions} | "
                 f"{p_value(p.p_holm)} |"
             )
+    lines += corrected_markdown(data.corrected)
+    lines += analysis_markdown(data.analysis)
     lines += ["", *(f"- {' '.join(note.split())}" for note in data.notes)]
     lines += ["", "```", *data.config.command.replace("```", "'''").splitlines(), "```", ""]
     return "\n".join(lines)

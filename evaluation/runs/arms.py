@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from data.questions import Question
 from evaluation.errors import EvaluationError
 from evaluation.evidence.passages import PassageSource, Searcher, gold_chunks
+from evaluation.runs.records import Observed
 from retrieval.chunks import RetrievedChunk
+from retrieval.sentences import Span
 
 if TYPE_CHECKING:  # loading the retriever loads torch and faiss, which arms without a search do not need
     from retrieval.retriever import Fusion, Mode, Retriever
 
 
-class MissingGoldError(EvaluationError):
-    """A question has no gold passage that this arm could show; its samples are recorded as unscored."""
+class NotPossibleError(EvaluationError):
+    """An arm cannot do with a question what it is for; the question's samples are recorded as unscored, and why."""
+
+
+class MissingGoldError(NotPossibleError):
+    """A question has no gold passage that this arm could show."""
 
 
 class Arm(Protocol):
@@ -33,7 +39,31 @@ class Arm(Protocol):
         """Fetch for these questions at once what ``chunks`` will be asked for. Not needed for correctness."""
 
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
-        """The chunks to show, best first. Raises MissingGoldError when the question lacks what the arm shows."""
+        """The chunks to show, best first. Raises NotPossibleError when the question lacks what the arm shows."""
+
+
+@runtime_checkable
+class ActiveArm(Arm, Protocol):
+    """An arm that does more than choose chunks. What it is called for is stored with the samples."""
+
+    def begin(self, questions: Sequence[Question]) -> None:
+        """See all questions of the run, in its order, before anything else: what it does to one may use others."""
+
+    def asked(self, question: Question) -> str:
+        """The words put to the model in the question's place. Raises NotPossibleError as ``chunks`` does."""
+
+    def answer_span(self, text: str) -> Span:
+        """Where in a completion the answer stands that is to be judged."""
+
+    def observe(self, question: Question, completion: str, answer: str) -> tuple[Observed, ...]:
+        """What it looks for beside the outcome. answer: the part of the completion that ``answer_span`` names."""
+
+
+def prepare_arm(arm: Arm, pending: Sequence[Question], questions: Sequence[Question]) -> None:
+    """Make an arm ready for ``pending``, some of a run's ``questions``. Raises what its parts raise."""
+    if isinstance(arm, ActiveArm):
+        arm.begin(questions)
+    arm.prepare(pending)
 
 
 class ModeSearch:

@@ -1,24 +1,47 @@
-"""One cell of an experiment: a question in an arm is shown, sampled n times and judged."""
+"""One cell of an experiment: a question in an arm is shown, sampled by every decoding from one prompt, and judged."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from data.questions import Question
 from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
-from evaluation.outcomes import AnswerEvaluation, Verdict, outcome_of
-from evaluation.runs.arms import Arm, MissingGoldError
-from evaluation.runs.records import Failure, SampleRecord, storable
+from evaluation.outcomes import AnswerEvaluation, Claim, Verdict, outcome_of
+from evaluation.runs.arms import ActiveArm, Arm, MissingGoldError, NotPossibleError
+from evaluation.runs.records import Failure, Observed, SampleRecord, storable
 from evaluation.runs.run_config import RunConfig
 from evaluation.runs.seeds import derive_seed
 from evaluation.verifiers.verifier import VerificationItem, Verifier
+from evaluation.verifiers.verifier import failed as verdict_failed
 from generation.completion import Completion
-from generation.generator import Generator
+from generation.generator import GenerationTask, Generator, generate_many
 from generation.prompt import Prompt
+from retrieval.sentences import Span
 
 _STEPS = {"retrieval": "search", "prompt": "prompt", "generator": "generator"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A sample that is to be drawn: its decoding's label, its number there, its seed."""
+
+    decoding: str
+    sample: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A cell's completions, one a slot, and what they were drawn from."""
+
+    question: Question
+    arm: Arm
+    slots: tuple[_Slot, ...]
+    prompt: Prompt
+    asked: str
+    completions: tuple[Completion, ...]
 
 
 class CellDrawer:
@@ -28,65 +51,81 @@ class CellDrawer:
         self._config = config
         self._generator = generator
         self._verifier = verifier
-        self._params = config.decoding.params(config.samples)
+        # Room for the longest answer of the grid: all are drawn from one prompt.
+        self._longest = max(d.max_tokens for d in config.decodings)
 
     def draw(self, question: Question, arm: Arm) -> tuple[SampleRecord, ...]:
-        """The cell's samples, in order, each with an outcome. Raises nothing but what is no Exception (Ctrl-C)."""
-        label = self._config.decoding.label
-        seeds = [derive_seed(self._config.seed, question.id, arm.name, label, i) for i in range(self._config.samples)]
+        """The cell's samples, by decoding and number, each with an outcome. Raises nothing but what is no Exception
+        (Ctrl-C)."""
+        slots = self._slots(question, arm)
         step: Failure = "retrieval"
         try:
             chunks = arm.chunks(question)
+            asked = arm.asked(question) if isinstance(arm, ActiveArm) else question.text
             step = "prompt"
-            prompt = self._generator.prompt(question.text, chunks, self._params.max_tokens)
+            prompt = self._generator.prompt(asked, chunks, self._longest)
             step = "generator"
-            completions = self._generator.generate(prompt, self._params, seeds)
-            if len(completions) != len(seeds):
-                raise EvaluationError(f"{len(completions)} completions came back for {len(seeds)} seeds")
-        except MissingGoldError as error:
-            return self._unscored(question, arm, seeds, str(error), "gold")
+            completions = self._completions(prompt, slots)
+        except NotPossibleError as error:
+            return _unscored(question, arm, slots, str(error), "gold" if isinstance(error, MissingGoldError) else "arm")
         except Exception as error:  # one question must not end the run; see FAILURES_IN_A_ROW
             reason = f"the {_STEPS[step]} failed: {_said(error)}"
-            return self._unscored(question, arm, seeds, reason, step)
+            return _unscored(question, arm, slots, reason, step)
         completions = tuple(replace(c, text=storable(c.text)) for c in completions)
-        return self._judge(question, arm, seeds, prompt, completions)
+        asked = storable(asked) if asked != question.text else ""
+        return self._judge(_Drawn(question, arm, slots, prompt, asked, completions))
 
-    def _unscored(
-        self, question: Question, arm: Arm, seeds: Sequence[int], reason: str, failure: Failure
-    ) -> tuple[SampleRecord, ...]:
-        evaluation = AnswerEvaluation("unscored", (), storable(reason))
-        label = self._config.decoding.label
+    def _slots(self, question: Question, arm: Arm) -> tuple[_Slot, ...]:
+        config = self._config
         return tuple(
-            SampleRecord(question.id, arm.name, label, i, seed, None, (), (), evaluation, failure)
-            for i, seed in enumerate(seeds)
+            _Slot(d.label, i, derive_seed(config.seed, question.id, arm.name, d.label, i))
+            for d in config.decodings
+            for i in range(config.samples_of(d))
         )
 
-    def _judge(
-        self,
-        question: Question,
-        arm: Arm,
-        seeds: Sequence[int],
-        prompt: Prompt,
-        completions: Sequence[Completion],
-    ) -> tuple[SampleRecord, ...]:
-        said = [self._verifier.extract(question, c.text) for c in completions]
-        failed, verdicts = self._verdicts(question, said, completions)
-        omitted = tuple(r.chunk.id for r in prompt.omitted)
+    def _completions(self, prompt: Prompt, slots: Sequence[_Slot]) -> tuple[Completion, ...]:
+        """One for each slot: all decodings in one call, so that the prompt is read once."""
+        tasks = []
+        for decoding in self._config.decodings:
+            seeds = tuple(slot.seed for slot in slots if slot.decoding == decoding.label)
+            tasks.append(GenerationTask(prompt, decoding.params(len(seeds)), seeds))
+        drawn = generate_many(self._generator, tasks)
+        for task, mine in zip(tasks, drawn, strict=True):
+            if len(mine) != len(task.seeds):
+                raise EvaluationError(f"{len(mine)} completions came back for {len(task.seeds)} seeds")
+        return tuple(c for mine in drawn for c in mine)
+
+    def _judge(self, drawn: _Drawn) -> tuple[SampleRecord, ...]:
+        question, arm = drawn.question, drawn.arm
+        spans = [arm.answer_span(c.text) if isinstance(arm, ActiveArm) else None for c in drawn.completions]
+        said = [self._extract(question, c.text, span) for c, span in zip(drawn.completions, spans, strict=True)]
+        failed, verdicts = self._verdicts(question, said, drawn.completions)
+        omitted = tuple(r.chunk.id for r in drawn.prompt.omitted)
         return tuple(
             SampleRecord(
                 question_id=question.id,
                 arm=arm.name,
-                decoding=self._config.decoding.label,
-                sample=i,
-                seed=seeds[i],
+                decoding=slot.decoding,
+                sample=slot.sample,
+                seed=slot.seed,
                 completion=completion,
-                chunks=prompt.chunks,
+                chunks=drawn.prompt.chunks,
                 omitted=omitted,
                 evaluation=_evaluate(completion.text, said[i], verdicts[i]),
-                failure="verifier" if failed and said[i].claims else "",
+                failure="verifier" if (failed and said[i].claims) or any(map(verdict_failed, verdicts[i])) else "",
+                asked=drawn.asked,
+                observed=_observed(arm, question, completion.text, spans[i]),
             )
-            for i, completion in enumerate(completions)
+            for i, (slot, completion) in enumerate(zip(drawn.slots, drawn.completions, strict=True))
         )
+
+    def _extract(self, question: Question, text: str, span: Span | None) -> Extraction:
+        """The claims of the part of a completion that is judged, with offsets into the whole."""
+        if span is None:
+            return self._verifier.extract(question, text)
+        found = self._verifier.extract(question, text[span.start : span.end])
+        moved = tuple(Claim(c.text, c.start + span.start, c.end + span.start) for c in found.claims)
+        return Extraction(moved, found.refused)
 
     def _verdicts(
         self, question: Question, said: Sequence[Extraction], completions: Sequence[Completion]
@@ -110,6 +149,23 @@ class CellDrawer:
             ]
         queue = iter(found)
         return failed, [next(queue) if s.claims else () for s in said]
+
+
+def _unscored(
+    question: Question, arm: Arm, slots: Sequence[_Slot], reason: str, failure: Failure
+) -> tuple[SampleRecord, ...]:
+    evaluation = AnswerEvaluation("unscored", (), storable(reason))
+    return tuple(
+        SampleRecord(question.id, arm.name, s.decoding, s.sample, s.seed, None, (), (), evaluation, failure)
+        for s in slots
+    )
+
+
+def _observed(arm: Arm, question: Question, text: str, span: Span | None) -> tuple[Observed, ...]:
+    if not isinstance(arm, ActiveArm) or span is None:
+        return ()
+    seen = arm.observe(question, text, text[span.start : span.end])
+    return tuple(replace(o, sought=storable(o.sought), reason=storable(o.reason)) for o in seen)
 
 
 def _said(error: Exception) -> str:

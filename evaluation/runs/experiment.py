@@ -1,7 +1,8 @@
 """The experiment: every question through every arm, n samples each, judged and committed cell by cell, resumable.
 
-A cell is one question in one arm. Its samples and verdicts are committed in one transaction, so a run that was stopped
-at any moment holds whole cells only, and the next call goes on with the others.
+A cell is one question in one arm, by every decoding of the run, all drawn from one prompt. Its samples and verdicts
+are committed in one transaction, so a run that was stopped at any moment holds whole cells only, and the next call goes
+on with the others.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from data.errors import DataError
 from data.questions import Question
 from evaluation.errors import EvaluationError
-from evaluation.runs.arms import Arm
+from evaluation.runs.arms import Arm, prepare_arm
 from evaluation.runs.cells import CellDrawer
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig, hash_questions
@@ -72,6 +73,7 @@ def configure(
     version: str,
     generation: str = "",
     encoder: str = "",
+    grid: Sequence[Decoding] = (),
 ) -> RunConfig:
     """The RunConfig of what is about to run. Raises EvaluationError (see RunConfig)."""
     return RunConfig(
@@ -85,6 +87,7 @@ def configure(
         version=version,
         generation=generation,
         encoder=encoder,
+        grid=tuple(grid),
     )
 
 
@@ -118,11 +121,12 @@ def run_experiment(
             runs.drop_failed(run_id)
         committed = runs.committed(run_id)
         pending = [(q, arm) for q in questions for arm in arms if Cell(q.id, arm.name) not in committed][:limit]
-        total = len(questions) * len(arms) * config.samples
-        tally = _Tally(total, len(committed) * config.samples, progress, clock)
+        each = config.samples_per_cell
+        total = len(questions) * len(arms) * each
+        tally = _Tally(total, len(committed) * each, progress, clock)
         tally.report()
         for arm in arms:
-            arm.prepare([q for q, a in pending if a is arm])
+            prepare_arm(arm, [q for q, a in pending if a is arm], questions)
         cells = CellDrawer(config, generator, verifier)
         _draw(run_id, cells, pending, runs, tally)
     except BaseException as error:

@@ -9,7 +9,24 @@ from evaluation.outcomes import AnswerEvaluation
 from generation.completion import Completion
 from generation.prompt import PromptChunk
 
-Failure = Literal["", "gold", "retrieval", "prompt", "generator", "verifier"]
+Failure = Literal["", "gold", "arm", "retrieval", "prompt", "generator", "verifier"]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What an arm looks for in a response beside its outcome. name: of the event ("followed the suggestion").
+
+    happened: None where it cannot be told; reason then says why. sought: what was looked for, for a person.
+    """
+
+    name: str
+    happened: bool | None
+    sought: str = ""
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.happened is None and not self.reason:
+            raise ValueError(f"{self.name!r} was not observed and no reason is given")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +34,8 @@ class SampleRecord:
     """One response of a run; (question_id, arm, decoding, sample) is its name.
 
     sample: from 0. completion: None when nothing was generated. chunks: as the prompt showed them; omitted: ids of
-    those that did not fit. failure: which part failed when the sample is unscored for that, else "".
+    those that did not fit. failure: which part failed when the sample is unscored for that, else "". asked: the words
+    that the arm put in the question's place, "" where they are the question's own. observed: what the arm looked for.
     """
 
     question_id: str
@@ -30,6 +48,8 @@ class SampleRecord:
     omitted: tuple[str, ...]
     evaluation: AnswerEvaluation
     failure: Failure = ""
+    asked: str = ""
+    observed: tuple[Observed, ...] = ()
 
 
 def storable(text: str) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from data.question_json import question_to_fields
 from data.questions import Question
@@ -27,6 +28,11 @@ class Decoding:
 
     def __post_init__(self) -> None:
         self.params(1)
+
+    @property
+    def greedy(self) -> bool:
+        """Whether every sample is the same: the likeliest token is taken each time."""
+        return self.temperature == 0
 
     @property
     def label(self) -> str:
@@ -66,10 +72,11 @@ class ArmSpec:
 class RunConfig:
     """What determines a run: equal configs draw the same samples and judge them alike, different ones are other runs.
 
-    questions_sha256: of the question set (``hash_questions``). samples: n per question and arm. seed: base of all
-    seeds. generator, encoder: fingerprints; generation: hash of the index that is searched; encoder and generation are
-    empty when nothing is retrieved. verifier: its name, with version and thresholds. version: of Plumbline. Raises
-    EvaluationError with the offending value.
+    questions_sha256: of the question set (``hash_questions``). samples: n per question and arm. decoding: of the
+    headline rates. grid: further settings to draw from the same prompts. seed: base of all seeds. generator, encoder:
+    fingerprints; generation: hash of the index that is searched; encoder and generation are empty when nothing is
+    retrieved. verifier: its name, with version and thresholds. version: of Plumbline. owner: whose run it is, so that
+    equal runs of two tenants are two; "" for this machine's own. Raises EvaluationError with the offending value.
     """
 
     questions_sha256: str
@@ -82,6 +89,8 @@ class RunConfig:
     version: str
     generation: str = ""
     encoder: str = ""
+    grid: tuple[Decoding, ...] = ()
+    owner: str = ""
 
     def __post_init__(self) -> None:
         names = [arm.name for arm in self.arms]
@@ -99,6 +108,24 @@ class RunConfig:
             raise EvaluationError(f"the seed is {self.seed}: it must be in [0, 2**63)")
         if not self.verifier or len(self.verifier) > 255:
             raise EvaluationError(f"the verifier's name {self.verifier!r} must have 1 to 255 characters")
+        labels = [d.label for d in self.decodings]
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise EvaluationError(f"the decoding {twice[0]!r} stands in the grid twice: name each setting once")
+
+    @property
+    def decodings(self) -> tuple[Decoding, ...]:
+        """All settings that are drawn from each prompt, the headline's first."""
+        return (self.decoding, *self.grid)
+
+    def samples_of(self, decoding: Decoding) -> int:
+        """Samples per question and arm: n, but one of a greedy cell of a grid, where all would be the same."""
+        return 1 if self.grid and decoding.greedy else self.samples
+
+    @property
+    def samples_per_cell(self) -> int:
+        """Samples per question and arm over all settings."""
+        return sum(self.samples_of(d) for d in self.decodings)
 
     @property
     def run_id(self) -> str:
@@ -117,10 +144,13 @@ def _canonical(value: object) -> str:
 
 def config_to_json(config: RunConfig) -> dict[str, object]:
     """The config as JSON values; config_from_json reads it back."""
-    return asdict(config) | {
+    fields = asdict(config) | {
         "arms": [asdict(arm) for arm in config.arms],
         "decoding": _decoding_to_json(config.decoding),
+        "grid": [_decoding_to_json(d) for d in config.grid],
     }
+    # As below: runs without a grid, and without an owner, keep the ids they had before there were any.
+    return {name: value for name, value in fields.items() if name not in ("grid", "owner") or value}
 
 
 def _decoding_to_json(decoding: Decoding) -> dict[str, object]:
@@ -133,13 +163,18 @@ def _decoding_to_json(decoding: Decoding) -> dict[str, object]:
 def config_from_json(fields: dict[str, object], where: str) -> RunConfig:
     """Read what config_to_json wrote. where: names the run in the EvaluationError for fields that do not fit."""
     try:
-        arms, decoding = fields["arms"], fields["decoding"]
-        if not isinstance(arms, list) or not isinstance(decoding, dict):
-            raise TypeError("arms or decoding")
-        rest = {k: v for k, v in fields.items() if k not in ("arms", "decoding")}
-        read = Decoding(**(decoding | {"stop": tuple(decoding["stop"])}))
-        return RunConfig(arms=tuple(ArmSpec(**arm) for arm in arms), decoding=read, **rest)  # type: ignore[arg-type]
+        arms, decoding, grid = fields["arms"], fields["decoding"], fields.get("grid", [])
+        if not isinstance(arms, list) or not isinstance(decoding, dict) or not isinstance(grid, list):
+            raise TypeError("arms, decoding or grid")
+        rest = {k: v for k, v in fields.items() if k not in ("arms", "decoding", "grid")}
+        specs = tuple(ArmSpec(**arm) for arm in arms)
+        read = (_decoding_from_json(decoding), tuple(_decoding_from_json(d) for d in grid))
+        return RunConfig(arms=specs, decoding=read[0], grid=read[1], **rest)  # type: ignore[arg-type]
     except (KeyError, TypeError) as error:
         raise EvaluationError(
             f"the stored settings of run {where} cannot be read ({error}): it was made by another version of Plumbline"
         ) from error
+
+
+def _decoding_from_json(fields: dict[str, Any]) -> Decoding:
+    return Decoding(**(fields | {"stop": tuple(fields["stop"])}))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, cast, get_args
 
 from evaluation.outcomes import OUTCOMES, AnswerEvaluation, Claim, Evidence, Label, Outcome, Verdict
-from evaluation.runs.records import Failure, SampleRecord
+from evaluation.runs.records import Failure, Observed, SampleRecord
 from generation.completion import Citation, Completion, FinishReason, Usage
 from generation.prompt import PromptChunk
 from retrieval.chunks import Chunk, RetrievedChunk
@@ -25,38 +26,44 @@ def sample_row(run_id: str, record: SampleRecord) -> Row:
         "sample": record.sample,
         "seed": record.seed,
         "completion": {} if record.completion is None else _completion_to_json(record.completion),
-        "prompt": {"chunks": [_chunk_to_json(c) for c in record.chunks], "omitted": list(record.omitted)},
+        "prompt": {"chunks": [_chunk_to_json(c) for c in record.chunks], "omitted": list(record.omitted)}
+        | ({"asked": record.asked} if record.asked else {}),
         "evaluation": {
             "outcome": record.evaluation.outcome,
             "reason": record.evaluation.reason,
             "failure": record.failure,
-        },
+        }
+        | ({"observed": [asdict(seen) for seen in record.observed]} if record.observed else {}),
     }
 
 
 def verdict_rows(run_id: str, record: SampleRecord) -> tuple[Row, ...]:
     """Rows of ``verdicts``, one per claim."""
-    return tuple(
-        {
-            "run_id": run_id,
-            "question_id": record.question_id,
-            "arm": record.arm,
-            "decoding": record.decoding,
-            "sample": record.sample,
-            "claim": number,
-            "verifier": verdict.verifier,
-            "label": verdict.label,
-            "support": verdict.support,
-            "reason": verdict.reason,
-            "evidence": [
-                {"document_id": e.document_id, "start": e.start, "end": e.end, "text": e.text} for e in verdict.evidence
-            ],
-            "claim_text": verdict.claim.text,
-            "claim_start": verdict.claim.start,
-            "claim_end": verdict.claim.end,
-        }
-        for number, verdict in enumerate(record.evaluation.verdicts)
-    )
+    key = (record.question_id, record.arm, record.decoding, record.sample)
+    return tuple(verdict_row(run_id, key, number, v) for number, v in enumerate(record.evaluation.verdicts))
+
+
+def verdict_row(run_id: str, key: tuple[str, str, str, int], number: int, verdict: Verdict) -> Row:
+    """A row of ``verdicts``. key: question, arm, decoding and sample. number: of the claim, from 0."""
+    question_id, arm, decoding, sample = key
+    return {
+        "run_id": run_id,
+        "question_id": question_id,
+        "arm": arm,
+        "decoding": decoding,
+        "sample": sample,
+        "claim": number,
+        "verifier": verdict.verifier,
+        "label": verdict.label,
+        "support": verdict.support,
+        "reason": verdict.reason,
+        "evidence": [
+            {"document_id": e.document_id, "start": e.start, "end": e.end, "text": e.text} for e in verdict.evidence
+        ],
+        "claim_text": verdict.claim.text,
+        "claim_start": verdict.claim.start,
+        "claim_end": verdict.claim.end,
+    }
 
 
 def record_from_rows(sample: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> SampleRecord:
@@ -64,7 +71,7 @@ def record_from_rows(sample: Mapping[str, Any], verdicts: Sequence[Mapping[str, 
     evaluation, prompt = sample["evaluation"], sample["prompt"]
     if evaluation["outcome"] not in OUTCOMES or evaluation["failure"] not in get_args(Failure):
         raise ValueError(f"evaluation {evaluation} has no known outcome or failure")
-    judged = tuple(_verdict_from_row(row) for row in sorted(verdicts, key=lambda row: int(row["claim"])))
+    judged = tuple(verdict_from_row(row) for row in sorted(verdicts, key=lambda row: int(row["claim"])))
     return SampleRecord(
         question_id=sample["question_id"],
         arm=sample["arm"],
@@ -76,6 +83,8 @@ def record_from_rows(sample: Mapping[str, Any], verdicts: Sequence[Mapping[str, 
         omitted=tuple(prompt["omitted"]),
         evaluation=AnswerEvaluation(cast(Outcome, evaluation["outcome"]), judged, evaluation["reason"]),
         failure=cast(Failure, evaluation["failure"]),
+        asked=prompt.get("asked", ""),
+        observed=tuple(Observed(**seen) for seen in evaluation.get("observed", ())),
     )
 
 
@@ -130,7 +139,8 @@ def _chunk_from_json(fields: Mapping[str, Any]) -> PromptChunk:
     return PromptChunk(fields["number"], retrieved, *fields["shown"])
 
 
-def _verdict_from_row(row: Mapping[str, Any]) -> Verdict:
+def verdict_from_row(row: Mapping[str, Any]) -> Verdict:
+    """What verdict_row wrote. Raises ValueError for an unknown label."""
     if row["label"] not in get_args(Label):
         raise ValueError(f"verdict label {row['label']!r} is unknown")
     return Verdict(

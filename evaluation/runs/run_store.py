@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.sql.elements import ColumnElement
 
 from data.columns import utc_now
 from data.fields import FieldError
@@ -26,7 +27,7 @@ RunStatus = Literal["running", "interrupted", "failed", "finished"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is committed at once: all samples of one question in one arm."""
+    """What is committed at once: all samples of one question in one arm, by every decoding of the run."""
 
     question_id: str
     arm: str
@@ -70,7 +71,8 @@ class RunStore:
                 connection.execute(update(runs).where(runs.c.id == run_id).values(status="running", finished_at=None))
                 return run_id
             stored = {"determines": config_to_json(config), "labels": [list(label) for label in labels]}
-            connection.execute(insert(runs).values(id=run_id, name=name or run_id, config=stored, status="running"))
+            values = {"name": name or run_id, "config": stored, "status": "running", "tenant": config.owner}
+            connection.execute(insert(runs).values(id=run_id, **values))
             connection.execute(
                 insert(run_questions),
                 [
@@ -129,8 +131,9 @@ class RunStore:
                     )
         return len(failed)
 
-    def load_samples(self, run_id: str) -> tuple[SampleRecord, ...]:
-        """All samples of a run with the verdicts of its own verifier, by question, arm (as configured) and sample.
+    def load_samples(self, run_id: str, every_decoding: bool = False) -> tuple[SampleRecord, ...]:
+        """The samples of a run's headline decoding with the verdicts of its own verifier, by question, arm (as
+        configured) and sample. every_decoding: those of the rest of its grid as well, each cell after the other.
 
         Raises EvaluationError for an unknown run or rows that cannot be read.
         """
@@ -140,7 +143,10 @@ class RunStore:
         with self._store.read() as connection:
             for row in connection.execute(select(verdicts).where(*mine)).mappings():
                 judged[_key(dict(row))].append(dict(row))
-            found = connection.execute(select(samples).where(samples.c.run_id == info.id)).mappings()
+            chosen = select(samples).where(samples.c.run_id == info.id)
+            if not every_decoding:
+                chosen = chosen.where(samples.c.decoding == info.config.decoding.label)
+            found = connection.execute(chosen).mappings()
             rows = [dict(row) for row in found]
             placed = select(run_questions.c.question_id, run_questions.c.position)
             places = {
@@ -148,9 +154,12 @@ class RunStore:
                 for row in connection.execute(placed.where(run_questions.c.run_id == info.id))
             }
         arms = {arm.name: i for i, arm in enumerate(info.config.arms)}
+        cells = {decoding.label: i for i, decoding in enumerate(info.config.decodings)}
         try:
             records = [record_from_rows(row, judged[_key(row)]) for row in rows]
-            return tuple(sorted(records, key=lambda r: (places[r.question_id], arms[r.arm], r.sample)))
+            return tuple(
+                sorted(records, key=lambda r: (places[r.question_id], arms[r.arm], cells[r.decoding], r.sample))
+            )
         except (KeyError, TypeError, ValueError) as error:
             raise EvaluationError(
                 f"a sample of run {info.id} in {self._store.name} cannot be read ({error}): the database was changed "
@@ -183,10 +192,17 @@ class RunStore:
         rest = f"known: {names}" if known else "it holds no runs"
         raise EvaluationError(f"{problem} in {self._store.name}; {rest}")
 
-    def list_runs(self) -> tuple[RunInfo, ...]:
-        """All runs, the newest first."""
+    def own_run(self, tenant: str, run_id: str) -> RunInfo | None:
+        """The tenant's run of exactly this id; None when it has none."""
+        return next(iter(self._listed(runs.c.tenant == tenant, runs.c.id == run_id)), None)
+
+    def list_runs(self, tenant: str | None = None) -> tuple[RunInfo, ...]:
+        """All runs, the newest first. tenant: only this one's ("" is this machine's own)."""
+        return self._listed(*(() if tenant is None else (runs.c.tenant == tenant,)))
+
+    def _listed(self, *where: ColumnElement[bool]) -> tuple[RunInfo, ...]:
         counted = select(samples.c.run_id, func.count().label("number")).group_by(samples.c.run_id).subquery()
-        statement = select(runs, counted.c.number).outerjoin(counted, counted.c.run_id == runs.c.id)
+        statement = select(runs, counted.c.number).outerjoin(counted, counted.c.run_id == runs.c.id).where(*where)
         with self._store.read() as connection:
             rows = connection.execute(statement.order_by(runs.c.created_at.desc(), runs.c.id)).mappings().all()
         return tuple(_run_info(dict(row)) for row in rows)

@@ -119,11 +119,25 @@ class RunSummary:
 
 
 def default_pairs(arms: Sequence[str], baseline: str) -> tuple[tuple[str, str], ...]:
-    """The family that is declared beforehand: each arm against the baseline, and rag against oracle."""
-    pairs = [(baseline, arm) for arm in arms if arm != baseline] if baseline in arms else []
+    """The family that is declared beforehand: each arm against the baseline, and rag against oracle.
+
+    An arm with modifiers ("rag+injection") stands against the one with fewer of them ("rag") where the run has it: the
+    difference is then the modifier's.
+    """
+    pairs = []
+    for arm in arms:
+        against = _plainer(arm, arms) or baseline
+        if arm != baseline and against in arms:
+            pairs.append((against, arm))
     if "rag" in arms and "oracle" in arms and baseline not in ("rag", "oracle"):
         pairs.append(("rag", "oracle"))
     return tuple(pairs)
+
+
+def _plainer(arm: str, arms: Sequence[str]) -> str:
+    """The arm with the most of this one's modifiers, of those that there are; "" where none is plainer."""
+    parts = arm.split("+")
+    return next((name for n in range(len(parts) - 1, 0, -1) if (name := "+".join(parts[:n])) in arms), "")
 
 
 def summarise(

@@ -1,0 +1,98 @@
+"""Settings of a command from a YAML file: the same names as its flags, and checked by the same parser."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from app.errors import UsageError
+
+SUFFIXES = (".yaml", ".yml")
+_NOT_SETTINGS = frozenset({"run", "command", "argv", "reparse", "help", "json", "dry_run"})
+
+
+def is_config(name: str) -> bool:
+    """Whether a positional argument names a file of settings."""
+    return name.lower().endswith(SUFFIXES)
+
+
+def with_config(arguments: argparse.Namespace, positional: str) -> argparse.Namespace:
+    """The arguments with the settings of the file among ``arguments.<positional>``; flags that were given override it.
+
+    arguments: with ``argv``, the command line without the command's name, and ``reparse``, the command's parser. Paths
+    in the file are relative to the current folder, as on the command line. Raises UsageError for a file that cannot be
+    read, is no mapping, or has a key that is no flag.
+    """
+    named: list[str] = getattr(arguments, positional)
+    files = [name for name in named if is_config(name)]
+    if len(files) > 1:
+        raise UsageError(f"{' and '.join(files)}: give one file of settings")
+    path = Path(files[0])
+    argv = [word for word in arguments.argv if word != files[0]]
+    # The parser fills in only what a namespace lacks: what is None afterwards was not given.
+    names = {name for name in vars(arguments) if name not in _NOT_SETTINGS}
+    bare = argparse.Namespace(**dict.fromkeys(vars(arguments)))
+    given = vars(arguments.reparse(list(arguments.argv), bare))
+    settings = {key: value for key, value in _settings(path, names).items() if value is not None}
+    others = [name for name in named if name != files[0]]
+    kept = {k: v for k, v in settings.items() if k != positional and given.get(k) is None}
+    words = [word for key, value in kept.items() for word in _words(path, key, value, arguments)]
+    if not others:
+        words += _listed(path, positional, settings.get(positional))
+    start = argparse.Namespace(argv=arguments.argv, command=arguments.command)
+    reparsed: argparse.Namespace = arguments.reparse([*words, *argv], start)
+    return reparsed
+
+
+def _settings(path: Path, names: set[str]) -> Mapping[str, Any]:
+    """The file's mapping with keys as argparse has them."""
+    try:
+        value = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(value, dict):
+        raise UsageError(f"{path} must hold settings, one NAME: VALUE a line; it holds {type(value).__name__}")
+    found: dict[str, Any] = {}
+    for key, setting in value.items():
+        name = str(key).replace("-", "_")
+        if name not in names:
+            close = difflib.get_close_matches(name, sorted(names), n=1)
+            meant = f"; did you mean {close[0].replace('_', '-')}?" if close else ""
+            known = ", ".join(sorted(n.replace("_", "-") for n in names))
+            raise UsageError(f"{path}: there is no setting {key!r}{meant or f'; there are {known}'}")
+        if name in found:
+            raise UsageError(f"{path}: {key!r} is set twice")
+        found[name] = setting
+    return found
+
+
+def _words(path: Path, key: str, value: Any, arguments: argparse.Namespace) -> list[str]:
+    """A setting as words of a command line."""
+    flag = "--" + key.replace("_", "-")
+    if value is True:
+        return [flag]
+    if value is False:
+        return []
+    if isinstance(value, list) and isinstance(getattr(arguments, key), list):  # a flag that may be repeated
+        return [f"{flag}={item}" for item in _listed(path, key, value)]
+    if isinstance(value, list):
+        return [f"{flag}={','.join(_listed(path, key, value))}"]
+    return [f"{flag}={_plain(path, key, value)}"]
+
+
+def _listed(path: Path, key: str, value: Any) -> list[str]:
+    items: Sequence[Any] = value if isinstance(value, list) else [] if value is None else [value]
+    return [_plain(path, key, item) for item in items]
+
+
+def _plain(path: Path, key: str, value: Any) -> str:
+    if isinstance(value, (dict, list, bool)) or value is None:
+        raise UsageError(f"{path}: {key.replace('_', '-')} is {value!r}: a number, a text or a list of them is needed")
+    return str(value)

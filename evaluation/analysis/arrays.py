@@ -1,0 +1,60 @@
+"""Samples of one arm as arrays by question: what every ratio of totals is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.runs.records import SampleRecord
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.estimates import Measured
+from evaluation.statistics.measure import Resampler, measure_ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Of each question's responses, the shares with an event and in the denominator: (N,), (N,). counted: responses in
+    the denominator."""
+
+    event: Floats
+    base: Floats
+    counted: int
+
+
+def shares_by_question(
+    records: Sequence[SampleRecord],
+    base: Callable[[SampleRecord], bool],
+    event: Callable[[SampleRecord], bool],
+    questions: Sequence[str] | None = None,
+) -> Shares:
+    """Shares of a question's responses for which ``base``, and for which ``base`` and ``event`` hold.
+
+    questions: the rows wanted, one without a response being 0 in both; by default those that have one, by id.
+    """
+    ids = sorted({r.question_id for r in records}) if questions is None else list(questions)
+    place = {question: i for i, question in enumerate(ids)}
+    counts, bases, events = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
+    for record in records:
+        row = place.get(record.question_id)
+        if row is None:
+            continue
+        counts[row] += 1
+        held = base(record)
+        bases[row] += held
+        events[row] += held and event(record)
+    each = np.maximum(counts, 1.0)
+    return Shares(events / each, bases / each, int(bases.sum()))
+
+
+def measured_share(
+    records: Sequence[SampleRecord],
+    base: Callable[[SampleRecord], bool],
+    event: Callable[[SampleRecord], bool],
+    resampler: Resampler,
+    name: str,
+) -> Measured:
+    """The ratio of totals with its intervals; undefined where ``base`` never holds. name: of the event, for people."""
+    found = shares_by_question(records, base, event)
+    return measure_ratio(found.event, found.base, found.counted, resampler, event=name)

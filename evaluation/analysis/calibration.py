@@ -1,0 +1,67 @@
+"""P(c | x) from a run's samples against V(c): who states a claim, and how sure the model is of what is false."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from evaluation.analysis.entailing import Entailing
+from evaluation.language.normalise import normalise
+from evaluation.runs.records import SampleRecord
+from evaluation.sentence_claims import spoken
+from evaluation.signals.claim_calibration import ClaimCalibration, ClaimProbability, claim_calibration
+
+States = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
+"""Of each (answer, claim), whether the answer states the claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmCalibration:
+    """One arm. by: how it was told whether a sample states a claim."""
+
+    arm: str
+    found: ClaimCalibration
+    by: str
+
+
+def run_calibration(
+    records: Sequence[SampleRecord], arms: Sequence[str], questions: dict[str, str], entailing: Entailing | None
+) -> tuple[ArmCalibration, ...]:
+    """Every claim of every sample, with how many of the question's other samples state it too.
+
+    records: of one decoding. questions: text by id. entailing: tells whether a sample states a claim; without it a
+    sample states a claim when one of its own claims has the same words, articles, case and punctuation aside, which is
+    enough for short answers and too little for sentences. Arms with one sample a question are left out.
+    """
+    by = f"entailment by {entailing.name}" if entailing else "equal words"
+    found = []
+    for arm in arms:
+        answers: dict[str, list[SampleRecord]] = {}
+        for record in records:
+            if record.arm == arm and record.completion is not None:
+                answers.setdefault(record.question_id, []).append(record)
+        if not any(len(mine) > 1 for mine in answers.values()):
+            continue
+        claims = [c for q, mine in answers.items() for c in _of_question(questions.get(q, ""), mine, entailing)]
+        found.append(ArmCalibration(arm, claim_calibration(claims), by))
+    return tuple(found)
+
+
+def _of_question(question: str, samples: Sequence[SampleRecord], entailing: Entailing | None) -> list[ClaimProbability]:
+    said = [[(v, spoken(v.claim.text)) for v in r.evaluation.verdicts] for r in samples]
+    texts = [" ".join(claim for _, claim in mine) for mine in said]
+    distinct = list(dict.fromkeys(claim for mine in said for _, claim in mine))
+    states: dict[tuple[int, str], bool] = {}
+    if entailing is None:
+        words = [{normalise(claim) for _, claim in mine} for mine in said]
+        states = {(i, c): normalise(c) in words[i] for i in range(len(samples)) for c in distinct}
+    else:
+        places = [(i, c) for i in range(len(samples)) for c in distinct if texts[i]]
+        answered = entailing.entails([(f"{question} {texts[i]}", f"{question} {c}") for i, c in places])
+        states = dict(zip(places, answered, strict=True))
+    result = []
+    for i, mine in enumerate(said):
+        for verdict, claim in mine:
+            others = sum(states.get((j, claim), False) for j in range(len(samples)) if j != i)
+            result.append(ClaimProbability(samples[i].question_id, others + 1, len(samples), verdict.support, own=True))
+    return result

@@ -1,0 +1,127 @@
+"""The rate as a function of temperature, top-p and top-k: every setting on the same questions, limits simultaneous."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.analysis.arrays import shares_by_question
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_config import RunConfig
+from evaluation.statistics.bands import Band, difference_band, rate_band
+from evaluation.statistics.counts import Floats
+from evaluation.statistics.measure import Resampler, mean_responses
+
+
+@dataclass(frozen=True, slots=True)
+class GridSetting:
+    """One decoding of the grid. top_k: None keeps all tokens. samples: a question and arm."""
+
+    label: str
+    temperature: float
+    top_p: float
+    top_k: int | None
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArmGrid:
+    """One arm's hallucinated share at every setting: of all responses, and of those that answered and were scored.
+
+    Each band holds for all settings of this arm together. responses: of each setting.
+    """
+
+    arm: str
+    questions: int
+    responses: tuple[int, ...]
+    hallucinated: Band
+    answered: Band
+
+
+@dataclass(frozen=True, slots=True)
+class PairGrid:
+    """baseline less other at every setting, on the questions that both have at all of them."""
+
+    baseline: str
+    other: str
+    questions: int
+    difference: Band
+
+
+@dataclass(frozen=True, slots=True)
+class GridFigures:
+    """headline: the place of the setting whose rates are compared elsewhere. settings: by temperature, top-p, top-k."""
+
+    settings: tuple[GridSetting, ...]
+    headline: int
+    arms: tuple[ArmGrid, ...]
+    pairs: tuple[PairGrid, ...]
+
+
+def grid_figures(
+    config: RunConfig, records: Sequence[SampleRecord], pairs: Sequence[tuple[str, str]], resampler: Resampler
+) -> GridFigures | None:
+    """The grid of a run, None where it has one setting only. pairs: (baseline, other) arms to compare."""
+    if not config.grid:
+        return None
+    ordered = sorted(config.decodings, key=lambda d: (d.temperature, -d.top_p, -(d.top_k or 10**9), d.label))
+    labels = [d.label for d in ordered]
+    by_arm: dict[str, dict[str, list[SampleRecord]]] = {}
+    for record in records:
+        by_arm.setdefault(record.arm, {label: [] for label in labels})[record.decoding].append(record)
+    arms = [_arm_grid(spec.name, by_arm[spec.name], resampler) for spec in config.arms if spec.name in by_arm]
+    compared = [
+        found
+        for one, two in pairs
+        if one in by_arm and two in by_arm and (found := _pair_grid(one, two, by_arm, config, resampler)) is not None
+    ]
+    settings = tuple(GridSetting(d.label, d.temperature, d.top_p, d.top_k, config.samples_of(d)) for d in ordered)
+    return GridFigures(settings, labels.index(config.decoding.label), tuple(arms), tuple(compared))
+
+
+def _arm_grid(arm: str, cells: dict[str, list[SampleRecord]], resampler: Resampler) -> ArmGrid:
+    questions = sorted({r.question_id for drawn in cells.values() for r in drawn})
+    every = [shares_by_question(drawn, lambda r: True, _hallucinated, questions) for drawn in cells.values()]
+    scored = [shares_by_question(drawn, _answered, _hallucinated, questions) for drawn in cells.values()]
+    responses = tuple(s.counted for s in every)
+
+    def band(columns: list[tuple[Floats, Floats]], counts: Sequence[int]) -> Band:
+        h, a = (np.stack(side, axis=1) for side in zip(*columns, strict=True))
+        return rate_band(h, a, np.array(counts, dtype=np.float64), resampler)
+
+    return ArmGrid(
+        arm,
+        len(questions),
+        responses,
+        band([(s.event, s.base) for s in every], responses),
+        band([(s.event, s.base) for s in scored], [s.counted for s in scored]),
+    )
+
+
+def _pair_grid(
+    one: str, two: str, by_arm: dict[str, dict[str, list[SampleRecord]]], config: RunConfig, resampler: Resampler
+) -> PairGrid | None:
+    drawn = [cell for arm in (one, two) for cell in by_arm[arm].values()]
+    questions = sorted(set.intersection(*({r.question_id for r in cell} for cell in drawn)))
+    if not questions:
+        return None
+    h1, h2 = (
+        np.stack(
+            [shares_by_question(c, lambda r: True, _hallucinated, questions).event for c in by_arm[arm].values()],
+            axis=1,
+        )
+        for arm in (one, two)
+    )
+    most = max(config.samples_of(d) for d in config.decodings)
+    independent = mean_responses(np.full(len(questions), float(most)))
+    return PairGrid(one, two, len(questions), difference_band(h1, h2, independent, resampler))
+
+
+def _hallucinated(record: SampleRecord) -> bool:
+    return record.evaluation.outcome == "hallucinated"
+
+
+def _answered(record: SampleRecord) -> bool:
+    return record.evaluation.outcome in ("hallucinated", "supported")

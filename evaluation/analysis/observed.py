@@ -1,0 +1,63 @@
+"""Rates of what arms look for beside the outcome: followed a suggestion, obeyed an instruction, marked an answer."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.analysis.arrays import measured_share
+from evaluation.runs.records import Observed, SampleRecord
+from evaluation.statistics.estimates import Measured
+from evaluation.statistics.measure import Resampler
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRate:
+    """How often something happened, of the responses of an arm in which it could be told.
+
+    untold: the other responses of the arm, with the reasons and how many each.
+    """
+
+    arm: str
+    name: str
+    rate: Measured
+    told: int
+    untold: int
+    reasons: tuple[tuple[str, int], ...]
+
+
+def observed_rates(records: Sequence[SampleRecord], resampler: Resampler) -> tuple[ObservedRate, ...]:
+    """One for every arm and event, in order of appearance."""
+    names: dict[tuple[str, str], None] = {}
+    for record in records:
+        names.update(dict.fromkeys((record.arm, seen.name) for seen in record.observed))
+    return tuple(_rate(arm, name, [r for r in records if r.arm == arm], resampler) for arm, name in names)
+
+
+def _rate(arm: str, name: str, records: Sequence[SampleRecord], resampler: Resampler) -> ObservedRate:
+    def seen(record: SampleRecord) -> Observed | None:
+        return next((o for o in record.observed if o.name == name), None)
+
+    def told(record: SampleRecord) -> bool:
+        found = seen(record)
+        return found is not None and found.happened is not None
+
+    def happened(record: SampleRecord) -> bool:
+        found = seen(record)
+        return found is not None and found.happened is True
+
+    reasons: Counter[str] = Counter()
+    for record in records:
+        if not told(record):
+            found = seen(record)
+            reasons[found.reason if found else _general(record.evaluation.reason)] += 1
+    rate = measured_share(records, told, happened, resampler, f"a response that {name}")
+    untold = sum(reasons.values())
+    return ObservedRate(arm, name, rate, len(records) - untold, untold, tuple(reasons.most_common()))
+
+
+def _general(reason: str) -> str:
+    """A reason without the question it names, so that equal ones are counted together."""
+    return re.sub(r"'[^']*'|\"[^\"]*\"", "...", reason) or "no answer"

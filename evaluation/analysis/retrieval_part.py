@@ -1,0 +1,178 @@
+"""Retrieval's part in a rate: hallucinated given where the gold passage was shown, and faithful beside factual."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from data.questions import Question
+from evaluation.analysis.arrays import measured_share
+from evaluation.outcomes import Outcome
+from evaluation.runs.records import SampleRecord
+from evaluation.statistics.estimates import HallucinationEstimate
+from evaluation.statistics.measure import Resampler
+from generation.prompt import PromptChunk
+
+SampleKey = tuple[str, str, str, int]
+"""question, arm, decoding, sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoldRow:
+    """Responses whose best gold passage stood at ``rank`` (from 1) of those shown; None: at none.
+
+    hallucinated, supported, abstained: of all of them.
+    """
+
+    rank: int | None
+    questions: int
+    responses: int
+    hallucinated: HallucinationEstimate
+    supported: HallucinationEstimate
+    abstained: HallucinationEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class FaithfulTable:
+    """Of answers that were judged both ways: faithful to the chunks shown, factual by the run's verifier.
+
+    The four add up to 1. judged: responses; unjudged: other responses of the arm. verifier: what judged faithfulness.
+    """
+
+    judged: int
+    unjudged: int
+    both: HallucinationEstimate
+    faithful_only: HallucinationEstimate
+    factual_only: HallucinationEstimate
+    neither: HallucinationEstimate
+    verifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalPart:
+    """One arm that searches. shown: questions whose gold passage was shown, of ``known`` that name one. rows: by rank.
+
+    unknown: questions that do not say what their gold passage is. faithful: None where it was not asked for.
+    """
+
+    arm: str
+    known: int
+    shown: int
+    unknown: int
+    rows: tuple[GoldRow, ...]
+    faithful: FaithfulTable | None
+
+
+def gold_rank(question: Question, chunks: Sequence[PromptChunk]) -> int | None:
+    """The number n of the first chunk shown that touches the question's evidence, else that lies in a relevant document
+    (where it has no evidence); None where there is none."""
+    for chunk in chunks:
+        held = chunk.retrieved.chunk
+        start, end = held.start + chunk.start, held.start + chunk.end
+        if question.evidence:
+            spans = (s for s in question.evidence if s.document_id == held.document_id)
+            if any(s.start < end and start < s.end for s in spans):
+                return chunk.number
+        elif held.document_id in question.relevant_document_ids:
+            return chunk.number
+    return None
+
+
+def retrieval_part(
+    records: Sequence[SampleRecord],
+    arms: Sequence[str],
+    questions: Sequence[Question],
+    faithful: Mapping[SampleKey, Outcome] | None,
+    verifier: str,
+    resampler: Resampler,
+) -> tuple[RetrievalPart, ...]:
+    """For every arm that shows chunks a search found: those of the base rag, and your own.
+
+    faithful: the outcome of each answer against its own chunks, by ``verifier``; None where that was not judged.
+    """
+    by_id = {q.id: q for q in questions}
+    parts = []
+    for arm in arms:
+        mine = [r for r in records if r.arm == arm and r.completion is not None]
+        if arm.split("+")[0] in ("closed_book", "oracle") or not any(r.chunks for r in mine):
+            continue
+        parts.append(_part(arm, mine, by_id, faithful, verifier, resampler))
+    return tuple(parts)
+
+
+def _part(
+    arm: str,
+    records: Sequence[SampleRecord],
+    questions: Mapping[str, Question],
+    faithful: Mapping[SampleKey, Outcome] | None,
+    verifier: str,
+    resampler: Resampler,
+) -> RetrievalPart:
+    ranks = {r.question_id: gold_rank(questions[r.question_id], r.chunks) for r in records}
+    names = {i for i in ranks if questions[i].evidence or questions[i].relevant_document_ids}
+    found = sorted({rank for i, rank in ranks.items() if i in names and rank is not None})
+    order: list[int | None] = [*found]
+    if any(ranks[i] is None for i in names):
+        order.append(None)
+    rows = tuple(
+        _row(rank, [r for r in records if r.question_id in names and ranks[r.question_id] == rank], resampler)
+        for rank in order
+    )
+    return RetrievalPart(
+        arm,
+        len(names),
+        sum(ranks[i] is not None for i in names),
+        len(ranks) - len(names),
+        rows,
+        _faithful_table(records, faithful, verifier, resampler) if faithful is not None else None,
+    )
+
+
+def _row(rank: int | None, records: Sequence[SampleRecord], resampler: Resampler) -> GoldRow:
+    def share(outcome: Outcome) -> HallucinationEstimate:
+        return measured_share(
+            records, lambda r: True, lambda r: r.evaluation.outcome == outcome, resampler, f"a response {outcome}"
+        ).default
+
+    return GoldRow(
+        rank,
+        len({r.question_id for r in records}),
+        len(records),
+        share("hallucinated"),
+        share("supported"),
+        share("abstained"),
+    )
+
+
+def _faithful_table(
+    records: Sequence[SampleRecord], faithful: Mapping[SampleKey, Outcome], verifier: str, resampler: Resampler
+) -> FaithfulTable:
+    scored = ("supported", "hallucinated")
+
+    def by_chunks(record: SampleRecord) -> Outcome | None:
+        return faithful.get((record.question_id, record.arm, record.decoding, record.sample))
+
+    def judged(record: SampleRecord) -> bool:
+        return record.evaluation.outcome in scored and by_chunks(record) in scored
+
+    def share(is_faithful: bool, is_factual: bool, name: str) -> HallucinationEstimate:
+        return measured_share(
+            records,
+            judged,
+            lambda r: (
+                (by_chunks(r) == "supported") == is_faithful and (r.evaluation.outcome == "supported") == is_factual
+            ),
+            resampler,
+            f"an answer that is {name}",
+        ).default
+
+    count = sum(judged(r) for r in records)
+    return FaithfulTable(
+        count,
+        len(records) - count,
+        share(True, True, "faithful and factual"),
+        share(True, False, "faithful and not factual"),
+        share(False, True, "factual and not faithful"),
+        share(False, False, "neither"),
+        verifier,
+    )

@@ -1,0 +1,73 @@
+"""All that is said of a run beside its rates and differences. Pure: the same samples give the same figures."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from data.questions import Question
+from evaluation.analysis.calibration import ArmCalibration, run_calibration
+from evaluation.analysis.claim_order import ArmDrift, run_drift
+from evaluation.analysis.detecting import ArmSignals, run_signals
+from evaluation.analysis.entailing import Entailing
+from evaluation.analysis.grid import GridFigures, grid_figures
+from evaluation.analysis.observed import ObservedRate, observed_rates
+from evaluation.analysis.retrieval_part import RetrievalPart, SampleKey, retrieval_part
+from evaluation.outcomes import Outcome
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_config import RunConfig
+from evaluation.statistics.measure import Resampler, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class RunAnalysis:
+    """grid: None for one setting. All others are of the headline's setting, but signals, which say which they use."""
+
+    grid: GridFigures | None
+    observed: tuple[ObservedRate, ...]
+    drift: tuple[ArmDrift, ...]
+    calibration: tuple[ArmCalibration, ...]
+    signals: tuple[ArmSignals, ...]
+    retrieval: tuple[RetrievalPart, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Nested dicts, lists, numbers, strings and None; undefined is None, never NaN."""
+        result: dict[str, Any] = dataclasses.asdict(self)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Closer:
+    """What takes more verification, where it was asked for. entailing: tells meanings apart. faithful: outcomes of
+    answers by their own chunks, and faithful_by the verifier they are of."""
+
+    entailing: Entailing | None = None
+    faithful: Mapping[SampleKey, Outcome] | None = None
+    faithful_by: str = ""
+
+
+def analyse(
+    config: RunConfig,
+    records: Sequence[SampleRecord],
+    questions: Sequence[Question],
+    pairs: Sequence[tuple[str, str]],
+    settings: Settings,
+    closer: Closer | None = None,
+) -> RunAnalysis:
+    """records: of all settings of the run. pairs: (baseline, other) arms that the run compares. Raises what the
+    entailment model raises."""
+    closer = closer or Closer()
+    resampler = Resampler(settings)
+    arms = [spec.name for spec in config.arms]
+    headline = [r for r in records if r.decoding == config.decoding.label]
+    texts = {q.id: q.text for q in questions}
+    return RunAnalysis(
+        grid_figures(config, records, pairs, resampler),
+        observed_rates(headline, resampler),
+        run_drift(headline, arms, settings),
+        run_calibration(headline, arms, texts, closer.entailing),
+        run_signals(config, records, texts, closer.entailing),
+        retrieval_part(headline, arms, questions, closer.faithful, closer.faithful_by, resampler),
+    )

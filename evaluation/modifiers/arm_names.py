@@ -1,0 +1,152 @@
+"""How a command line names arms: ``BASE+MODIFIER[:VALUE]...``, several separated by commas. Reads names; opens nothing.
+
+``rag+position:each`` stands for one arm per place. A modifier alone stands on the base it is usually looked at with.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from evaluation.errors import EvaluationError
+from evaluation.modifiers.injection import PLACES
+
+BASES = ("closed_book", "rag", "oracle")
+_TONES = ("sure", "unsure")
+
+
+@dataclass(frozen=True, slots=True)
+class ModifierKind:
+    """takes: what may stand behind its colon, in words, "" for nothing. number: whether that is a number.
+
+    default: the value without a colon, "" where one must be given. alone: the base it stands on when it is named alone,
+    "" where it cannot be.
+    """
+
+    takes: str
+    number: bool = False
+    choices: tuple[str, ...] = ()
+    default: str = ""
+    alone: str = ""
+
+
+KINDS: dict[str, ModifierKind] = {
+    "distractors": ModifierKind("how many", number=True),
+    "position": ModifierKind('a place from 1 to k, or "each"', number=True, choices=("each",)),
+    "sycophancy": ModifierKind("sure or unsure", choices=_TONES, default="unsure", alone="closed_book"),
+    "injection": ModifierKind("first or last", choices=PLACES, default="first", alone="rag"),
+    "few_shot": ModifierKind("how many", number=True, default="3", alone="closed_book"),
+    "chain_of_thought": ModifierKind("", alone="closed_book"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModifierName:
+    """A modifier as it was named, with its value ("" for none)."""
+
+    kind: str
+    value: str
+
+    @property
+    def text(self) -> str:
+        """As the modifier names itself: a value that need not be given is left out."""
+        known = KINDS[self.kind]
+        return (
+            self.kind
+            if not self.value or (not known.number and self.value == known.default)
+            else f"{self.kind}:{self.value}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ArmName:
+    """An arm as it was named."""
+
+    base: str
+    modifiers: tuple[ModifierName, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The arm's name in rows and reports."""
+        return "+".join((self.base, *(m.text for m in self.modifiers)))
+
+    @property
+    def searches(self) -> bool:
+        """Whether the arm needs a collection."""
+        return self.base != "closed_book" or any(m.kind in ("distractors", "position") for m in self.modifiers)
+
+
+def parse_arms(text: str, k: int) -> tuple[ArmName, ...]:
+    """The arms of a list such as ``closed_book,rag+distractors:3,oracle+position:each``. k: chunks shown.
+
+    Raises EvaluationError that names what is wrong, what there is, and what was perhaps meant.
+    """
+    arms: list[ArmName] = []
+    for part in text.split(","):
+        named = parse_arm(part.strip())
+        each = [m for m in named.modifiers if m.value == "each"]
+        places = range(1, k + 1) if each else range(1)
+        for place in places:
+            modifiers = tuple(ModifierName(m.kind, str(place)) if m in each else m for m in named.modifiers)
+            arms.append(ArmName(named.base, modifiers))
+    return tuple(arms)
+
+
+def parse_arm(text: str) -> ArmName:
+    """One arm; ``each`` is left as it is. Raises EvaluationError as ``parse_arms`` does."""
+    if not text:
+        raise EvaluationError(f"an arm's name is empty: name arms separated by commas, {_bases()}")
+    first, *rest = text.split("+")
+    if first in BASES:
+        base = first
+    else:
+        kind = first.partition(":")[0]
+        if kind not in KINDS or not KINDS[kind].alone:
+            raise EvaluationError(_unknown_arm(text, kind))
+        base, rest = KINDS[kind].alone, [first, *rest]
+    modifiers = tuple(_modifier(part, text) for part in rest)
+    twice = [m.kind for m in modifiers if sum(o.kind == m.kind for o in modifiers) > 1]
+    if twice:
+        raise EvaluationError(f"the arm {text!r} has {twice[0]} twice")
+    return ArmName(base, modifiers)
+
+
+def _modifier(part: str, whole: str) -> ModifierName:
+    kind, colon, value = part.partition(":")
+    known = KINDS.get(kind)
+    if known is None:
+        raise EvaluationError(
+            f"the arm {whole!r}: there is no modifier {kind!r}{_meant(kind)}; there are {', '.join(KINDS)}"
+        )
+    if not known.takes and colon:
+        raise EvaluationError(f"the arm {whole!r}: {kind} takes no value")
+    value = value if colon else known.default
+    if known.takes and not _fits(value, known):
+        example = f"{kind}:{known.choices[0] if known.choices else 3}"
+        raise EvaluationError(f"the arm {whole!r}: {kind} needs {known.takes}, as in {example}; {value!r} is not that")
+    return ModifierName(kind, str(int(value)) if known.number and value.isdecimal() else value)
+
+
+def _fits(value: str, kind: ModifierKind) -> bool:
+    if value in kind.choices:
+        return True
+    return kind.number and value.isascii() and value.isdecimal() and 1 <= int(value[:9]) <= 1000
+
+
+def _unknown_arm(text: str, kind: str) -> str:
+    if kind in KINDS:
+        return f"the arm {text!r} must say what it stands on: rag+{text} or oracle+{text}"
+    return f"there is no arm {text!r}{_meant(kind)}: {_bases()}"
+
+
+def _bases() -> str:
+    alone = ", ".join(name for name, kind in KINDS.items() if kind.alone)
+    return (
+        f"arms are {', '.join(BASES)}, each with modifiers behind a plus (+{', +'.join(KINDS)}); {alone} may stand "
+        "alone. See docs/arms.md"
+    )
+
+
+def _meant(name: str) -> str:
+    close = difflib.get_close_matches(name, (*BASES, *KINDS), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""

@@ -1,0 +1,17 @@
+"""Choice without a generator of random numbers: the same for the same words, in any order and on any machine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
+
+
+def order_by_hash(items: Sequence[_Item], names: Sequence[str], key: str) -> tuple[_Item, ...]:
+    """The items in an order that looks random and depends on ``key`` and each item's name only."""
+    digests = [hashlib.sha256(f"{key}\0{name}".encode("utf-8", "surrogatepass")).digest() for name in names]
+    return tuple(
+        item for _, _, item in sorted(zip(digests, range(len(items)), items, strict=True), key=lambda t: t[:2])
+    )

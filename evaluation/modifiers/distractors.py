@@ -1,0 +1,116 @@
+"""Distractors: chunks that a search likes for the question and that do not hold its answer; and the gold among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from data.questions import Question
+from evaluation.errors import EvaluationError
+from evaluation.evidence.passages import PassageSource, Searcher, gold_chunks
+from evaluation.modifiers.modifier import Modifier
+from evaluation.runs.arms import MissingGoldError
+from evaluation.verifiers.matching import compare
+from retrieval.chunks import Chunk, RetrievedChunk
+
+_DEPTH = 50
+_SAME = 0.8
+
+
+class DistractorPool:
+    """The best chunks of a search that are no gold passage and do not name a reference answer, by question."""
+
+    def __init__(self, searcher: Searcher, source: PassageSource) -> None:
+        self._searcher, self._source = searcher, source
+        self._found: dict[str, tuple[RetrievedChunk, ...]] = {}
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """Search for all of them in one call."""
+        texts = tuple(dict.fromkeys(q.text for q in questions))
+        if texts:
+            self._found = dict(zip(texts, self._searcher.retrieve_many(texts, _DEPTH), strict=True))
+
+    def gold(self, question: Question) -> tuple[Chunk, ...]:
+        """The question's gold passages, best first. Raises MissingGoldError without any."""
+        if not question.evidence and not question.relevant_document_ids:
+            raise MissingGoldError(f"question {question.id!r} names no evidence and no relevant document")
+        gold = gold_chunks(question, self._source, () if question.evidence else self._search(question))
+        if not gold:
+            raise MissingGoldError(
+                f"the collection holds none of the gold passages of question {question.id!r}: index the documents the "
+                "questions were written for"
+            )
+        return gold
+
+    def best(self, question: Question, count: int, besides: Sequence[Chunk]) -> tuple[RetrievedChunk, ...]:
+        """The ``count`` best distractors that are not among ``besides``. Raises MissingGoldError when they are too few,
+        or when the question does not say what its gold passage is: any chunk might then answer it."""
+        banned = {c.id for c in besides} | {c.id for c in self.gold(question)}
+        found: list[RetrievedChunk] = []
+        for retrieved in self._search(question):
+            if len(found) == count:
+                break
+            if retrieved.chunk.id not in banned and not _answers(question, retrieved.chunk):
+                found.append(retrieved)
+        if len(found) < count:
+            raise MissingGoldError(
+                f"the search finds only {len(found)} chunks for question {question.id!r} that are no gold passage: "
+                f"{count} distractors were asked for"
+            )
+        return tuple(found)
+
+    def _search(self, question: Question) -> tuple[RetrievedChunk, ...]:
+        found = self._found.get(question.text)
+        return self._searcher.retrieve_many((question.text,), _DEPTH)[0] if found is None else found
+
+
+class Distractors(Modifier):
+    """``count`` chunks that do not hold the answer, behind those that are shown."""
+
+    def __init__(self, pool: DistractorPool, count: int) -> None:
+        """Raises EvaluationError for count < 1."""
+        if count < 1:
+            raise EvaluationError(f"distractors:{count}: at least one must be shown")
+        self._pool, self._count = pool, count
+        self.name = f"distractors:{count}"
+        self.settings = f"distractors={count}"
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """See Modifier.prepare."""
+        self._pool.prepare(questions)
+
+    def chunks(self, question: Question, chunks: tuple[RetrievedChunk, ...]) -> tuple[RetrievedChunk, ...]:
+        """See Modifier.chunks. Raises MissingGoldError (see DistractorPool.best)."""
+        return _ranked((*chunks, *self._pool.best(question, self._count, [r.chunk for r in chunks])))
+
+
+class GoldAt(Modifier):
+    """The gold passage at one place (from 1) and distractors at the others, ``k`` chunks altogether."""
+
+    def __init__(self, pool: DistractorPool, place: int, k: int) -> None:
+        """Raises EvaluationError for a place outside 1..k."""
+        if not 1 <= place <= k:
+            raise EvaluationError(f"position:{place}: with {k} chunks shown (--k) it must be in 1..{k}")
+        self._pool, self._place, self._k = pool, place, k
+        self.name = f"position:{place}"
+        self.settings = f"gold at {place} of {k}"
+
+    def prepare(self, questions: Sequence[Question]) -> None:
+        """See Modifier.prepare."""
+        self._pool.prepare(questions)
+
+    def chunks(self, question: Question, chunks: tuple[RetrievedChunk, ...]) -> tuple[RetrievedChunk, ...]:
+        """See Modifier.chunks. Raises MissingGoldError (see DistractorPool)."""
+        gold = self._pool.gold(question)[0]
+        others = list(self._pool.best(question, self._k - 1, (gold,))) if self._k > 1 else []
+        others.insert(self._place - 1, RetrievedChunk(gold, 1.0, self._place))
+        return _ranked(others)
+
+
+def _answers(question: Question, chunk: Chunk) -> bool:
+    """Whether a chunk that is not marked as gold names a reference answer all the same."""
+    return any(compare(chunk.text, r, question.text, _SAME).label == "supported" for r in question.references)
+
+
+def _ranked(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
+    """The same chunks with the ranks at which they are shown."""
+    return tuple(RetrievedChunk(r.chunk, r.score, rank) for rank, r in enumerate(chunks, start=1))

@@ -1,0 +1,49 @@
+"""Few-shot: other questions of the run with their reference answers, put before the question that is asked.
+
+No exemplar has an answer that a reference of the question supports, or it would tell. The form is what follows
+"Question: " in an instruction, and reads as a conversation by itself: question, answer, question, answer, question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from data.questions import Question
+from evaluation.errors import EvaluationError
+from evaluation.modifiers.choosing import order_by_hash
+from evaluation.modifiers.modifier import Modifier
+from evaluation.modifiers.suggestion import is_wrong
+from evaluation.runs.arms import NotPossibleError
+
+
+class FewShot(Modifier):
+    """``count`` exemplars, the same for one question whatever else is drawn."""
+
+    def __init__(self, count: int) -> None:
+        """Raises EvaluationError for count < 1."""
+        if count < 1:
+            raise EvaluationError(f"few_shot:{count}: at least one exemplar must be shown")
+        self._count = count
+        self.name = f"few_shot:{count}"
+        self.settings = f"exemplars={count}/1"
+        self._pool: list[Question] = []
+
+    def begin(self, questions: Sequence[Question]) -> None:
+        """See Modifier.begin."""
+        self._pool = [q for q in questions if q.references]
+
+    def asked(self, question: Question, words: str) -> str:
+        """See Modifier.asked. Raises NotPossibleError when the run has too few other questions with references."""
+        shown: list[str] = []
+        others = [q for q in self._pool if q.id != question.id and q.text != question.text]
+        for other in order_by_hash(others, [q.id for q in others], f"exemplar\0{question.id}"):
+            if len(shown) == self._count:
+                break
+            if is_wrong(question, other.references[0]):
+                shown.append(f"{other.text}\nAnswer: {other.references[0]}\n\nQuestion: ")
+        if len(shown) < self._count:
+            raise NotPossibleError(
+                f"the run has only {len(shown)} other questions with reference answers for question {question.id!r}: "
+                f"{self._count} exemplars were asked for"
+            )
+        return "".join(shown) + words

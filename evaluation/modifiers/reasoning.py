@@ -1,0 +1,73 @@
+"""Chain of thought: the model is asked to reason before it answers; only its final answer is judged.
+
+Looked for: was a final answer marked? Where none is, the last line that says something is taken for it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from data.questions import Question
+from evaluation.modifiers.modifier import Modifier
+from evaluation.runs.records import Observed
+from retrieval.sentences import Span, strip_span
+
+MARKED = "marked a final answer"
+_ASKED = '{words}\nReason step by step. Then give the answer alone on the last line, after "Final answer:".'
+_MARK = re.compile(r"\b(?:(?:final )?answer(?:\*\*)?\s*[:=]|(?:final|the) answer is\b\s*:?)(?:\*\*)?", re.IGNORECASE)
+_EMPHASIS = "*_`"
+
+
+def final_answer(text: str, span: Span) -> Span | None:
+    """What follows the last mark of a final answer, up to the end of its line; None where nothing is marked.
+
+    Marks are "Final answer:", "Answer:", "the answer is". What follows may begin on the next line.
+    """
+    for mark in reversed(list(_MARK.finditer(text, span.start, span.end))):
+        rest = strip_span(text, mark.end(), span.end)
+        if rest is None:
+            continue
+        stop = text.find("\n", rest.start, rest.end)
+        found = _bare(text, rest.start, rest.end if stop < 0 else stop)
+        if found is not None:
+            return found
+    return None
+
+
+def last_line(text: str, span: Span) -> Span:
+    """The last line that has a letter or digit; the whole where none has."""
+    end = span.end
+    for line in reversed(text[span.start : span.end].split("\n")):
+        start = end - len(line)
+        if any(c.isalnum() for c in line):
+            return _bare(text, start, end) or Span(start, end)
+        end = start - 1
+    return span
+
+
+def _bare(text: str, start: int, end: int) -> Span | None:
+    """Without white space and emphasis at the ends; None when nothing is left."""
+    while start < end and (text[start].isspace() or text[start] in _EMPHASIS):
+        start += 1
+    while start < end and (text[end - 1].isspace() or text[end - 1] in _EMPHASIS):
+        end -= 1
+    return Span(start, end) if start < end else None
+
+
+class ChainOfThought(Modifier):
+    """Asks for reasoning and a marked final answer."""
+
+    name = "chain_of_thought"
+    settings = "reasoning=1"
+
+    def asked(self, question: Question, words: str) -> str:
+        """See Modifier.asked."""
+        return _ASKED.format(words=words)
+
+    def answer_span(self, text: str, span: Span) -> Span:
+        """See Modifier.answer_span."""
+        return final_answer(text, span) or last_line(text, span)
+
+    def observe(self, question: Question, completion: str, answer: str) -> Observed:
+        """Whether the completion marks its final answer."""
+        return Observed(MARKED, final_answer(completion, Span(0, len(completion))) is not None)

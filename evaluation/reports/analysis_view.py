@@ -1,0 +1,177 @@
+"""What the report draws of a run's analysis: charts of the grid, of positions, of claims' calibration, of detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.analysis.calibration import ArmCalibration
+from evaluation.analysis.claim_order import ArmDrift
+from evaluation.analysis.detecting import ArmSignals
+from evaluation.analysis.grid import GridFigures, GridSetting
+from evaluation.analysis.run_analysis import RunAnalysis
+from evaluation.drift.positions import PositionCurve
+from evaluation.reports.curves import Axis, Line, LineChart, Point, line_chart, spread_axis
+from evaluation.statistics.bands import Band
+
+_TOGETHER = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NamedChart:
+    """A chart with the words above it, and below it."""
+
+    title: str
+    chart: LineChart
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisView:
+    """The analysis and its charts. drift, calibration, signals: in the order of the analysis's own arms, None where
+    there is nothing to draw."""
+
+    found: RunAnalysis
+    grid: tuple[NamedChart, ...]
+    drift: tuple[NamedChart | None, ...]
+    calibration: tuple[NamedChart | None, ...]
+    signals: tuple[NamedChart | None, ...]
+
+    @property
+    def charts(self) -> tuple[tuple[str, NamedChart], ...]:
+        """All of them, each with a word for a file name."""
+        groups = (("grid", self.grid), ("drift", self.drift), ("calibration", self.calibration))
+        named = [(word, c) for word, charts in (*groups, ("signals", self.signals)) for c in charts if c is not None]
+        return tuple((f"{word}-{n}", c) for n, (word, c) in enumerate(named, start=1))
+
+
+def analysis_view(found: RunAnalysis) -> AnalysisView:
+    """Draw what there is to draw."""
+    return AnalysisView(
+        found,
+        grid_charts(found.grid) if found.grid else (),
+        tuple(_drift_chart(d) for d in found.drift),
+        tuple(_calibration_chart(c) for c in found.calibration),
+        tuple(_signal_chart(s) for s in found.signals),
+    )
+
+
+def setting_name(setting: GridSetting) -> str:
+    """``temperature 0.7, top-p 0.9, top-k 50``, or ``greedy``."""
+    if setting.temperature == 0:
+        return "greedy"
+    parts = [f"temperature {setting.temperature:g}"]
+    if setting.top_p < 1:
+        parts.append(f"top-p {setting.top_p:g}")
+    if setting.top_k is not None:
+        parts.append(f"top-k {setting.top_k}")
+    return ", ".join(parts)
+
+
+def grid_charts(grid: GridFigures) -> tuple[NamedChart, ...]:
+    """The hallucinated share over the first of temperature, top-p and top-k that varies: a chart for every combination
+    of the other two, and for every arm where there are more than a few. Greedy is temperature 0 of each."""
+    sampled = [(i, s) for i, s in enumerate(grid.settings) if s.temperature > 0]
+    if not sampled:
+        return ()
+    if len({s.temperature for _, s in sampled}) > 1:
+        return _over_temperature(grid, sampled)
+    heat = f"temperature {sampled[0][1].temperature:g}"
+    charts: list[NamedChart] = []
+    if len({s.top_p for _, s in sampled}) > 1:
+        for k in sorted({s.top_k or 0 for _, s in sampled}):
+            places = [(s.top_p, i) for i, s in sampled if (s.top_k or 0) == k]
+            charts += _grid_charts(grid, places, f"{heat}, top-k {k}" if k else heat, _axis(places, "top-p"))
+        return tuple(charts)
+    if len({s.top_k for _, s in sampled}) > 1:
+        places = [(float(n), i) for n, (i, _) in enumerate(sampled)]
+        names = tuple((x, str(grid.settings[i].top_k or "all")) for x, i in places)
+        return _grid_charts(grid, places, heat, Axis(-0.3, len(places) - 0.7, names, "top-k"))
+    return _over_temperature(grid, sampled)
+
+
+def _over_temperature(grid: GridFigures, sampled: Sequence[tuple[int, GridSetting]]) -> tuple[NamedChart, ...]:
+    greedy = [(0.0, i) for i, s in enumerate(grid.settings) if s.temperature == 0]
+    charts: list[NamedChart] = []
+    for pair in sorted({(s.top_p, s.top_k or 0) for _, s in sampled}, key=lambda t: (-t[0], t[1])):
+        places = greedy + [(s.temperature, i) for i, s in sampled if (s.top_p, s.top_k or 0) == pair]
+        charts += _grid_charts(grid, places, _rest_name(pair), _axis(places, "temperature (0 is greedy)"))
+    return tuple(charts)
+
+
+def _axis(places: Sequence[tuple[float, int]], title: str) -> Axis:
+    return spread_axis([x for x, _ in places], title)
+
+
+def _rest_name(pair: tuple[float, int]) -> str:
+    top_p, top_k = pair
+    words = [f"top-p {top_p:g}"] if top_p < 1 else []
+    words += [f"top-k {top_k}"] if top_k else []
+    return ", ".join(words) or "no truncation"
+
+
+def _grid_charts(
+    grid: GridFigures, places: Sequence[tuple[float, int]], rest: str, axis: Axis
+) -> tuple[NamedChart, ...]:
+    """places: (x, setting). One chart for all arms; more than a few hide each other's bands, and get one each."""
+    lines = [Line(arm.arm, _points(arm.hallucinated, places)) for arm in grid.arms]
+    caption = f"Bands hold for all settings of an arm together ({100 * grid.arms[0].hallucinated.level:g} %)."
+    if len(lines) <= _TOGETHER:
+        return (NamedChart(rest, line_chart(lines, axis), caption),)
+    return tuple(NamedChart(f"{line.label}, {rest}", line_chart([line], axis), caption) for line in lines)
+
+
+def _points(band: Band, places: Sequence[tuple[float, int]]) -> tuple[Point, ...]:
+    """The band's defined cells at their x, in order of x."""
+    return tuple(
+        Point(x, rate, band.lower[i], band.upper[i]) for x, i in sorted(places) if (rate := band.rates[i]) is not None
+    )
+
+
+def _drift_chart(drift: ArmDrift) -> NamedChart | None:
+    if drift.found is None:
+        return None
+    curves = (("unsupported at this place", drift.found.by_position), ("first unsupported here", drift.found.first))
+    lines = [Line(name, _by_position(curve)) for name, curve in curves]
+    places = len(drift.found.by_position.band.rates)
+    step = max(1, (places + 9) // 10)
+    ticks = tuple((float(k), str(k)) for k in range(1, places + 1, step))
+    axis = Axis(0.5, places + 0.5, ticks, "place of the claim in the response")
+    caption = "Later places are those of longer responses only; each line's band holds for all places together."
+    return NamedChart(drift.arm, line_chart(lines, axis), caption)
+
+
+def _by_position(curve: PositionCurve) -> tuple[Point, ...]:
+    band = curve.band
+    return tuple(
+        Point(float(k), rate, band.lower[k - 1], band.upper[k - 1])
+        for k, rate in enumerate(band.rates, start=1)
+        if rate is not None
+    )
+
+
+def _calibration_chart(arm: ArmCalibration) -> NamedChart | None:
+    points = tuple(
+        Point(row.expected, row.support.estimate, row.support.lower, row.support.upper)
+        for row in arm.found.bins
+        if row.expected is not None and row.support.estimate is not None
+    )
+    if not points:
+        return None
+    axis = Axis(
+        0.0, 1.0, tuple((t / 4, f"{25 * t} %") for t in range(5)), "P(c | x): share of other samples that say it"
+    )
+    chart = line_chart([Line("mean V(c) of the claims in a bin", points, dotted=True)], axis, diagonal=True)
+    return NamedChart(arm.arm, chart, "On the diagonal a claim is as often true as it is said.")
+
+
+def _signal_chart(arm: ArmSignals) -> NamedChart | None:
+    lines = [
+        Line(d.signal, tuple(Point(p.coverage, p.risk) for p in d.curve.points))
+        for d in arm.detectors
+        if d.curve is not None
+    ]
+    if not lines:
+        return None
+    axis = Axis(0.0, 1.0, tuple((t / 4, f"{25 * t} %") for t in range(5)), "share of questions answered, surest first")
+    return NamedChart(arm.arm, line_chart(lines, axis), "Hallucinated share of the answers given.")

@@ -1,0 +1,113 @@
+"""What a run would take before it is begun: generations and tokens counted, time from drawing a few of its cells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from data.questions import Question
+from evaluation.errors import EvaluationError
+from evaluation.runs.arms import Arm, prepare_arm
+from evaluation.runs.cells import CellDrawer
+from evaluation.runs.run_config import RunConfig
+from evaluation.runs.run_store import Cell
+from evaluation.verifiers.verifier import Verifier
+from generation.generator import Generator
+
+PROBED = 8
+"""Cells that are drawn, spread over arms and questions, after one that is not timed (it loads and warms)."""
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """cells: questions times arms, of which ``committed`` are drawn already. generations: samples still to draw.
+
+    prompts, prompt_tokens: prompts to read, and their tokens by the probe's mean. new_tokens: by the probe's mean;
+    most_new_tokens: if every answer ran to its limit. probed: cells that were timed, in ``probe_s`` seconds; failed: of
+    them, those that could not be drawn. seconds, slowest_s, fastest_s: the time of the rest by the probe's mean and by
+    its slowest and fastest cell; None where nothing could be timed.
+    """
+
+    cells: int
+    committed: int
+    generations: int
+    prompts: int
+    prompt_tokens: int | None
+    new_tokens: int | None
+    most_new_tokens: int
+    probed: int
+    failed: int
+    probe_s: float
+    seconds: float | None
+    fastest_s: float | None
+    slowest_s: float | None
+    reason: str = ""
+
+
+def probe(
+    config: RunConfig,
+    questions: Sequence[Question],
+    arms: Sequence[Arm],
+    generator: Generator,
+    verifier: Verifier,
+    committed: Collection[Cell] = (),
+    clock: Callable[[], float] = time.perf_counter,
+) -> DryRun:
+    """Draw and judge a few cells without keeping them. Raises EvaluationError without questions,
+    and what arms raise."""
+    if not questions:
+        raise EvaluationError("there are no questions to evaluate: give a question file that is not empty")
+    pending = [(q, arm) for q in questions for arm in arms if Cell(q.id, arm.name) not in committed]
+    chosen = _spread(pending)
+    for arm in arms:
+        prepare_arm(arm, [q for q, a in chosen if a is arm], questions)
+    drawer = CellDrawer(config, generator, verifier)
+    if chosen:
+        drawer.draw(*chosen[0])
+    times: list[float] = []
+    prompt_tokens: list[int] = []
+    new_tokens = failed = 0
+    reason = ""
+    for question, arm in chosen:
+        started = clock()
+        records = drawer.draw(question, arm)
+        drawn = [r.completion for r in records if r.completion is not None]
+        if not drawn:
+            failed += 1
+            reason = records[0].evaluation.reason
+            continue
+        times.append(clock() - started)
+        prompt_tokens.append(drawn[0].usage.prompt_tokens)
+        new_tokens += sum(c.usage.completion_tokens for c in drawn)
+    left, timed = len(pending), len(times)
+    most = sum(config.samples_of(d) * d.max_tokens for d in config.decodings)
+    return DryRun(
+        len(questions) * len(arms),
+        len(questions) * len(arms) - left,
+        left * config.samples_per_cell,
+        left,
+        round(left * sum(prompt_tokens) / timed) if timed else None,
+        round(left * new_tokens / timed) if timed else None,
+        left * most,
+        timed,
+        failed,
+        sum(times),
+        left * sum(times) / timed if timed else None,
+        left * min(times) if timed else None,
+        left * max(times) if timed else None,
+        reason,
+    )
+
+
+def _spread(pending: Sequence[tuple[Question, Arm]]) -> list[tuple[Question, Arm]]:
+    """At most PROBED cells at even distances, each arm about as often as the others."""
+    by_arm: dict[str, list[tuple[Question, Arm]]] = {}
+    for question, arm in pending:
+        by_arm.setdefault(arm.name, []).append((question, arm))
+    each = max(1, PROBED // max(len(by_arm), 1))
+    chosen: list[tuple[Question, Arm]] = []
+    for cells in by_arm.values():
+        count = min(each, len(cells))
+        chosen.extend(cells[i * len(cells) // count] for i in range(count))
+    return chosen

@@ -1,0 +1,53 @@
+"""Arms named on a command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.arms import open_arms
+from evaluation.errors import EvaluationError
+from evaluation.modifiers.arm_names import parse_arms
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("closed_book,rag,oracle", ["closed_book", "rag", "oracle"]),
+        ("rag+distractors:3 , oracle+position:2", ["rag+distractors:3", "oracle+position:2"]),
+        ("rag+position:each", ["rag+position:1", "rag+position:2", "rag+position:3"]),
+        ("sycophancy,injection", ["closed_book+sycophancy", "rag+injection"]),
+        ("few_shot,chain_of_thought", ["closed_book+few_shot:3", "closed_book+chain_of_thought"]),
+        ("oracle+injection:last+sycophancy:sure", ["oracle+injection:last+sycophancy:sure"]),
+        ("rag+sycophancy:unsure+injection:first", ["rag+sycophancy+injection"]),
+    ],
+)
+def test_names(text: str, names: list[str]) -> None:
+    assert [arm.text for arm in parse_arms(text, 3)] == names
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ragg", "no arm 'ragg' .did you mean rag"),
+        ("rag+injektion", "no modifier 'injektion' .did you mean injection"),
+        ("rag,", "an arm's name is empty"),
+        ("distractors:3", "must say what it stands on: rag.distractors:3"),
+        ("rag+distractors", "distractors needs how many"),
+        ("rag+distractors:0", "'0' is not that"),
+        ("rag+position:x", "a place from 1 to k"),
+        ("rag+chain_of_thought:2", "takes no value"),
+        ("rag+injection+injection:last", "has injection twice"),
+        ("rag+sycophancy:loud", "sure or unsure"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        parse_arms(text, 3)
+
+
+def test_arms_call_themselves_as_they_were_parsed() -> None:
+    named = parse_arms("closed_book,sycophancy:sure,closed_book+few_shot:2+chain_of_thought+injection:last", 4)
+    assert [a.name for a in open_arms(named, 4, "hybrid", "minmax", None)] == [n.text for n in named]
+    assert [n.searches for n in parse_arms("closed_book,sycophancy,rag,closed_book+distractors:1", 4)] == [
+        *(False, False, True, True)
+    ]
