@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from evaluation.outcomes import AnswerEvaluation, Verdict
 from generation.completion import Completion
 from generation.params import SamplingParams
 from generation.prompt import Prompt
@@ -51,9 +52,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One sample: its completion, and for each citation the place in the text and the source it names."""
+    """One sample: its completion, and for each citation the place in the text and the source it names. evaluation: what
+    a verifier says of it, None where it was not asked."""
 
     completion: Completion
+    evaluation: AnswerEvaluation | None = None
 
     @property
     def text(self) -> str:
@@ -63,15 +66,22 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Wall-clock seconds."""
+    """Wall-clock seconds. queue: waiting for a turn. first_token: from the question's arrival to the first text of the
+    answer, None where nobody looked. verification: None where it was not asked for."""
 
     retrieval: float
     generation: float
+    queue: float = 0.0
+    first_token: float | None = None
+    verification: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """id: of the stored query. generation: hash of the index generation searched, None without retrieval."""
+    """id: of the stored query. generation: hash of the index generation searched, None without retrieval.
+
+    shared_tokens: of the prompt, how many had been read for other requests before.
+    """
 
     id: str
     request: QueryRequest
@@ -81,6 +91,17 @@ class QueryResult:
     answers: tuple[Answer, ...]
     sources: tuple[Source, ...]
     timings: Timings
+    shared_tokens: int = 0
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Of the one prompt that all samples share."""
+        return max((answer.completion.usage.prompt_tokens for answer in self.answers), default=0)
+
+    @property
+    def completion_tokens(self) -> int:
+        """Of all samples."""
+        return sum(answer.completion.usage.completion_tokens for answer in self.answers)
 
     def to_json(self) -> dict[str, Any]:
         """As the CLI's --json and POST /v1/query give it."""
@@ -90,13 +111,51 @@ class QueryResult:
             "collection": self.collection,
             "generation": self.generation,
             "model": self.model,
-            "answers": [_answer_json(answer.completion, self.sources) for answer in self.answers],
-            "sources": [_source_json(source) for source in self.sources],
-            "timings": {"retrieval_s": self.timings.retrieval, "generation_s": self.timings.generation},
+            "answers": [answer_json(answer, self.sources) for answer in self.answers],
+            "sources": [source_json(source) for source in self.sources],
+            "usage": usage_json(self),
+            "timings": timings_json(self.timings),
         }
 
 
-def _answer_json(completion: Completion, sources: tuple[Source, ...]) -> dict[str, Any]:
+def usage_json(result: QueryResult) -> dict[str, int]:
+    """Tokens: of the one prompt, of it those that had been read before, and of all completions."""
+    return {
+        "prompt_tokens": result.prompt_tokens,
+        "cached_tokens": result.shared_tokens,
+        "completion_tokens": result.completion_tokens,
+    }
+
+
+def timings_json(timings: Timings) -> dict[str, float | None]:
+    """Wall-clock seconds by stage."""
+    return {
+        "queue_s": timings.queue,
+        "retrieval_s": timings.retrieval,
+        "first_token_s": timings.first_token,
+        "generation_s": timings.generation,
+        "verification_s": timings.verification,
+    }
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """One claim's: where it stands in the answer, and where its evidence stands in its document."""
+    return {
+        "start": verdict.claim.start,
+        "end": verdict.claim.end,
+        "text": verdict.claim.text,
+        "label": verdict.label,
+        "support": verdict.support,
+        "reason": verdict.reason,
+        "evidence": [
+            {"document_id": e.document_id, "start": e.start, "end": e.end, "text": e.text} for e in verdict.evidence
+        ],
+    }
+
+
+def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
+    """One sample, with citations, and verdicts where they were asked for."""
+    completion, evaluation = answer.completion, answer.evaluation
     by_number = {source.number: source for source in sources if source.number is not None}
     return {
         "text": completion.text,
@@ -120,6 +179,8 @@ def _answer_json(completion: Completion, sources: tuple[Source, ...]) -> dict[st
             "prompt_tokens": completion.usage.prompt_tokens,
             "completion_tokens": completion.usage.completion_tokens,
         },
+        "outcome": None if evaluation is None else evaluation.outcome,
+        "verdicts": None if evaluation is None else [verdict_json(verdict) for verdict in evaluation.verdicts],
     }
 
 
@@ -144,7 +205,8 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _source_json(source: Source) -> dict[str, Any]:
+def source_json(source: Source) -> dict[str, Any]:
+    """One retrieved chunk."""
     return {
         "number": source.number,
         "document_id": source.document_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from functools import cached_property
@@ -92,6 +92,7 @@ class Pipeline:
             device=self.device,
             api_key=settings.model_key.get_secret_value(),
             context_length=settings.model_context,
+            precision=settings.precision,
         )
         if isinstance(opened, SupportsClose):
             self._closing.callback(opened.close)
@@ -173,22 +174,30 @@ class Pipeline:
             sources=sources_of(prompt),
             timings=Timings(retrieved - started, done - retrieved),
         )
-        self._keep(result)
+        self.keep([result], [name])
         return result
 
-    def _keep(self, result: QueryResult) -> None:
+    def keep(self, results: Sequence[QueryResult], stored: Sequence[str | None]) -> None:
+        """Store queries and their answers, in one transaction. stored: of each, the name in the store of the collection
+        that was searched, None without retrieval. Raises DataError when the database does not take them."""
         with self.store.write() as connection:
-            key = connection.execute(select(collections.c.id).where(collections.c.name == result.collection)).scalar()
-            connection.execute(
-                insert(queries).values(
-                    id=result.id,
-                    collection_id=key,
-                    question=result.request.question,
-                    params=asdict(result.request.params),
-                    answer=result.to_json(),
-                    created_at=utc_now(),
-                )
-            )
+            names = {name for name in stored if name is not None}
+            c = collections.c
+            found = connection.execute(select(c.name, c.id).where(c.name.in_(names))).all() if names else ()
+            keys = {row.name: row.id for row in found}
+            rows = [
+                {
+                    "id": result.id,
+                    "collection_id": keys.get(name or ""),
+                    "question": result.request.question,
+                    "params": asdict(result.request.params),
+                    "answer": result.to_json(),
+                    "created_at": utc_now(),
+                }
+                for result, name in zip(results, stored, strict=True)
+            ]
+            if rows:
+                connection.execute(insert(queries), rows)
 
 
 def query_seed(seed: int, sample: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -19,10 +20,17 @@ class Settings(BaseSettings):
     model: str = Field(default="", description="reader, checkpoint folder, transformers:FOLDER or openai:URL#MODEL")
     model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")
     model_context: int = Field(default=4096, ge=16, description="context length of that server, in tokens")
+    precision: Literal["", "fp32", "bf16", "int8", "auto"] = Field(
+        default="", description="a decoder's weights: fp32, bf16, int8 or auto; default fp32, on a GPU bf16"
+    )
     device: str = Field(default="cpu", description="cpu, cuda, cuda:N or auto")
     max_question_characters: int = Field(default=20_000, ge=1, description="longest question the service takes")
     max_samples: int = Field(default=32, ge=1, description="most samples of one question the service draws")
-    max_queue: int = Field(default=32, ge=1, description="most requests the service lets wait")
+    max_active: int = Field(default=64, ge=1, description="most requests the service works on at once")
+    max_queue: int = Field(default=128, ge=1, description="most requests the service lets wait")
+    max_request_s: float = Field(default=600.0, gt=0, description="longest time for one request, in seconds")
+    max_upload_mb: int = Field(default=200, ge=1, description="largest upload the service takes, in megabytes")
+    min_free_memory_mb: int = Field(default=256, ge=0, description="the service takes nothing in below this; 0: always")
 
     @property
     def home_folder(self) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -14,10 +14,11 @@ from generation.citations import find_citations
 from generation.completion import Completion, TextDelta, Usage
 from generation.decoding import DecodedTokens
 from generation.engine.core import Engine
-from generation.engine.front import EngineFront
+from generation.engine.front import BegunRequest, EngineFront
 from generation.engine.options import EngineOptions
-from generation.engine.requests import EngineRequest
+from generation.engine.requests import EngineRequest, RequestResult
 from generation.generator import GenerationTask
+from generation.live import Drawn, EngineLoad, Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt
 from generation.streaming import TextStream
@@ -80,6 +81,16 @@ class CausalGenerator:
         """See Generator.prompt."""
         return self._prompter.prompt(question, chunks, max_new_tokens)
 
+    def instructed_prompt(
+        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str
+    ) -> Prompt:
+        """See InstructedGenerator."""
+        return self._prompter.prompt(question, chunks, max_new_tokens, instructions)
+
+    def token_text(self, token_id: int) -> str:
+        """See NamesTokens."""
+        return self._tokenizer.decode((token_id,))
+
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         """See Generator.generate."""
         return self.generate_many((GenerationTask(prompt, params, tuple(seeds)),))[0]
@@ -113,15 +124,49 @@ class CausalGenerator:
         finally:
             events.cancel()
 
+    def begin(self, task: GenerationTask, listener: Listener) -> BegunRequest:
+        """See LiveGenerator.begin."""
+        streams = [self._text(task.params) for _ in task.seeds]
+
+        def said(sample: int, piece: str) -> None:
+            if piece:
+                listener(TextDelta(piece, sample))
+
+        def ended(result: RequestResult | Exception) -> None:
+            if isinstance(result, Exception):
+                listener(result)
+                return
+            try:
+                for sample, stream in enumerate(streams):
+                    said(sample, stream.finish())
+                drawn = zip(result.samples, streams, task.seeds, strict=True)
+                completions = tuple(self._completion(d, stream, task.prompt, seed) for d, stream, seed in drawn)
+            except Exception as error:  # whoever drives the engine must not have it
+                listener(error)
+                return
+            listener(Drawn(completions, result.shared_tokens))
+
+        return self._front.begin(self._request(task, streams, said), ended)
+
+    def load(self) -> EngineLoad:
+        """See LiveGenerator.load."""
+        return EngineLoad(self._front.rows, self._front.free_positions)
+
     def _text(self, params: SamplingParams) -> TextStream:
         return TextStream(self._tokenizer.decode, params.stop, strip=True)
 
-    def _request(self, task: GenerationTask, texts: Sequence[TextStream] | None) -> EngineRequest:
-        """texts: what the samples say, filled as they are drawn; None where only their ends are looked for."""
+    def _request(
+        self,
+        task: GenerationTask,
+        texts: Sequence[TextStream] | None,
+        said: Callable[[int, str], None] = lambda sample, piece: None,
+    ) -> EngineRequest:
+        """texts: what the samples say, filled as they are drawn; None where only their ends are looked for. said: told
+        of every piece."""
         streams = texts or [self._text(task.params) for _ in task.seeds]
 
         def stopped(sample: int, drawn: DecodedTokens) -> bool:
-            streams[sample].push(drawn.token_ids[-1])
+            said(sample, streams[sample].push(drawn.token_ids[-1]))
             return streams[sample].stopped
 
         return EngineRequest(task.prompt.token_ids, task.params, task.seeds, self._ends, stopped=stopped)

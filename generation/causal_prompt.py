@@ -23,10 +23,14 @@ WITHOUT_PASSAGES = "Answer the question in a few words. If you do not know, repl
 _TITLE_CHARACTERS = 160
 
 
-def instruction_text(question: str, shown: Sequence[Fitted]) -> str:
-    """What the user's turn says: the same for every generator that is told what to do, local or remote."""
+def instruction_text(question: str, shown: Sequence[Fitted], instructions: str = "") -> str:
+    """What the user's turn says: the same for every generator that is told what to do, local or remote.
+
+    instructions: the caller's own; they come first, so that what is said of the passages has the last word.
+    """
+    own = f"{instructions.strip()}\n\n" if instructions.strip() else ""
     passages = "".join(passage_text(n, f.retrieved, f.end) for n, f in enumerate(shown, start=1))
-    return f"{WITH_PASSAGES if shown else WITHOUT_PASSAGES}{passages}Question: {question}\nAnswer:"
+    return f"{own}{WITH_PASSAGES if shown else WITHOUT_PASSAGES}{passages}Question: {question}\nAnswer:"
 
 
 def passage_text(number: int, retrieved: RetrievedChunk, end: int) -> str:
@@ -49,12 +53,12 @@ class CausalPrompter:
         self._frame = frame
         self._context_length = context_length
 
-    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
-        """See Generator.prompt."""
+    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, own: str = "") -> Prompt:
+        """See Generator.prompt. own: instructions of the caller's, never cut."""
         if not question.strip():
             raise GenerationError("the question is empty: ask something")
         budget = self._context_length - max_new_tokens
-        bare = len(self._encode(question, ()))
+        bare = len(self._encode(question, (), own))
         if bare > budget:
             raise GenerationError(
                 f"the question with its frame has {bare} tokens; the context of {self._context_length} less "
@@ -64,16 +68,16 @@ class CausalPrompter:
         fit = fit_chunks(chunks, budget - bare - max(instructions, 0), self._cost, sentence_ends)
         shown = list(fit.shown)
         omitted = list(fit.omitted)
-        ids = self._encode(question, shown)
+        ids = self._encode(question, shown, own)
         while len(ids) > budget and shown:
             # Pieces joined may take a token more than apart: give the last chunk up rather than the question.
             omitted.insert(0, shown.pop().retrieved)
-            ids = self._encode(question, shown)
+            ids = self._encode(question, shown, own)
         parts = tuple(PromptChunk(n, f.retrieved, 0, f.end) for n, f in enumerate(shown, start=1))
-        return Prompt(question, parts, tuple(omitted), ids)
+        return Prompt(question, parts, tuple(omitted), ids, instructions=own)
 
-    def _encode(self, question: str, shown: Sequence[Fitted]) -> tuple[int, ...]:
-        return frame_tokens(self._frame, instruction_text(question, shown), self._tokenizer)
+    def _encode(self, question: str, shown: Sequence[Fitted], own: str) -> tuple[int, ...]:
+        return frame_tokens(self._frame, instruction_text(question, shown, own), self._tokenizer)
 
     def _cost(self, retrieved: RetrievedChunk, end: int) -> int:
         return self._tokenizer.count(passage_text(100, retrieved, end))

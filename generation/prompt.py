@@ -33,7 +33,8 @@ class Prompt:
     question: as asked, never cut. chunks: those that fit, in order of ``[n]``. omitted: those that did not fit the
     token budget, in order of rank. token_ids: the whole prompt. sources: for each prompt token (part, start, end) with
     part 0 for the question, n for the text shown of chunk n and -n for its title, and start, end in characters of that
-    text; None for tokens of neither. Empty where a generator does not copy.
+    text; None for tokens of neither. Empty where a generator does not copy. instructions: of the caller's own, as they
+    stand in front of the generator's.
     """
 
     question: str
@@ -41,3 +42,4 @@ class Prompt:
     omitted: tuple[RetrievedChunk, ...]
     token_ids: tuple[int, ...]
     sources: tuple[tuple[int, int, int] | None, ...] = ()
+    instructions: str = ""

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
 from generation.citations import cite_copied
-from generation.completion import Completion, Usage
+from generation.completion import Completion, TextDelta, Usage
 from generation.decoding import DecodedTokens, DecodingUse
 from generation.engine.core import Engine
-from generation.engine.front import EngineFront
+from generation.engine.front import BegunRequest, EngineFront
 from generation.engine.options import EngineOptions
-from generation.engine.requests import EngineRequest
+from generation.engine.requests import EngineRequest, RequestResult
 from generation.errors import GenerationError
 from generation.generator import GenerationTask
+from generation.live import Drawn, EngineLoad, Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt
 from generation.reader_prompt import ReaderPrompter
 from generation.reader_vocabulary import NO_ANSWER_TEXT, reader_vocabulary
-from generation.surface import restore
+from generation.surface import SurfaceStream, restore
 from model.decoder import Decoder
 from model.prefix_decoder import (
     FIRST_COPYABLE_ID,
@@ -111,13 +112,55 @@ class EmbeddedReader:
             for task, result in zip(tasks, results, strict=True)
         )
 
-    def _request(self, task: GenerationTask) -> EngineRequest:
+    def begin(self, task: GenerationTask, listener: Listener) -> BegunRequest:
+        """See LiveGenerator.begin. Text that a later token may still change is held back; with stop strings, all."""
+        streams = [SurfaceStream(task.prompt, self._vocabulary.tokenizer) for _ in task.seeds]
+        said = [""] * len(task.seeds)
+
+        def say(sample: int, piece: str) -> None:
+            if piece:
+                said[sample] += piece
+                listener(TextDelta(piece, sample))
+
+        def ended(result: RequestResult | Exception) -> None:
+            if isinstance(result, Exception):
+                listener(result)
+                return
+            try:
+                drawn = zip(result.samples, task.seeds, strict=True)
+                completions = tuple(self._completion(d, task.prompt, task.params, seed) for d, seed in drawn)
+            except Exception as error:  # whoever drives the engine must not have it
+                listener(error)
+                return
+            for sample, completion in enumerate(completions):
+                say(sample, completion.text[len(said[sample]) :])
+            listener(Drawn(completions, result.shared_tokens))
+
+        def heard(sample: int, drawn: DecodedTokens) -> None:
+            say(sample, streams[sample].push(drawn))
+
+        return self._front.begin(self._request(task, heard), ended)
+
+    def load(self) -> EngineLoad:
+        """See LiveGenerator.load."""
+        return EngineLoad(self._front.rows, self._front.free_positions)
+
+    def token_text(self, token_id: int) -> str:
+        """See NamesTokens; a token that goes on with a word begins with ``##``."""
+        return self._vocabulary.tokenizer.token(token_id)
+
+    def _request(
+        self, task: GenerationTask, heard: Callable[[int, DecodedTokens], None] | None = None
+    ) -> EngineRequest:
+        """heard: told what a sample has so far, where no stop string could take it back."""
         vocabulary = self._vocabulary
 
         def stopped(sample: int, drawn: DecodedTokens) -> bool:
             if drawn.token_ids[:1] == (vocabulary.no_answer,):
                 return True
             if not task.params.stop:
+                if heard is not None:
+                    heard(sample, drawn)
                 return False
             # Looked for in the text that is returned: "1,200" is "1, 200" to the tokenizer.
             text = restore(drawn, task.prompt, vocabulary.tokenizer).text

@@ -6,16 +6,15 @@ prompt are taken from its text as they stand, and what was not copied is written
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from generation.decoding import CopySource, DecodedTokens
 from generation.prompt import Prompt
+from generation.surface_path import PlacePath
 from model.tokenizer import Tokenizer
 
 _MIN_SHARE = 0.05  # a token of which less was copied is the vocabulary's
-_RUN_ON = 3.0  # nats for going on at the next prompt position: one long stretch beats many likelier single places
 _NO_SPACE_BEFORE = frozenset(".,;:!?%)]}'’”")
 _NO_SPACE_AFTER = frozenset("([{$£€“")
 
@@ -45,7 +44,36 @@ class Surface:
 
 def restore(decoded: DecodedTokens, prompt: Prompt, tokenizer: Tokenizer) -> Surface:
     """The text of a decoded answer to ``prompt``, in the written form of the places it was copied from."""
-    path = _best_path(decoded.sources, prompt)
+    return _written(decoded, _path(decoded.sources, prompt).best(), prompt, tokenizer)
+
+
+class SurfaceStream:
+    """``restore`` while the answer is drawn: gives out text as soon as no further token can change it."""
+
+    def __init__(self, prompt: Prompt, tokenizer: Tokenizer) -> None:
+        self._prompt, self._tokenizer = prompt, tokenizer
+        self._path = PlacePath()
+        self._pushed = self._settled = 0
+        self._given = ""
+
+    def push(self, decoded: DecodedTokens) -> str:
+        """decoded: all tokens up to now. The text that is certain and was not given out before, perhaps none."""
+        for options in decoded.sources[self._pushed :]:
+            self._path.push(_places(options, self._prompt))
+        self._pushed = len(decoded.sources)
+        settled = self._path.settled()
+        if settled == self._settled:
+            return ""
+        self._settled = settled
+        text = _written(decoded, self._path.best()[:settled], self._prompt, self._tokenizer).text
+        new, self._given = text[len(self._given) :], text
+        return new
+
+
+def _written(
+    decoded: DecodedTokens, path: Sequence[CopySource | None], prompt: Prompt, tokenizer: Tokenizer
+) -> Surface:
+    """The text of the first ``len(path)`` tokens, each taken from its place."""
     stretches = _stretches(path, prompt)
     texts = {part.number: part.text for part in prompt.chunks}
     texts.update({-part.number: part.retrieved.chunk.title for part in prompt.chunks})
@@ -68,39 +96,18 @@ def restore(decoded: DecodedTokens, prompt: Prompt, tokenizer: Tokenizer) -> Sur
     return Surface(" ".join(text.split()), stretches)
 
 
-def _best_path(sources: Sequence[Sequence[CopySource]], prompt: Prompt) -> list[CopySource | None]:
-    """For each token its place, by the path with the highest sum of log shares and run-on bonuses (Viterbi)."""
-    places = [
-        [s for s in options if prompt.sources[s.position] is not None]
-        if sum(s.share for s in options) >= _MIN_SHARE
-        else []
-        for options in sources
-    ]
-    scores: list[list[float]] = []
-    backs: list[list[int]] = []
-    for index, options in enumerate(places):
-        row, back = [], []
-        for option in options:
-            best, origin = (max(scores[-1]), scores[-1].index(max(scores[-1]))) if index and scores[-1] else (0.0, -1)
-            if index:
-                for j, before in enumerate(places[index - 1]):
-                    if before.position + 1 == option.position and scores[-1][j] + _RUN_ON > best:
-                        best, origin = scores[-1][j] + _RUN_ON, j
-            row.append(best + math.log(option.share + 1e-6))
-            back.append(origin)
-        scores.append(row)
-        backs.append(back)
-    path: list[CopySource | None] = [None] * len(places)
-    choice = -1
-    for index in range(len(places) - 1, -1, -1):
-        if not places[index]:
-            choice = -1
-            continue
-        if choice < 0:
-            choice = scores[index].index(max(scores[index]))
-        path[index] = places[index][choice]
-        choice = backs[index][choice]
+def _path(sources: Sequence[Sequence[CopySource]], prompt: Prompt) -> PlacePath:
+    path = PlacePath()
+    for options in sources:
+        path.push(_places(options, prompt))
     return path
+
+
+def _places(options: Sequence[CopySource], prompt: Prompt) -> Sequence[CopySource]:
+    """Where a token may have been copied from; nowhere if hardly any of it was."""
+    if sum(s.share for s in options) < _MIN_SHARE:
+        return ()
+    return [s for s in options if prompt.sources[s.position] is not None]
 
 
 def _stretches(path: Sequence[CopySource | None], prompt: Prompt) -> tuple[Stretch, ...]:

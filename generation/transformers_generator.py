@@ -77,6 +77,12 @@ class TransformersGenerator:
         """See Generator.prompt."""
         return self._prompter.prompt(question, chunks, max_new_tokens)
 
+    def instructed_prompt(
+        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str
+    ) -> Prompt:
+        """See InstructedGenerator."""
+        return self._prompter.prompt(question, chunks, max_new_tokens, instructions)
+
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         """See Generator.generate. Raises GenerationError for NaN weights and for a biased token that does not exist."""
         return tuple(self._sample(prompt, params, seed) for seed in seeds)

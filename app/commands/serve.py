@@ -21,9 +21,11 @@ from typing import Any, NamedTuple
 
 from app.console import Output
 from app.errors import EXIT_OK, AppError, UsageError
+from app.service.seeing.logs import Format, formatter
 
 _GRACE_S = 20
 _BACKLOG = 128
+_LONGEST_DRAIN_S = 3600
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +40,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="serve other machines without keys too: whoever reaches the port may ask anything",
     )
     parser.add_argument("--require-key", action="store_true", help="every request needs a key, this machine's too")
+    parser.add_argument(
+        "--log-format", choices=("text", "json"), default="text", help="of the log on stderr; json: one object a line"
+    )
+    parser.add_argument("--log-text", action="store_true", help="log questions and answers too")
+    parser.add_argument(
+        "--drain-seconds",
+        type=float,
+        default=0.0,
+        help="on SIGTERM, listen for so long while /readyz says not ready (default 0: until the work is done)",
+    )
     parser.add_argument("--no-worker", action="store_true", help="start no worker: jobs wait for a plumbline work")
     add_model(parser)
 
@@ -46,12 +58,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Load, listen, serve until told to stop."""
     if not 0 <= arguments.port <= 65535:
         raise UsageError(f"--port is {arguments.port}: it must be in 0..65535")
+    if not 0 <= arguments.drain_seconds <= _LONGEST_DRAIN_S:
+        raise UsageError(f"--drain-seconds is {arguments.drain_seconds}: it must be in 0..{_LONGEST_DRAIN_S}")
     needs_key = key_needed(arguments)
     allowed = arguments.allow_remote or needs_key
     with _terminated_quietly(), listening_socket(arguments.host, arguments.port, allowed) as listener:
         port = int(listener.getsockname()[1])
         output.say(f"plumbline: loading; will listen on {url(arguments.host, port)}")
-        with logging_to_stderr():
+        with logging_to_stderr(arguments.log_format):
             _serve(arguments, output, listener, needs_key)
     return EXIT_OK
 
@@ -81,23 +95,20 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
     from app.commands.options import pipeline
     from app.jobs.supervisor import WorkerProcess
     from app.service.application import create_app
+    from app.service.server import DrainingServer
 
     port = int(listener.getsockname()[1])
     hosts = None if arguments.allow_remote or needs_key else own_hosts(arguments.host)
 
-    class Server(uvicorn.Server):
-        """Says when it accepts."""
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            if self.started:
-                output.say(f"plumbline: serving {url(arguments.host, port)} (Ctrl-C stops)")
+    def accepting() -> None:
+        output.say(f"plumbline: serving {url(arguments.host, port)} (Ctrl-C stops)")
 
     with pipeline(arguments) as line:
         # Opened before anything is served: a model that is missing is an error of this command, not of a request.
         _ = (line.store, line.encoder, line.generator)
+        app = create_app(line, allowed_hosts=hosts, require_key=needs_key, log_text=arguments.log_text)
         config = uvicorn.Config(
-            create_app(line, allowed_hosts=hosts, require_key=needs_key),
+            app,
             log_config=None,
             access_log=False,  # ours has request ids, and no query strings
             server_header=False,
@@ -110,7 +121,8 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
         # From here on uvicorn stops in order on SIGTERM, and raises it again when it has: that second one is no news.
         signal.signal(signal.SIGTERM, _ignored)
         with nullcontext() if arguments.no_worker else WorkerProcess(worker_arguments(arguments)):
-            Server(config).run(sockets=[listener])
+            server = DrainingServer(config, app, accepting, drain_s=arguments.drain_seconds, grace_s=_GRACE_S)
+            server.run(sockets=[listener])
 
 
 def worker_arguments(arguments: argparse.Namespace) -> list[str]:
@@ -191,11 +203,11 @@ def _terminated_quietly() -> Iterator[None]:
 
 
 @contextmanager
-def logging_to_stderr() -> Iterator[None]:
-    """Requests, errors and uvicorn's complaints as lines on stderr."""
+def logging_to_stderr(kind: Format = "text") -> Iterator[None]:
+    """Requests, errors and uvicorn's complaints as lines on stderr; as JSON, every query's stages too."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    levels = {"plumbline": logging.INFO, "uvicorn.error": logging.WARNING}
+    handler.setFormatter(formatter(kind))
+    levels = {"plumbline": logging.DEBUG if kind == "json" else logging.INFO, "uvicorn.error": logging.WARNING}
     for name, level in levels.items():
         logger = logging.getLogger(name)
         logger.addHandler(handler)

@@ -1,122 +1,282 @@
-"""Answers queries: checks what only the server's settings can refuse, waits its turn, and names what went wrong."""
+"""Answers queries, many at a time: admission, retrieval, generation, verification, each shared by all requests.
+
+A query is worked on in a task of its own. What it makes goes into a queue, so that a client that reads slowly holds up
+nothing but its own response.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
 
-import anyio.to_thread
-
-from app.answers import QueryRequest, QueryResult
-from app.errors import AppError
-from app.pipeline import Pipeline
+from app.answers import Answer, QueryResult, Timings, sources_of
+from app.pipeline import Pipeline, query_seed
+from app.service.access import Caller
 from app.service.errors import ApiError
-from app.service.frame import CLIENT_GONE, LOGGER
-from app.service.gate import Gate
 from app.service.health import Health, not_ready
-from data.errors import DataError, StoreBusyError
-from generation.errors import GenerationError, UnavailableError
-from model.errors import ModelError
+from app.service.live_query import Ask, LiveQuery
+from app.service.problems import late, problem, raise_problem
+from app.service.seeing.logs import LOGGER, log_event
+from app.service.seeing.metrics import Metrics
+from app.service.work.admission import Admission, Limits, Turn
+from app.service.work.batching import MicroBatcher
+from app.service.work.generating import Generating
+from app.service.work.keeping import Keeping
+from app.service.work.memory import memory_left
+from app.service.work.preparing import Preparation, Prepared, Preparing
+from app.service.work.standalone import REWRITTEN_TOKENS, read_rewritten, rewriting_task, standalone_by_rule
+from app.service.work.verifying import Checking, Judging, Verifying
+from app.verification import CheckedClaim
+from evaluation.outcomes import AnswerEvaluation
+from generation.generator import GenerationTask
+from generation.live import Drawn, InstructedGenerator
+from generation.params import SamplingParams
+from generation.restyling import restyled
 from retrieval.collections import CollectionInfo, list_collections
-from retrieval.errors import RetrievalError
 
-Disconnected = Callable[[], Awaitable[bool]]
+_GRACE_S = 2.0
+"""A generator that does not keep a deadline by itself is left alone so long after it."""
+_MEBIBYTE = 1 << 20
 
 
 class Answering:
-    """One pipeline behind one queue. Made inside the event loop that it serves."""
+    """One pipeline behind one admission. Made inside the event loop that it serves; closed there, too.
 
-    def __init__(self, pipeline: Pipeline, health: Health) -> None:
+    spend: told who used how many tokens. log_text: whether questions and answers are logged.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        health: Health,
+        *,
+        metrics: Metrics | None = None,
+        spend: Callable[[Caller, int], None] = lambda caller, tokens: None,
+        log_text: bool = False,
+    ) -> None:
         self.pipeline = pipeline
         self.health = health
-        self.gate = Gate(pipeline.settings.max_queue)
+        self.metrics = metrics = metrics or Metrics()
+        settings = pipeline.settings
+        limits = Limits(settings.max_active, settings.max_queue, settings.min_free_memory_mb * _MEBIBYTE)
+        self.admission = Admission(limits, memory_left)
+        self._spend, self._log_text = spend, log_text
+        self._generating = Generating()
+        self._keeping = Keeping(pipeline, lambda size: metrics.batch("storing", size))
+        self._preparing: MicroBatcher[Preparation, Prepared] = MicroBatcher(
+            Preparing(pipeline), name="retrieval", seen=lambda size: metrics.batch("retrieval", size)
+        )
+        verifying = Verifying(pipeline)
+        self._judging: MicroBatcher[Judging, tuple[AnswerEvaluation, ...]] = MicroBatcher(
+            verifying.judge, name="judging", seen=lambda size: metrics.batch("verification", size)
+        )
+        self._checking: MicroBatcher[Checking, tuple[CheckedClaim, ...]] = MicroBatcher(
+            verifying.check, name="checking", seen=lambda size: metrics.batch("checking", size)
+        )
         self._log = logging.getLogger(LOGGER)
 
-    async def answer(self, request: QueryRequest, disconnected: Disconnected) -> QueryResult:
-        """Answer in a worker thread, in turn. disconnected: whether the client has left, asked before the work starts.
+    async def begin(self, ask: Ask) -> LiveQuery:
+        """Admit the query, retrieve, and begin to generate. Cancel what is returned, or read it to its end.
 
-        Raises ApiError: 404 and 422 for the request, 429 when the queue is full, 503 when something is not ready.
+        Raises ApiError: 404 and 422 for the request, 429 when the queue is full, 503 when something is not ready,
+        memory is short, the server stops or the deadline comes first.
         """
         if not self.health.parts.all_open:
             raise not_ready()
-        self._check_limits(request)
-        async with self.gate.turn():
-            if await disconnected():
-                raise ApiError(CLIENT_GONE, "the client has left", code="client_gone")
-            # A cancelled request (shutdown) leaves its thread behind, which nobody can stop.
-            return await anyio.to_thread.run_sync(self._answer, request, abandon_on_cancel=True)
-
-    def collections(self) -> tuple[CollectionInfo, ...]:
-        """All collections, by name. Raises ApiError 503 when the database does not answer."""
+        self._check_limits(ask)
+        settings = self.pipeline.settings
+        arrived = perf_counter()
+        deadline = asyncio.get_running_loop().time() + min(
+            ask.deadline_s or settings.max_request_s, settings.max_request_s
+        )
+        turn: Turn | None = None
         try:
-            return list_collections(self.pipeline.store)
-        except (DataError, RetrievalError) as error:
-            raise self._unavailable(error) from error
+            async with asyncio.timeout_at(deadline):
+                turn = await self.admission.enter()
+                queued = perf_counter() - arrived
+                ask = await self._standing_alone(ask)
+                preparation = Preparation(ask.request, ask.caller.tenant, ask.instructions, ask.verify)
+                prepared = await self._preparing.do(preparation)
+        except TimeoutError as error:
+            _give_back(turn)
+            raise late() from error
+        except Exception as error:
+            _give_back(turn)
+            raise_problem(error, self._log)
+        except BaseException:
+            _give_back(turn)
+            raise
+        live = LiveQuery(ask, prepared, self.pipeline.generator.name, arrived, queued)
+        live.work(self._work(live, deadline), turn.leave)
+        return live
 
-    def _check_limits(self, request: QueryRequest) -> None:
-        settings, params = self.pipeline.settings, request.params
-        most, given = settings.max_question_characters, len(request.question)
+    async def answer(self, ask: Ask) -> QueryResult:
+        """``begin``, and the end of it. Cancelled, the query is. Raises ApiError as it does."""
+        live = await self.begin(ask)
+        try:
+            return await live.result()
+        finally:
+            live.cancel()
+
+    async def check(self, checking: Checking) -> tuple[CheckedClaim, ...]:
+        """Judge claims by evidence given with them, together with what others ask for. Raises ApiError 503."""
+        try:
+            return await self._checking.do(checking)
+        except Exception as error:
+            raise_problem(error, self._log)
+
+    def collections(self, tenant: str = "") -> tuple[CollectionInfo, ...]:
+        """The tenant's collections, by name. Raises ApiError 503 when the database does not answer."""
+        try:
+            return list_collections(self.pipeline.store, tenant)
+        except Exception as error:
+            raise_problem(error, self._log)
+
+    async def close(self) -> None:
+        """Store what is not stored yet, and let the threads go."""
+        await self._keeping.close()
+        for batcher in (self._preparing, self._judging, self._checking):
+            batcher.close()
+        self._generating.close()
+
+    def _check_limits(self, ask: Ask) -> None:
+        settings, params = self.pipeline.settings, ask.request.params
+        most, given = settings.max_question_characters, len(ask.request.question)
         if given > most:
-            raise _refused(f"question has {given} characters: this server takes at most {most}", "question")
+            raise refused(f"question has {given} characters: this server takes at most {most}", "question")
         if params.n > settings.max_samples:
-            raise _refused(f"n is {params.n}: this server draws at most {settings.max_samples} samples", "n")
+            raise refused(f"n is {params.n}: this server draws at most {settings.max_samples} samples", "n")
         context = self.pipeline.generator.context_length
         if params.max_tokens >= context:
-            raise _refused(
+            raise refused(
                 f"max_tokens is {params.max_tokens}: it must be less than the model's context of {context} tokens",
                 "max_tokens",
             )
+        allowed = ask.caller.limits.max_tokens
+        if allowed is not None and params.max_tokens > allowed:
+            raise refused(f"max_tokens is {params.max_tokens}: this key may ask for at most {allowed}", "max_tokens")
 
-    def _answer(self, request: QueryRequest) -> QueryResult:
-        self._check_collection(request)
+    async def _standing_alone(self, ask: Ask) -> Ask:
+        """The query with a question that needs nothing that was said before it."""
+        if not ask.history:
+            return ask
+        generator, request = self.pipeline.generator, ask.request
+        question = standalone_by_rule(request.question, ask.history)
+        if isinstance(generator, InstructedGenerator):
+            prompt = generator.prompt(rewriting_task(request.question, ask.history), (), REWRITTEN_TOKENS)
+            params = SamplingParams(max_tokens=REWRITTEN_TOKENS, stop=("\n",))
+            generation = self._generating.begin(generator, GenerationTask(prompt, params, (0,)))
+            try:
+                async for _ in generation:
+                    pass
+                question = read_rewritten(generation.drawn.completions[0].text) or question
+            finally:
+                generation.close()
+        return replace(ask, request=replace(request, question=question), original=request)
+
+    async def _work(self, live: LiveQuery, deadline: float) -> None:
+        """Everything after retrieval. Errors go to whoever reads the query."""
         try:
-            return self.pipeline.answer(request)
-        except UnavailableError as error:
-            self._log.error("cannot answer: %s", error)
-            raise ApiError(
-                503, "the model's server is not available: try again", code="model_unavailable", retry_after=30
-            ) from error
-        except GenerationError as error:
-            raise ApiError(422, f"question: {error}", code="context_length_exceeded", param="question") from error
-        except (AppError, DataError, ModelError, RetrievalError) as error:
-            raise self._unavailable(error) from error
+            async with asyncio.timeout_at(deadline + _GRACE_S):
+                result = await self._generated(live, deadline)
+                live.answered(result)
+                if live.ask.verify:
+                    result = await self._verified(live, result)
+                    live.answered(result)
+            self._count(live, result)
+            live.ended()
+        except TimeoutError:
+            live.failed(late())
+        except Exception as error:
+            live.failed(problem(error, self._log))
 
-    def _check_collection(self, request: QueryRequest) -> None:
-        name = request.collection
-        if name is None and not request.retrieval:
-            return
-        published = {info.name: info.generation_hash for info in self.collections()}
-        if name is None and len(published) == 1:
-            name = next(iter(published))
-        if name is None and published:
-            raise _refused(f"name a collection: {', '.join(published)}", "collection")
-        if name is None or name not in published:
-            what = "there is no collection yet" if name is None else f"there is no collection {name!r}"
-            known = f"; the known ones are {', '.join(published)}" if published else ""
-            raise ApiError(404, what + known, code="collection_not_found", param="collection")
-        if request.retrieval and published[name] is None:
-            raise ApiError(
-                503,
-                f"the collection {name!r} has no published index: its indexing did not end",
-                code="collection_not_ready",
-                param="collection",
-                retry_after=30,
-            )
+    async def _generated(self, live: LiveQuery, deadline: float) -> QueryResult:
+        ask, request, prepared = live.ask, live.ask.request, live.prepared
+        params = request.params
+        left = max(0.001, deadline - asyncio.get_running_loop().time())
+        seeds = tuple(query_seed(params.seed, sample) for sample in range(params.n))
+        task = GenerationTask(prepared.prompt, replace(params, deadline_seconds=left), seeds)
+        begun = perf_counter()
+        first: float | None = None
+        generation = self._generating.begin(self.pipeline.generator, task)
+        try:
+            async for delta in generation:
+                first = first or perf_counter() - live.arrived
+                if request.style == "short":  # another style is made of the whole answer
+                    live.said(delta)
+            drawn: Drawn = generation.drawn
+        finally:
+            generation.close()
+        completions = [restyled(completion, request.question, request.style) for completion in drawn.completions]
+        timings = Timings(prepared.retrieval_s, perf_counter() - begun, live.queued, first)
+        return QueryResult(
+            id=live.id,
+            request=ask.shown,
+            collection=prepared.collection,
+            generation=prepared.generation,
+            model=live.model,
+            answers=tuple(Answer(completion) for completion in completions),
+            sources=sources_of(prepared.prompt),
+            timings=timings,
+            shared_tokens=drawn.shared_tokens,
+        )
 
-    def _unavailable(self, error: Exception) -> ApiError:
-        """Files and paths are for the log; a client learns which part failed, and that it may try again."""
-        if isinstance(error, StoreBusyError):
-            return ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1)
-        self._log.error("cannot answer: %s", error)
-        kinds = ((DataError, "database"), (RetrievalError, "collection"))
-        part = next((name for kind, name in kinds if isinstance(error, kind)), "service")
-        return ApiError(
-            503,
-            f"the {part} is not available; GET /readyz gives the reason",
-            code=f"{part}_unavailable",
-            retry_after=30,
+    async def _verified(self, live: LiveQuery, result: QueryResult) -> QueryResult:
+        begun = perf_counter()
+        stored = live.prepared.judge
+        if stored is None:
+            raise AssertionError("a query that is to be judged was prepared without a judge")
+        texts = tuple(answer.text for answer in result.answers)
+        evaluations = await self._judging.do(Judging(live.ask.request.question, texts, stored))
+        self.metrics.judged(evaluations)
+        judged = zip(result.answers, evaluations, strict=True)
+        return replace(
+            result,
+            answers=tuple(replace(answer, evaluation=evaluation) for answer, evaluation in judged),
+            timings=replace(result.timings, verification=perf_counter() - begun),
+        )
+
+    def _count(self, live: LiveQuery, result: QueryResult) -> None:
+        self._keeping.put(result, live.prepared.stored)
+        self._spend(live.ask.caller, result.prompt_tokens + result.completion_tokens)
+        self.metrics.answered(result.prompt_tokens, result.shared_tokens, result.completion_tokens)
+        timings = result.timings
+        stages = {
+            "queue": timings.queue,
+            "retrieval": timings.retrieval if result.generation is not None else None,
+            "first_token": timings.first_token,
+            "generation": timings.generation,
+            "verification": timings.verification,
+            "total": perf_counter() - live.arrived,
+        }
+        for stage, seconds in stages.items():
+            if seconds is not None:
+                self.metrics.stage(stage, seconds)
+        said = {"question": live.ask.shown.question, "answers": [answer.text for answer in result.answers]}
+        log_event(
+            self._log,
+            "query",
+            f"query {result.id}{f' {json.dumps(said, ensure_ascii=False)}' if self._log_text else ''}",
+            level=logging.INFO if self._log_text else logging.DEBUG,
+            query_id=result.id,
+            collection=result.collection,
+            prompt_tokens=result.prompt_tokens,
+            cached_tokens=result.shared_tokens,
+            completion_tokens=result.completion_tokens,
+            **{f"{stage}_s": seconds for stage, seconds in stages.items() if seconds is not None},
+            **(said if self._log_text else {}),
         )
 
 
-def _refused(message: str, param: str) -> ApiError:
+def refused(message: str, param: str) -> ApiError:
+    """422 for a value that cannot be used."""
     return ApiError(422, message, code="invalid_value", param=param)
+
+
+def _give_back(turn: Turn | None) -> None:
+    if turn is not None:
+        turn.leave()

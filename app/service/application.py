@@ -13,34 +13,49 @@ from app.pipeline import Pipeline
 from app.service.access import Access
 from app.service.answering import Answering
 from app.service.body_limit import BodyLimit
+from app.service.chat.routes import chat_router
 from app.service.errors import add_error_handlers
 from app.service.frame import RequestFrame
 from app.service.health import Health
+from app.service.openapi import describe_truly
 from app.service.page import page_router
+from app.service.resource_limits import body_limits
+from app.service.resource_routers import resource_routers
 from app.service.routes import router
+from app.service.seeing.metrics import Metrics
+from app.service.seeing.watching import watch
 from app.settings import Settings
 
 
 def create_app(
-    source: Settings | Pipeline, *, allowed_hosts: Collection[str] | None = None, require_key: bool = False
+    source: Settings | Pipeline,
+    *,
+    allowed_hosts: Collection[str] | None = None,
+    require_key: bool = False,
+    log_text: bool = False,
 ) -> FastAPI:
     """The service. Its lifespan opens store, encoder and generator; what cannot be opened makes it not ready.
 
     source: settings, or a pipeline that its owner closes. allowed_hosts: what the Host header may name; give it
     wherever no key protects the service, or a page of any site could reach it by rebinding its own name (DNS).
-    require_key: whether every request needs an API key (see app.service.access).
+    require_key: whether every request needs an API key (see app.service.access). log_text: whether questions and
+    answers are logged.
     """
     pipeline = source if isinstance(source, Pipeline) else Pipeline(source)
     owned = pipeline is not source
+    metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         health = Health(pipeline)
-        app.state.answering = Answering(pipeline, health)
+        service = Answering(pipeline, health, metrics=metrics, spend=app.state.access.spend, log_text=log_text)
+        watch(metrics, service)
+        app.state.answering = service
         await anyio.to_thread.run_sync(health.parts.open)
         try:
             yield
         finally:
+            await service.close()
             if owned:
                 pipeline.close()
 
@@ -56,11 +71,33 @@ def create_app(
     app.state.access = Access(pipeline, required=require_key)
     add_error_handlers(app)
     app.include_router(router)
+    app.include_router(chat_router)
     app.include_router(page_router)
+    for more in resource_routers:
+        app.include_router(more)
+    describe_truly(app)
     # The last one added is the outermost.
-    app.add_middleware(BodyLimit, limit=body_limit(pipeline.settings))
-    app.add_middleware(RequestFrame, allowed_hosts=allowed_hosts)
+    app.add_middleware(BodyLimit, limit=body_limit(pipeline.settings), other=body_limits(body_limit(pipeline.settings)))
+    app.add_middleware(RequestFrame, allowed_hosts=allowed_hosts, metrics=metrics, closing=lambda: closing(app))
     return app
+
+
+def drain(app: FastAPI) -> None:
+    """Take no more work in, and say so to whoever asks whether it is ready. What is under way goes on."""
+    service = app.state.answering
+    service.health.stopping = True
+    service.admission.drain()
+
+
+async def idle(app: FastAPI) -> None:
+    """Wait until no query is under way."""
+    await app.state.answering.admission.idle()
+
+
+def closing(app: FastAPI) -> bool:
+    """Whether ``drain`` was called."""
+    service = getattr(app.state, "answering", None)
+    return isinstance(service, Answering) and service.health.stopping
 
 
 def body_limit(settings: Settings) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 CLIENT_GONE = 499
@@ -59,13 +59,17 @@ def error_response(error: ApiError, headers: Mapping[str, str] | None = None) ->
 def add_error_handlers(app: FastAPI) -> None:
     """Give every error of the framework and of the routes the same shape."""
 
-    async def refused(_request: Request, error: Exception) -> JSONResponse:
+    async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, ApiError)  # noqa: S101 - registered for nothing else
+        if error.status == 401 and _is_page(request):
+            return RedirectResponse("/login", status_code=303)
         return error_response(error)
 
-    async def invalid(_request: Request, error: Exception) -> JSONResponse:
+    async def invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
-        return error_response(validation_error(error.errors()))
+        # OpenAI's clients know a value that cannot be used by 400.
+        status = 400 if request.url.path.startswith("/v1/chat/") else 422
+        return error_response(validation_error(error.errors(), status))
 
     async def framework(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)  # noqa: S101 - registered for nothing else
@@ -78,8 +82,14 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, framework)
 
 
-def validation_error(problems: Sequence[Mapping[str, Any]]) -> ApiError:
-    """What pydantic found, as one error: 400 for text that is no JSON, 422 for values that cannot be used."""
+def _is_page(request: Request) -> bool:
+    """Whether a browser asks for a page of ours."""
+    wants = "text/html" in request.headers.get("accept", "")
+    return wants and request.method == "GET" and not request.url.path.startswith("/v1/")
+
+
+def validation_error(problems: Sequence[Mapping[str, Any]], status: int = 422) -> ApiError:
+    """What pydantic found, as one error: 400 for text that is no JSON, ``status`` for values that cannot be used."""
     first = problems[0]
     if first["type"] == "json_invalid":
         reason = first.get("ctx", {}).get("error", "not JSON")
@@ -87,7 +97,7 @@ def validation_error(problems: Sequence[Mapping[str, Any]]) -> ApiError:
     message = "; ".join(_sentence(problem) for problem in problems[:3])
     if len(problems) > 3:
         message += f"; and {len(problems) - 3} more"
-    return ApiError(422, message, code="invalid_value", param=_field(first))
+    return ApiError(status, message, code="invalid_value", param=_field(first))
 
 
 def _field(problem: Mapping[str, Any]) -> str | None:

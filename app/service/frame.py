@@ -8,28 +8,35 @@ from __future__ import annotations
 
 import logging
 import re
-import traceback
 import uuid
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from time import perf_counter
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.service.errors import ApiError, error_response
+from app.service.errors import CLIENT_GONE, ApiError, error_response, without_message
+from app.service.seeing.logs import LOGGER, REQUEST_ID, log_event
+from app.service.seeing.metrics import Metrics
 
-LOGGER = "plumbline.service"
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-CLIENT_GONE = 499
-"""For the log: the client left before there was a response."""
 
 
 class RequestFrame:
-    """ASGI middleware, the outermost. allowed_hosts: names that the Host header may hold; None lets any through."""
+    """ASGI middleware, the outermost. allowed_hosts: names that the Host header may hold; None lets any through.
 
-    def __init__(self, app: ASGIApp, allowed_hosts: Collection[str] | None = None) -> None:
-        self._app = app
+    metrics: told of every request. closing: whether the server stops, so that no connection is kept for another one.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        allowed_hosts: Collection[str] | None = None,
+        metrics: Metrics | None = None,
+        closing: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._app, self._metrics, self._closing = app, metrics, closing
         self._hosts = None if allowed_hosts is None else frozenset(host.lower() for host in allowed_hosts)
         self._log = logging.getLogger(LOGGER)
 
@@ -41,6 +48,7 @@ class RequestFrame:
         headers = Headers(scope=scope)
         request_id = _request_id(headers.get("x-request-id"))
         scope.setdefault("state", {})["request_id"] = request_id
+        REQUEST_ID.set(request_id)  # each request has a context of its own
         status = 0
 
         async def sending(message: Message) -> None:
@@ -51,6 +59,8 @@ class RequestFrame:
                 sent["X-Request-Id"] = request_id
                 sent["X-Content-Type-Options"] = "nosniff"
                 sent["Cache-Control"] = "no-store"
+                if self._closing():
+                    sent["Connection"] = "close"
             await send(message)
 
         started = perf_counter()
@@ -61,7 +71,7 @@ class RequestFrame:
             else:
                 await self._app(scope, receive, sending)
         except Exception as error:  # the outermost frame: a client gets a 500 with its id, the log the rest
-            self._log.error("%s internal error\n%s", request_id, _without_message(error))
+            self._log.error("%s internal error\n%s", request_id, without_message(error))
             if not status:
                 hidden = ApiError(
                     500,
@@ -70,15 +80,29 @@ class RequestFrame:
                 )
                 await error_response(hidden)(scope, receive, sending)
         finally:
-            self._log.info(
-                "%s %s %s %d %.0f ms",
-                request_id,
-                quote(scope["method"], safe=""),
-                # Quoted: a line break in a path must not make a line of the log.
-                quote(scope["path"][:200], safe="/", errors="replace"),
-                status or CLIENT_GONE,
-                1000 * (perf_counter() - started),
+            seconds = perf_counter() - started
+            # Quoted: a line break in a path must not make a line of the log.
+            method, path = quote(scope["method"], safe=""), quote(scope["path"][:200], safe="/", errors="replace")
+            log_event(
+                self._log,
+                "request",
+                f"{method} {path} {status or CLIENT_GONE} {1000 * seconds:.0f} ms",
+                method=method,
+                path=path,
+                status=status or CLIENT_GONE,
+                seconds=round(seconds, 6),
             )
+            if self._metrics is not None:
+                self._metrics.request(_known_method(method), _route(scope), status or CLIENT_GONE, seconds)
+
+
+def _route(scope: Scope) -> str:
+    """The path as the route declares it; one word for all that no route answers."""
+    return str(getattr(scope.get("route"), "path", "none"))
+
+
+def _known_method(method: str) -> str:
+    return method if method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"
 
 
 def _request_id(given: str | None) -> str:
@@ -90,13 +114,3 @@ def _request_id(given: str | None) -> str:
 def _host_name(host: str) -> str:
     """The Host header without its port."""
     return re.sub(r":\d*$", "", host.strip().lower()) if not host.endswith("]") else host.strip().lower()
-
-
-def _without_message(error: BaseException) -> str:
-    parts: list[str] = []
-    seen: BaseException | None = error
-    while seen is not None:
-        kind = f"{type(seen).__module__}.{type(seen).__qualname__}\n"
-        parts.append("".join(traceback.format_tb(seen.__traceback__)) + kind)
-        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
-    return "caused by\n".join(parts).rstrip()

@@ -40,11 +40,14 @@ class Health:
         self._pipeline = pipeline
         self._recheck_s = recheck_s
         self._looking = asyncio.Lock()
+        self.stopping = False
         self._last: Readiness | None = None
         self._looked_at = 0.0
 
     async def readiness(self) -> Readiness:
-        """Look now, in a worker thread."""
+        """Look now, in a worker thread. A server that stops is not ready, whatever else it is."""
+        if self.stopping:
+            return Readiness(None, (), ("the server is stopping",))
         async with self._looking:
             held = self._last is not None and self._last.reasons and monotonic() - self._looked_at < self._recheck_s
             if self._last is None or not held:

@@ -1,4 +1,8 @@
-"""The page at /: a form, the answers with their citations, and the sources. No script, nothing loaded from anywhere."""
+"""The page at /: a question, its answers with citations and unsupported claims marked, and the sources.
+
+A form that works without a script; with one (app/templates/ask.js, from this server) answers come live. Nothing is
+loaded from anywhere else, and all text of documents and models is escaped.
+"""
 
 from __future__ import annotations
 
@@ -11,58 +15,78 @@ from urllib.parse import parse_qs, urlsplit
 import anyio.to_thread
 import jinja2
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 from pydantic import ValidationError
 
+from app.service.access import Caller, require
 from app.service.answering import Answering
 from app.service.errors import ApiError, validation_error
+from app.service.live_query import Ask
+from app.service.page_view import Piece, Quoted, pieces, quoted
 from app.service.routes import answering
 from app.service.schemas import QueryBody
+from app.service.stream.failing import unless_gone
 
 _TEMPLATES = Path(__file__).parent.parent / "templates"
+_WAYS = ("on", "off", "both")
 
 page_router = APIRouter(include_in_schema=False)
 
+Service = Annotated[Answering, Depends(answering)]
+MayAsk = Annotated[Caller, Depends(require("query"))]
+
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """Part of an answer's text. number: of the source it cites, None for plain text."""
+class Column:
+    """One way of answering, as the page shows it. sources: each with its text cut at what was quoted."""
 
-    text: str
-    number: int | None
-
-
-def pieces(text: str, annotations: list[dict[str, Any]]) -> tuple[Piece, ...]:
-    """The text cut at its citations; joined, the pieces are the text again."""
-    out: list[Piece] = []
-    place = 0
-    for annotation in sorted(annotations, key=lambda a: int(a["start"])):
-        start, end = int(annotation["start"]), int(annotation["end"])
-        out.append(Piece(text[place:start], None))
-        out.append(Piece(text[start:end], int(annotation["number"])))
-        place = end
-    out.append(Piece(text[place:], None))
-    return tuple(piece for piece in out if piece.text)
+    title: str
+    result: dict[str, Any]
+    answers: tuple[tuple[tuple[Piece, ...], dict[str, Any]], ...]
+    sources: tuple[tuple[dict[str, Any], Quoted], ...]
+    cited: frozenset[int]
 
 
 @page_router.get("/")
-async def form(request: Request, service: Annotated[Answering, Depends(answering)]) -> HTMLResponse:
+async def form(service: Service, caller: MayAsk) -> HTMLResponse:
     """The empty form."""
-    return await _page(service)
+    return await _page(service, caller)
+
+
+@page_router.get("/assets/ask.js")
+async def script() -> Response:
+    """What makes answers come live."""
+    text = await anyio.to_thread.run_sync((_TEMPLATES / "ask.js").read_text, "utf-8")
+    return Response(text, media_type="text/javascript; charset=utf-8")
 
 
 @page_router.post("/")
-async def ask(request: Request, service: Annotated[Answering, Depends(answering)]) -> HTMLResponse:
+async def ask(request: Request, service: Service, caller: MayAsk) -> HTMLResponse:
     """The form's answer; an error is shown on the page, with its status."""
     fields: dict[str, str] = {}
+    columns: list[Column] = []
     try:
         _require_own_form(request)
         fields = _fields(await request.body())
-        body = _query(fields)
-        result = await service.answer(body.to_request(), request.is_disconnected)
+        way = fields.get("retrieval", "on")
+        for retrieval in (True, False) if way == "both" else (way == "on",):
+            body = _query(fields, retrieval)
+            result = await unless_gone(request, service.answer(Ask(body.to_request(), caller, verify=body.verify)))
+            columns.append(_column(result.to_json(), retrieval))
     except ApiError as error:
-        return await _page(service, fields=fields, error=error)
-    return await _page(service, fields=fields, result=result.to_json())
+        return await _page(service, caller, fields=fields, error=error)
+    return await _page(service, caller, fields=fields, columns=columns)
+
+
+def _column(result: dict[str, Any], retrieval: bool) -> Column:
+    answers = result["answers"]
+    return Column(
+        "From the documents" if retrieval else "The model alone",
+        result,
+        tuple((pieces(a["text"], a["annotations"], a["verdicts"] or ()), a) for a in answers),
+        tuple((source, quoted(source, answers)) for source in result["sources"]),
+        frozenset(a["number"] for answer in answers for a in answer["annotations"]),
+    )
 
 
 def _require_own_form(request: Request) -> None:
@@ -84,12 +108,13 @@ def _fields(body: bytes) -> dict[str, str]:
     return {name: values[-1] for name, values in parsed.items()}
 
 
-def _query(fields: dict[str, str]) -> QueryBody:
+def _query(fields: dict[str, str], retrieval: bool) -> QueryBody:
     try:
         return QueryBody(
             question=fields.get("question", ""),
             collection=fields.get("collection") or None,
-            retrieval=fields.get("retrieval", "on") == "on",
+            retrieval=retrieval,
+            verify=fields.get("verify") == "on",
         )
     except ValidationError as error:
         # As FastAPI does for a body: the place begins with where the value came from.
@@ -98,33 +123,34 @@ def _query(fields: dict[str, str]) -> QueryBody:
 
 async def _page(
     service: Answering,
+    caller: Caller,
     *,
     fields: dict[str, str] | None = None,
-    result: dict[str, Any] | None = None,
+    columns: list[Column] | None = None,
     error: ApiError | None = None,
 ) -> HTMLResponse:
-    fields = fields or {}
+    given = fields or {}
     try:
-        infos = await anyio.to_thread.run_sync(service.collections)
-        names = [info.name for info in infos if info.generation_hash is not None]
+        infos = await anyio.to_thread.run_sync(service.collections, caller.tenant)
+        names = [info.label or info.name for info in infos if info.generation_hash is not None]
     except ApiError as problem:
         names, error = [], error or problem
-    answers = [(pieces(answer["text"], answer["annotations"]), answer) for answer in (result or {}).get("answers", ())]
     nonce = secrets.token_urlsafe(16)
+    way = given.get("retrieval", "on")
     html = _template().render(
         nonce=nonce,
         names=names,
-        chosen=fields.get("collection", ""),
-        question=fields.get("question", ""),
-        retrieval=fields.get("retrieval", "on") == "on",
+        chosen=given.get("collection", ""),
+        question=given.get("question", ""),
+        way=way if way in _WAYS else "on",
+        verify=(fields is None and bool(names)) or given.get("verify") == "on",
         most=service.pipeline.settings.max_question_characters,
-        result=result,
-        answers=answers,
-        cited={piece.number for parts, _ in answers for piece in parts},
+        columns=columns or [],
         error=error,
     )
     policy = (
-        f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
     headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
     if error is not None and error.retry_after is not None:

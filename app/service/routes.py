@@ -1,76 +1,37 @@
-"""The paths of the API."""
+"""The paths of the API: queries, collections, health, metrics."""
 
 from __future__ import annotations
 
-import email.message
-from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response
-from fastapi.routing import APIRoute
 
+from app.service.access import Caller, require
 from app.service.answering import Answering
-from app.service.errors import ApiError, error_body
+from app.service.errors import error_body
 from app.service.health import not_ready
+from app.service.json_route import RETRY_HEADER, JsonRoute, error_responses
+from app.service.live_query import Ask
 from app.service.schemas import (
     CollectionReply,
     CollectionsReply,
-    ErrorReply,
     LiveReply,
     NotReadyReply,
     QueryBody,
     QueryReply,
     ReadyReply,
 )
+from app.service.seeing.metrics import CONTENT_TYPE
+from app.service.stream.failing import unless_gone
+from app.service.stream.query_events import query_events
+from app.service.stream.sse import EVENTS_CONTENT, EventStream
 
-_RETRY = {"Retry-After": {"description": "seconds", "schema": {"type": "integer"}}}
-
-
-def _errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    meanings = {
-        400: "The body is not JSON",
-        404: "No such collection",
-        408: "The body did not arrive in time",
-        413: "The body is too large",
-        415: "The body is not application/json",
-        422: "A value that cannot be used; param names it",
-        429: "Too many requests wait",
-        500: "Internal error",
-        503: "Not ready, or a part is not available",
-    }
-    return {
-        status: {
-            "model": ErrorReply,
-            "description": meanings[status],
-            **({"headers": _RETRY} if status in (429, 503) else {}),
-        }
-        for status in statuses
-    }
-
-
-class _JsonRoute(APIRoute):
-    """A route whose body is JSON and says so. A page of another site cannot send that without asking first (CORS)."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        inner = super().get_route_handler()
-
-        async def handler(request: Request) -> Response:
-            if request.method == "POST":
-                await _require_json(request)
-            return await inner(request)
-
-        return handler
-
-
-async def _require_json(request: Request) -> None:
-    header = email.message.Message()
-    header["content-type"] = request.headers.get("content-type", "")
-    if header.get_content_type() != "application/json" or not request.headers.get("content-type"):
-        raise ApiError(415, "send the body as Content-Type: application/json", code="unsupported_media_type")
-    if not (await request.body()).strip():
-        raise ApiError(400, 'the body is empty: send a JSON object such as {"question": "..."}', code="invalid_json")
+_STREAM = {
+    "description": "The answer; with ``stream``, server-sent events: sources, text, answers, verdicts, done (or error)",
+    "content": EVENTS_CONTENT,
+}
 
 
 def answering(request: Request) -> Answering:
@@ -81,36 +42,41 @@ def answering(request: Request) -> Answering:
 
 
 Service = Annotated[Answering, Depends(answering)]
+MayQuery = Annotated[Caller, Depends(require("query"))]
 
-router = APIRouter(route_class=_JsonRoute)
+router = APIRouter(route_class=JsonRoute)
 
 
 @router.post(
     "/v1/query",
     response_model=QueryReply,
     summary="Answer a question, with citations and sources",
-    responses=_errors(400, 404, 408, 413, 415, 422, 429, 500, 503),
+    responses={200: _STREAM, **error_responses(400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 503)},
     tags=["query"],
 )
-async def query(body: QueryBody, request: Request, service: Service) -> Any:
-    """Retrieve, generate, and return the answers with what they were given."""
-    result = await service.answer(body.to_request(), request.is_disconnected)
+async def query(body: QueryBody, request: Request, service: Service, caller: MayQuery) -> Any:
+    """Retrieve, generate, and return the answers with what they were given; whole, or as they come."""
+    ask = Ask(body.to_request(), caller, verify=body.verify, deadline_s=body.deadline_s)
+    if body.stream:
+        live = await unless_gone(request, service.begin(ask))
+        return EventStream(query_events(live), live.cancel)
+    result = await unless_gone(request, service.answer(ask))
     return result.to_json()
 
 
 @router.get(
     "/v1/collections",
     summary="The collections, and the index that answers for each",
-    responses=_errors(500, 503),
+    responses=error_responses(401, 403, 429, 500, 503),
     tags=["collections"],
 )
-async def collections(service: Service) -> CollectionsReply:
+async def collections(service: Service, caller: MayQuery) -> CollectionsReply:
     """All collections, by name."""
-    infos = await anyio.to_thread.run_sync(service.collections)
+    infos = await anyio.to_thread.run_sync(service.collections, caller.tenant)
     return CollectionsReply(
         data=[
             CollectionReply(
-                name=info.name,
+                name=info.label or info.name,
                 documents=info.documents,
                 chunks=info.chunks,
                 generation=info.generation_hash,
@@ -133,7 +99,7 @@ async def livez() -> LiveReply:
     "/readyz",
     response_model=ReadyReply,
     summary="Whether model, database and every published collection are open",
-    responses={503: {"model": NotReadyReply, "description": "Not ready, with reasons", "headers": _RETRY}},
+    responses={503: {"model": NotReadyReply, "description": "Not ready, with reasons", "headers": RETRY_HEADER}},
     tags=["health"],
 )
 async def readyz(service: Service) -> Any:
@@ -144,3 +110,19 @@ async def readyz(service: Service) -> Any:
     error = not_ready("; ".join(found.reasons))
     body = {**error_body(error.status, error.message, error.code), "reasons": list(found.reasons)}
     return JSONResponse(body, status_code=error.status, headers={"Retry-After": str(error.retry_after)})
+
+
+@router.get(
+    "/metrics",
+    summary="Numbers for Prometheus",
+    response_class=Response,
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Text format 0.0.4"},
+        **error_responses(401, 403, 429, 500, 503),
+    },
+    tags=["health"],
+)
+async def metrics(service: Service, caller: Annotated[Caller, Depends(require("admin"))]) -> Response:
+    """Latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, age of every index."""
+    text = await anyio.to_thread.run_sync(service.metrics.text)
+    return Response(text, media_type=CONTENT_TYPE)

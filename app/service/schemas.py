@@ -33,6 +33,8 @@ _EXAMPLE_RESULT: dict[str, Any] = {
             "mean_logprob": -0.21,
             "annotations": [{"type": "citation", "number": 1, "start": 12, "end": 15, "document_id": "warranty"}],
             "usage": {"prompt_tokens": 212, "completion_tokens": 2},
+            "outcome": None,
+            "verdicts": None,
         }
     ],
     "sources": [
@@ -50,7 +52,14 @@ _EXAMPLE_RESULT: dict[str, Any] = {
             "sparse_rank": 1,
         }
     ],
-    "timings": {"retrieval_s": 0.012, "generation_s": 0.094},
+    "usage": {"prompt_tokens": 212, "cached_tokens": 0, "completion_tokens": 2},
+    "timings": {
+        "queue_s": 0.0,
+        "retrieval_s": 0.012,
+        "first_token_s": 0.071,
+        "generation_s": 0.094,
+        "verification_s": 0.031,
+    },
 }
 
 
@@ -80,6 +89,13 @@ class QueryBody(BaseModel):
     )
     n: int = Field(default=1, ge=1, description="samples; the most is set by the server")
     seed: int = Field(default=0, ge=0, lt=2**63, description="of everything random: the same seed, the same answers")
+    verify: bool = Field(
+        default=False, description="judge every claim of the answers by what the collection says of it"
+    )
+    deadline_s: float | None = Field(
+        default=None, gt=0, le=86_400, description="longest time for all of it; the server has a limit of its own"
+    )
+    stream: bool = Field(default=False, description="answer with server-sent events, as they come")
 
     @field_validator("question")
     @classmethod
@@ -151,9 +167,31 @@ class TokenReply(AlternativeReply):
     top: list[AlternativeReply]
 
 
+class EvidenceReply(_Reply):
+    """Where a verdict rests: a place in a document."""
+
+    document_id: str | None
+    start: int
+    end: int
+    text: str
+
+
+class VerdictReply(_Reply):
+    """What the verifier says of one claim, which is ``text[start:end]`` of the answer. support: in [0, 1], null where
+    it is unscored, and then reason says why."""
+
+    start: int
+    end: int
+    text: str
+    label: Literal["supported", "contradicted", "unverifiable", "unscored"]
+    support: float | None
+    reason: str
+    evidence: list[EvidenceReply]
+
+
 class AnswerReply(_Reply):
     """One sample. mean_logprob: natural logarithm, at temperature 1; null when there is no token. logprobs: null unless
-    they were asked for."""
+    they were asked for. outcome, verdicts: null unless ``verify`` asked for them."""
 
     text: str
     finish_reason: Literal["stop", "length", "cancelled", "deadline"]
@@ -162,6 +200,8 @@ class AnswerReply(_Reply):
     logprobs: list[TokenReply] | None = None
     annotations: list[AnnotationReply]
     usage: UsageReply
+    outcome: Literal["supported", "hallucinated", "abstained", "unscored"] | None = None
+    verdicts: list[VerdictReply] | None = None
 
 
 class SourceReply(_Reply):
@@ -181,10 +221,21 @@ class SourceReply(_Reply):
 
 
 class TimingsReply(_Reply):
-    """Wall-clock seconds."""
+    """Wall-clock seconds. queue_s: waiting for a turn. first_token_s: from the request's arrival to the first text."""
 
+    queue_s: float
     retrieval_s: float
+    first_token_s: float | None
     generation_s: float
+    verification_s: float | None
+
+
+class TotalUsageReply(_Reply):
+    """Tokens: of the one prompt, of it those that had been read for others before, and of all answers."""
+
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
 
 
 class QueryReply(_Reply):
@@ -199,6 +250,7 @@ class QueryReply(_Reply):
     model: str
     answers: list[AnswerReply]
     sources: list[SourceReply]
+    usage: TotalUsageReply
     timings: TimingsReply
 
 

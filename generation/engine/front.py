@@ -1,17 +1,37 @@
 """The engine for several callers at once: whoever waits for a result drives it, a thread serves those who stream.
 
-Every step advances the requests of all, whoever took it. The thread lives while there is something to stream.
+Every step advances the requests of all, whoever took it. The thread lives while there is something to stream. Callers
+that must not wait, not even for a step, begin requests: those and their cancellations are taken in before the next one.
 """
 
 from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 
 from generation.engine.core import Engine
 from generation.engine.requests import EngineRequest, Handle, RequestResult, TokenEvent
+
+Ended = Callable[[RequestResult | Exception], None]
+"""Called once, by whoever drives the engine: it must return at once and raise nothing."""
+
+
+class BegunRequest:
+    """A request that was begun; the engine may not have seen it yet."""
+
+    def __init__(self, front: EngineFront, request: EngineRequest, ended: Ended) -> None:
+        self._front = front
+        self.request = request
+        self.ended = ended
+        self.handle: Handle | None = None
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Stop it before the next step; what was drawn so far is its result. Returns at once."""
+        self._front.leave(self)
 
 
 class EngineFront:
@@ -22,6 +42,32 @@ class EngineFront:
         self._lock = threading.Lock()
         self._streams: dict[int, TokenStream] = {}
         self._worker: threading.Thread | None = None
+        self._starting = threading.Lock()  # of the worker; taken within _lock, never the other way round
+        self._begun: dict[int, BegunRequest] = {}
+        self._arriving: deque[BegunRequest] = deque()
+        self._leaving: deque[BegunRequest] = deque()
+
+    @property
+    def rows(self) -> int:
+        """Samples that decode now, as of about now."""
+        return self._engine.rows
+
+    @property
+    def free_positions(self) -> int:
+        """Positions of the engine's memory that no request uses, as of about now."""
+        return self._engine.free_positions
+
+    def begin(self, request: EngineRequest, ended: Ended) -> BegunRequest:
+        """Submit without waiting. What is wrong with the request goes to ``ended``, as its result or its error does."""
+        begun = BegunRequest(self, request, ended)
+        self._arriving.append(begun)
+        self._ensure_worker()
+        return begun
+
+    def leave(self, begun: BegunRequest) -> None:
+        """See BegunRequest.cancel."""
+        begun.cancelled = True
+        self._leaving.append(begun)
 
     def run(self, requests: Sequence[EngineRequest]) -> tuple[RequestResult, ...]:
         """Serve the requests and return their results, in order. The first one's error is raised; an interrupt cancels
@@ -53,29 +99,42 @@ class EngineFront:
             self._streams[handle.number] = stream
             if self._engine.done(handle):  # a request for no samples
                 self._close(handle)
-            elif self._worker is None:
+            else:
+                self._ensure_worker()
+        return stream
+
+    def _ensure_worker(self) -> None:
+        with self._starting:
+            if self._worker is None:
                 self._worker = threading.Thread(target=self._serve, name="engine", daemon=True)
                 self._worker.start()
-        return stream
 
     def _serve(self) -> None:
         while True:
             with self._lock:
-                if not self._streams:
-                    self._worker = None
-                    return
+                self._take_in()
+                if not self._streams and not self._begun:
+                    with self._starting:
+                        # Whoever begins a request after this starts another worker.
+                        if not self._arriving:
+                            self._worker = None
+                            return
+                    continue
                 # An error is in every request by now, and is raised where that is waited for.
                 with suppress(Exception):
                     self._step()
 
     def _step(self) -> None:
         """One step under the lock; its events go to their streams."""
+        self._take_in()
         try:
             events = self._engine.step()
         except Exception as error:
             self._engine.abort(error)
             for number in list(self._streams):
                 self._close(Handle(number))
+            for begun in list(self._begun.values()):
+                self._end(begun)
             raise
         for event in events:
             stream = self._streams.get(event.handle.number)
@@ -84,6 +143,37 @@ class EngineFront:
         for number in list(self._streams):
             if self._engine.done(Handle(number)):
                 self._close(Handle(number))
+        for begun in [b for n, b in self._begun.items() if self._engine.done(Handle(n))]:
+            self._end(begun)
+
+    def _take_in(self) -> None:
+        """Requests that were begun, and cancellations of some, since the last step."""
+        while self._arriving:
+            begun = self._arriving.popleft()
+            try:
+                begun.handle = self._engine.submit(begun.request)
+            except Exception as error:  # it cannot be served, and whoever asked is told
+                begun.ended(error)
+                continue
+            self._begun[begun.handle.number] = begun
+            if begun.cancelled or self._engine.done(begun.handle):
+                self._engine.cancel(begun.handle)
+                self._end(begun)
+        while self._leaving:
+            begun = self._leaving.popleft()
+            if begun.handle is not None and begun.handle.number in self._begun:
+                self._engine.cancel(begun.handle)
+                self._end(begun)
+
+    def _end(self, begun: BegunRequest) -> None:
+        if begun.handle is None:
+            raise AssertionError("a request that the engine has not seen cannot have ended")
+        del self._begun[begun.handle.number]
+        try:
+            result: RequestResult | Exception = self._engine.result(begun.handle)
+        except Exception as error:  # of the request's own, or of the whole engine
+            result = error
+        begun.ended(result)
 
     def _close(self, handle: Handle) -> None:
         """The request is finished: its result, or its error, goes to its stream."""

@@ -69,29 +69,40 @@ class OpenAIGenerator:
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     @property
+    def parallel(self) -> int:
+        """How many requests it may be sent at once."""
+        return self._options.parallel
+
+    @property
     def context_length(self) -> int:
         """The server's context window, as the options say."""
         return self._options.context_length
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
         """See Generator.prompt. token_ids stay empty: only the server could tell them."""
+        return self.instructed_prompt(question, chunks, max_new_tokens, "")
+
+    def instructed_prompt(
+        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str
+    ) -> Prompt:
+        """See InstructedGenerator."""
         if not question.strip():
             raise GenerationError("the question is empty: ask something")
         budget = self.context_length - max_new_tokens - _FRAME_TOKENS
-        bare = self._estimate(instruction_text(question, ()))
+        bare = self._estimate(instruction_text(question, (), instructions))
         if bare > budget:
             raise GenerationError(
                 f"the question with its frame has about {bare} tokens; the context of {self.context_length} less "
                 f"{max_new_tokens} new tokens leaves {max(budget, 0)}: shorten it or ask for fewer new tokens"
             )
-        instructions = max(0, self._estimate(WITH_PASSAGES) - self._estimate(WITHOUT_PASSAGES))
+        longer = max(0, self._estimate(WITH_PASSAGES) - self._estimate(WITHOUT_PASSAGES))
 
         def cost(retrieved: RetrievedChunk, end: int) -> int:
             return self._estimate(passage_text(100, retrieved, end))
 
-        fit = fit_chunks(chunks, budget - bare - instructions, cost, sentence_ends)
+        fit = fit_chunks(chunks, budget - bare - longer, cost, sentence_ends)
         parts = tuple(PromptChunk(n, f.retrieved, 0, f.end) for n, f in enumerate(fit.shown, start=1))
-        return Prompt(question, parts, fit.omitted, ())
+        return Prompt(question, parts, fit.omitted, (), instructions=instructions)
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         """See Generator.generate."""
@@ -143,7 +154,7 @@ class OpenAIGenerator:
         """The events of a streamed answer. A refusal comes before the first of them, so chunks can still be dropped."""
         shown = prompt.chunks
         while True:
-            body = self._body(_text(prompt.question, shown), params, (seed,), logprobs=False) | {"stream": True}
+            body = self._body(_text(prompt, shown), params, (seed,), logprobs=False) | {"stream": True}
             try:
                 yield from self._connection.events(body, params.deadline_seconds)
                 return
@@ -154,7 +165,7 @@ class OpenAIGenerator:
         """One request, again with fewer chunks while the server finds the prompt too long."""
         shown, logprobs = prompt.chunks, self._options.logprobs
         while True:
-            body = self._body(_text(prompt.question, shown), params, seeds, logprobs=logprobs)
+            body = self._body(_text(prompt, shown), params, seeds, logprobs=logprobs)
             try:
                 fields = self._connection.post(body, params.deadline_seconds)
                 break
@@ -193,8 +204,9 @@ class OpenAIGenerator:
         return math.ceil(len(text.encode("utf-8", errors="replace")) / self._options.bytes_per_token)
 
 
-def _text(question: str, shown: Sequence[PromptChunk]) -> str:
-    return instruction_text(question, [Fitted(chunk.retrieved, chunk.end) for chunk in shown])
+def _text(prompt: Prompt, shown: Sequence[PromptChunk]) -> str:
+    fitted = [Fitted(chunk.retrieved, chunk.end) for chunk in shown]
+    return instruction_text(prompt.question, fitted, prompt.instructions)
 
 
 def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple[PromptChunk, ...]:

@@ -190,9 +190,13 @@ def test_collections_are_listed(client: TestClient) -> None:
 
 def test_openapi_is_complete_and_loads_nothing(client: TestClient) -> None:
     schema = client.get("/openapi.json").json()
-    assert set(schema["paths"]) == {"/v1/query", "/v1/collections", "/livez", "/readyz"}
+    own = {"/v1/query", "/v1/collections", "/livez", "/readyz", "/metrics"}
+    assert set(schema["paths"]) >= {*own, "/v1/chat/completions", "/v1/models", "/v1/models/{model}"}
     query = schema["paths"]["/v1/query"]["post"]
-    assert set(query["responses"]) == {"200", "400", "404", "408", "413", "415", "422", "429", "500", "503"}
+    assert set(query["responses"]) == {
+        *("200", "400", "401", "403", "404", "408", "413", "415", "422", "429", "500", "503")
+    }
+    assert "text/event-stream" in query["responses"]["200"]["content"]
     assert query["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/QueryBody")
     schemas = schema["components"]["schemas"]
     assert "HTTPValidationError" not in schemas
@@ -232,9 +236,9 @@ def test_a_full_queue_refuses_at_once(
 ) -> None:
     generator = first_words()
     generator.released.clear()
-    pipeline = make_pipeline(make_settings(small_home, max_queue=1), generator)
+    pipeline = make_pipeline(make_settings(small_home, max_active=1, max_queue=1), generator)
     with TestClient(create_app(pipeline)) as client, ThreadPoolExecutor(6) as threads:
-        gate = client.app.state.answering.gate  # type: ignore[attr-defined]
+        admission = client.app.state.answering.admission  # type: ignore[attr-defined]
 
         def ask(number: int) -> Any:
             return client.post("/v1/query", json={"question": QUESTION, "seed": number})
@@ -244,7 +248,7 @@ def test_a_full_queue_refuses_at_once(
             # Four of the six are answered while the generator still holds the first: they were refused, not queued.
             refused = list(islice(as_completed(jobs, timeout=120), 4))
             assert generator.started.wait(timeout=120)
-            assert gate.inside == 2
+            assert (admission.active, admission.waiting) == (1, 1)
         finally:
             generator.released.set()
         statuses = sorted(job.result().status_code for job in jobs)

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.service.application import create_app
-from app.service.page import pieces
+from app.service.page_view import pieces, quoted
 from app.settings import Settings
 
 
@@ -26,16 +26,22 @@ def test_the_form(client: TestClient) -> None:
     assert "<option>notes</option>" in response.text
     policy = response.headers["content-security-policy"]
     assert "default-src 'none'" in policy
-    (nonce,) = re.findall(r"'nonce-([^']+)'", policy)
+    (nonce,) = set(re.findall(r"'nonce-([^']+)'", policy))
     assert f'<style nonce="{nonce}">' in response.text
-    assert not re.search(r"https?://|<script|\bsrc=|@import|\bstyle=", response.text)
+    assert not re.search(r"https?://|@import|\bstyle=", response.text)
+    assert re.findall(r"<script[^>]*>", response.text) == [f'<script nonce="{nonce}" src="/assets/ask.js" defer>']
+    assert f"script-src 'nonce-{nonce}'" in policy
+    script = client.get("/assets/ask.js")
+    assert script.headers["content-type"].startswith("text/javascript")
+    assert not re.search(r"https?://|innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b", script.text)
 
 
 def test_an_answer_links_its_citation_to_the_source(client: TestClient) -> None:
     response = client.post("/", data={"question": "How long is the warranty of the Heron 4?", "collection": "notes"})
     assert response.status_code == 200, response.text
-    assert 'The warranty of <a href="#source-1">[1]</a>' in response.text
-    assert 'id="source-1"' in response.text
+    assert 'The warranty of <a href="#c1-source-1">[1]</a>' in response.text
+    assert 'id="c1-source-1"' in response.text
+    assert '<mark class="quoted">The warranty of</mark>' in response.text
     assert "cited" in response.text
     assert "did not fit" in response.text
 
@@ -44,7 +50,7 @@ def test_everything_is_escaped(client: TestClient) -> None:
     question = 'the tag "><script>alert(2)</script> on page 7 & friends </textarea>'
     response = client.post("/", data={"question": question, "collection": "notes"})
     assert response.status_code == 200
-    assert "<script" not in response.text
+    assert response.text.count("<script") == 1
     assert "&lt;script&gt;alert(1)" in response.text
     assert "&lt;b&gt;Markup&lt;/b&gt;" in response.text
     assert response.text.count("</textarea>") == 1
@@ -88,9 +94,46 @@ def test_the_model_alone(client: TestClient) -> None:
     assert 'value="off" selected' in response.text
 
 
+def test_both_ways_side_by_side(client: TestClient) -> None:
+    response = client.post("/", data={"question": "How long is the warranty?", "retrieval": "both"})
+    assert response.status_code == 200
+    assert response.text.index("From the documents") < response.text.index("The model alone")
+    assert 'value="both" selected' in response.text
+
+
 def test_pieces_join_to_the_text() -> None:
     text = "a [1] b [2]"
     annotations = [{"number": 2, "start": 8, "end": 11}, {"number": 1, "start": 2, "end": 5}]
     cut = pieces(text, annotations)
     assert "".join(piece.text for piece in cut) == text
     assert [(piece.text, piece.number) for piece in cut] == [("a ", None), ("[1]", 1), (" b ", None), ("[2]", 2)]
+
+
+def test_unsupported_claims_are_marked_around_their_citations() -> None:
+    text = "Good. Bad thing [1]. Fine."
+    annotations = [{"number": 1, "start": 16, "end": 19}]
+    verdicts = [
+        {"start": 0, "end": 5, "label": "supported"},
+        {"start": 6, "end": 20, "label": "unverifiable"},
+        {"start": 21, "end": 26, "label": "unscored"},
+    ]
+    cut = pieces(text, annotations, verdicts)
+    assert "".join(piece.text for piece in cut) == text
+    assert [piece.text for piece in cut if piece.unsupported] == ["Bad thing ", "[1]", "."]
+    assert [piece.number for piece in cut if piece.text == "[1]"] == [1]
+
+
+def test_the_quoted_place_is_the_answers_words_or_the_verdicts_evidence() -> None:
+    source = {"number": 1, "document_id": "d", "start": 100, "text": "The Warranty lasts three years. It is free."}
+    answer = {"text": "three YEARS [1]", "annotations": [{"number": 1}], "verdicts": None}
+    assert quoted(source, [answer]).quote == "three years"
+    evidence = [{"document_id": "d", "start": 132, "end": 143}]
+    judged = {
+        "text": "No cost.",
+        "annotations": [],
+        "verdicts": [{"label": "supported", "evidence": evidence}, {"label": "unverifiable", "evidence": []}],
+    }
+    found = quoted(source, [judged])
+    assert (found.before + found.quote + found.after, found.quote) == (source["text"], "It is free.")
+    elsewhere = {**judged, "verdicts": [{"label": "supported", "evidence": [{**evidence[0], "document_id": "e"}]}]}
+    assert quoted(source, [elsewhere]).quote == ""

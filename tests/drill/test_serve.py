@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
-from threading import Thread
-from typing import Any
 
 import pytest
 
@@ -24,6 +17,7 @@ from app.pipeline import Pipeline
 from app.settings import Settings
 from data.documents import Document
 from model.prefix_decoder import save_prefix_decoder, warm_start
+from tests.drill.serving import WAIT_S, command, serving
 
 pytestmark = [
     pytest.mark.drill,
@@ -31,7 +25,6 @@ pytestmark = [
 ]
 
 QUESTION = "How long is the warranty of the Heron 4?"
-_WAIT_S = 120
 
 
 @pytest.fixture(scope="module")
@@ -45,81 +38,6 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     ours = {key: value for key, value in os.environ.items() if not key.startswith("PLUMBLINE_")}
     home = {"PLUMBLINE_HOME": str(folder / "home"), "PLUMBLINE_MODEL": str(folder / "reader")}
     return {**ours, **home, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "error"}
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What curl got."""
-
-    status: int
-    headers: dict[str, str]
-    body: str
-
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """A server that accepts. lines: of its stderr, more and more of them; all once stopped() has returned."""
-
-    process: subprocess.Popen[str]
-    url: str
-    lines: list[str]
-    reader: Thread
-
-    def curl(self, path: str, *arguments: str) -> Reply:
-        done = subprocess.run(
-            ["curl", "--silent", "--show-error", "--include", "--max-time", str(_WAIT_S), *arguments, self.url + path],
-            capture_output=True,
-            check=True,
-        )
-        head, _, body = done.stdout.decode().partition("\r\n\r\n")
-        while head.startswith("HTTP/1.1 100"):
-            head, _, body = body.partition("\r\n\r\n")
-        first, *lines = head.split("\r\n")
-        headers = {key.lower(): value for key, _, value in (line.partition(": ") for line in lines)}
-        return Reply(int(first.split()[1]), headers, body)
-
-    def stopped(self, by: signal.Signals) -> int:
-        """Send the signal; the exit code."""
-        self.process.send_signal(by)
-        code = self.process.wait(timeout=_WAIT_S)
-        self.reader.join(timeout=_WAIT_S)
-        return code
-
-    def query(self, body: object) -> Reply:
-        text = body if isinstance(body, str) else json.dumps(body)
-        return self.curl("/v1/query", "--header", "Content-Type: application/json", "--data-binary", text)
-
-
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "app.cli", "serve", *arguments]
-
-
-@contextmanager
-def serving(environment: dict[str, str], *arguments: str) -> Iterator[Running]:
-    process = subprocess.Popen(
-        command("--port", "0", *arguments), env=environment, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    )
-    assert process.stderr is not None
-    lines: list[str] = []
-    reader = Thread(target=lambda stream: lines.extend(stream), args=(process.stderr,), daemon=True)
-    try:
-        found = None
-        while found is None:  # it says so when it accepts
-            lines.append(process.stderr.readline())
-            found = re.search(r"serving (http://\S+)", lines[-1])
-            assert lines[-1], f"it ended before it accepted: {''.join(lines)}"
-        reader.start()
-        yield Running(process, found[1], lines, reader)
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait(timeout=_WAIT_S)
-        if reader.ident is not None:
-            reader.join(timeout=_WAIT_S)
-        process.stderr.close()
 
 
 def test_a_server_as_curl_sees_it(environment: dict[str, str], tmp_path: Path) -> None:
@@ -156,7 +74,7 @@ def test_a_server_as_curl_sees_it(environment: dict[str, str], tmp_path: Path) -
 
 
 def test_a_full_queue_and_ctrl_c(environment: dict[str, str]) -> None:
-    with serving({**environment, "PLUMBLINE_MAX_QUEUE": "1"}) as server:
+    with serving({**environment, "PLUMBLINE_MAX_ACTIVE": "1", "PLUMBLINE_MAX_QUEUE": "1"}) as server:
         body = {"question": QUESTION, "n": 8, "temperature": 1.0, "max_tokens": 32}
         with ThreadPoolExecutor(20) as threads:
             replies = list(threads.map(lambda _: server.query(body), range(20)))
@@ -169,7 +87,7 @@ def test_a_full_queue_and_ctrl_c(environment: dict[str, str]) -> None:
 
 def test_what_is_in_progress_is_finished_before_it_stops(environment: dict[str, str]) -> None:
     with serving(environment) as server:
-        connection = HTTPConnection(server.url.removeprefix("http://"), timeout=_WAIT_S)
+        connection = HTTPConnection(server.url.removeprefix("http://"), timeout=WAIT_S)
         body = json.dumps({"question": QUESTION, "n": 8, "temperature": 1.0, "max_tokens": 64})
         connection.request("POST", "/v1/query", body, {"Content-Type": "application/json"})
         # Connections are taken up in order: once a later one was answered, the first has been read.
@@ -179,14 +97,14 @@ def test_what_is_in_progress_is_finished_before_it_stops(environment: dict[str, 
         assert response.status == 200
         assert len(json.loads(response.read())["answers"]) == 8
         connection.close()
-        assert server.process.wait(timeout=_WAIT_S) == 0
+        assert server.process.wait(timeout=WAIT_S) == 0
 
 
 def test_a_port_in_use_is_an_error_at_once(environment: dict[str, str]) -> None:
     with serving(environment) as server:
         port = server.url.rpartition(":")[2]
         done = subprocess.run(
-            command("--port", port), env=environment, capture_output=True, timeout=_WAIT_S, check=False, text=True
+            command("--port", port), env=environment, capture_output=True, timeout=WAIT_S, check=False, text=True
         )
     assert done.returncode == 1
     assert "Address already in use" in done.stderr
@@ -196,7 +114,7 @@ def test_a_port_in_use_is_an_error_at_once(environment: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (("--host", "0.0.0.0"), 2, "no API keys yet"),
+        (("--host", "0.0.0.0"), 2, "there is no API key"),
         (("--model", "nowhere"), 1, "no such folder"),
         (("--port", "99999"), 2, "99999"),
     ],
@@ -206,7 +124,7 @@ def test_what_it_refuses(environment: dict[str, str], arguments: tuple[str, ...]
         command("--port", "0", *arguments),
         env=environment,
         capture_output=True,
-        timeout=_WAIT_S,
+        timeout=WAIT_S,
         check=False,
         text=True,
     )
@@ -220,6 +138,6 @@ def test_sigterm_while_it_loads(environment: dict[str, str]) -> None:
     assert process.stderr is not None
     assert b"loading" in process.stderr.readline()
     process.send_signal(signal.SIGTERM)
-    _, rest = process.communicate(timeout=_WAIT_S)
+    _, rest = process.communicate(timeout=WAIT_S)
     assert process.returncode == 0
     assert b"Traceback" not in rest

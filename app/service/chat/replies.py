@@ -1,0 +1,153 @@
+"""Results as OpenAI's objects: completions, chunks of a stream, annotations, log-probabilities, usage."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from app.answers import Answer, QueryResult, source_json, timings_json, verdict_json
+from generation.completion import Completion
+from generation.generator import Generator
+from generation.live import NamesTokens
+
+_NEVER = -9999.0
+"""What OpenAI's servers give for the logarithm of zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatHead:
+    """What all objects of one answer say. created: seconds since 1970. notes: see PlumblineReply."""
+
+    id: str
+    created: int
+    model: str
+    fingerprint: str
+    seed: int
+    notes: tuple[str, ...] = ()
+    logprobs: bool = False
+
+    def fields(self, kind: str) -> dict[str, Any]:
+        """The first fields of an object."""
+        return {
+            "id": f"chatcmpl-{self.id}",
+            "object": kind,
+            "created": self.created,
+            "model": self.model,
+            "system_fingerprint": self.fingerprint,
+        }
+
+
+def chat_json(head: ChatHead, result: QueryResult, question: str, generator: Generator) -> dict[str, Any]:
+    """A chat completion. question: as it was answered."""
+    return {
+        **head.fields("chat.completion"),
+        "choices": [
+            {
+                "index": index,
+                "message": {
+                    "role": "assistant",
+                    "content": answer.text,
+                    "refusal": None,
+                    "annotations": annotations_json(answer, result),
+                },
+                "logprobs": logprobs_json(answer.completion, generator) if head.logprobs else None,
+                "finish_reason": finish_json(answer.completion),
+            }
+            for index, answer in enumerate(result.answers)
+        ],
+        "usage": chat_usage_json(result),
+        "sources": [source_json(source) for source in result.sources],
+        "plumbline": plumbline_json(head, result, question),
+    }
+
+
+def annotations_json(answer: Answer, result: QueryResult) -> list[dict[str, Any]]:
+    """The citations of an answer."""
+    by_number = {source.number: source for source in result.sources if source.number is not None}
+    out = []
+    for citation in answer.completion.citations:
+        source = by_number[citation.number]
+        place = f"{quote(result.collection or '', safe='')}/{quote(source.document_id, safe='')}"
+        out.append(
+            {
+                "type": "url_citation",
+                "url_citation": {
+                    "start_index": citation.start,
+                    "end_index": citation.end,
+                    "title": source.title or source.document_id,
+                    "url": f"plumbline:{place}#char={source.start},{source.end}",
+                },
+                "number": citation.number,
+                "document_id": source.document_id,
+            }
+        )
+    return out
+
+
+def finish_json(completion: Completion) -> str:
+    """OpenAI's word for it: whatever cut an answer short is "length"."""
+    return "stop" if completion.finish_reason == "stop" else "length"
+
+
+def chat_usage_json(result: QueryResult) -> dict[str, Any]:
+    """Tokens; the prompt counts once for all samples."""
+    return {
+        "prompt_tokens": result.prompt_tokens,
+        "completion_tokens": result.completion_tokens,
+        "total_tokens": result.prompt_tokens + result.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": result.shared_tokens},
+    }
+
+
+def plumbline_json(head: ChatHead, result: QueryResult, question: str) -> dict[str, Any]:
+    """What OpenAI's interface has no place for."""
+    judged = None
+    if any(answer.evaluation is not None for answer in result.answers):
+        judged = [
+            {
+                "index": index,
+                "outcome": answer.evaluation.outcome,
+                "verdicts": [verdict_json(verdict) for verdict in answer.evaluation.verdicts],
+            }
+            for index, answer in enumerate(result.answers)
+            if answer.evaluation is not None
+        ]
+    return {
+        "query_id": result.id,
+        "question": question,
+        "collection": result.collection,
+        "generation": result.generation,
+        "seed": head.seed,
+        "notes": list(head.notes),
+        "judged": judged,
+        "timings": timings_json(result.timings),
+    }
+
+
+def logprobs_json(completion: Completion, generator: Generator) -> dict[str, Any] | None:
+    """Every token with its log-probability and, where they were asked for, the likeliest in its place.
+
+    None where the generator cannot name tokens, which the route refuses beforehand.
+    """
+    if not isinstance(generator, NamesTokens):
+        return None
+    tops = completion.top_logprobs or ((),) * len(completion.token_ids)
+    return {
+        "content": [
+            {
+                **_token(generator, token, logprob),
+                "top_logprobs": [_token(generator, other, value) for other, value in top],
+            }
+            for token, logprob, top in zip(completion.token_ids, completion.token_logprobs, tops, strict=True)
+        ],
+        "refusal": None,
+    }
+
+
+def _token(generator: NamesTokens, token_id: int, logprob: float) -> dict[str, Any]:
+    text = generator.token_text(token_id)
+    # Of a part of a character there is no text to take the bytes from.
+    raw = None if "\ufffd" in text else list(text.encode())
+    return {"token": text, "logprob": max(logprob, _NEVER) if math.isfinite(logprob) else _NEVER, "bytes": raw}

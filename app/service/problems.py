@@ -1,0 +1,62 @@
+"""What went wrong, as a client may learn it: the part and what to do; files and paths are for the log."""
+
+from __future__ import annotations
+
+import logging
+from typing import NoReturn
+
+from app.errors import AppError
+from app.service.errors import ApiError
+from data.errors import DataError, StoreBusyError
+from evaluation.errors import EvaluationError
+from generation.errors import GenerationError, UnavailableError
+from model.errors import ModelError
+from retrieval.errors import RetrievalError
+
+
+def raise_problem(error: Exception, log: logging.Logger) -> NoReturn:
+    """Raise what ``problem`` makes of the error."""
+    found = problem(error, log)
+    if found is error:
+        raise error
+    raise found from error
+
+
+def problem(error: Exception, log: logging.Logger) -> Exception:
+    """The error to raise in place of ``error``: an ApiError where it is one of ours, else itself, which is internal."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, StoreBusyError):
+        return ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1)
+    if isinstance(error, UnavailableError):
+        log.error("cannot answer: %s", error)
+        return ApiError(503, "the model's server is not available: try again", code="model_unavailable", retry_after=30)
+    if isinstance(error, GenerationError):
+        return ApiError(422, f"question: {error}", code="context_length_exceeded", param="question")
+    kinds: tuple[tuple[type[Exception], str], ...] = (
+        (DataError, "database"),
+        (RetrievalError, "collection"),
+        (EvaluationError, "verifier"),
+        (AppError, "service"),
+        (ModelError, "service"),
+    )
+    part = next((name for kind, name in kinds if isinstance(error, kind)), None)
+    if part is None:
+        return error
+    log.error("cannot answer: %s", error)
+    return ApiError(
+        503,
+        f"the {part} is not available; GET /readyz gives the reason",
+        code=f"{part}_unavailable",
+        retry_after=30,
+    )
+
+
+def late() -> ApiError:
+    """503: the deadline came before the answer."""
+    return ApiError(
+        503,
+        "the deadline came before the answer: try again, with more time or fewer tokens",
+        code="deadline_exceeded",
+        retry_after=5,
+    )

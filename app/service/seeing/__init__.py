@@ -1,0 +1,1 @@
+"""Seeing the service run: metrics and logs."""

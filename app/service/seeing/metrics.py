@@ -1,0 +1,132 @@
+"""What Prometheus is told: latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, age of indexes.
+
+No label holds anything that a client sent, but the paths that there are: a label is kept for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+from data.columns import utc_now
+from evaluation.outcomes import AnswerEvaluation
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+STAGES = ("queue", "retrieval", "first_token", "generation", "verification", "total")
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexAge:
+    """When the generation that answers for a collection was published."""
+
+    collection: str
+    published_at: datetime
+
+
+class Metrics:
+    """One service's numbers, in a registry of their own."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        registry = self._registry
+        self._requests = Counter(
+            "plumbline_requests", "Requests, by path and status", ("method", "path", "status"), registry=registry
+        )
+        self._request_seconds = Histogram(
+            "plumbline_request_seconds",
+            "From a request's arrival to its last byte",
+            ("path",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._stages = Histogram(
+            "plumbline_stage_seconds",
+            "Seconds of a query in each stage",
+            ("stage",),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._tokens = Counter(
+            "plumbline_tokens",
+            "Tokens; cached ones are those of prompts that had been read before",
+            ("kind",),
+            registry=registry,
+        )
+        self._batches = Histogram(
+            "plumbline_batch_size", "Requests that one batch served", ("stage",), buckets=_SIZES, registry=registry
+        )
+        self._prompts = Counter(
+            "plumbline_prompts", "Prompts, by whether any of it had been read before", ("cache",), registry=registry
+        )
+        self._outcomes = Counter("plumbline_answers", "Judged answers, by outcome", ("outcome",), registry=registry)
+        self._verdicts = Counter("plumbline_verdicts", "Judged claims, by verdict", ("label",), registry=registry)
+        for stage in STAGES:
+            self._stages.labels(stage)
+
+    def gauge(self, name: str, help_text: str, value: Callable[[], float]) -> None:
+        """A number that is looked up whenever somebody asks."""
+        Gauge(f"plumbline_{name}", help_text, registry=self._registry).set_function(value)
+
+    def watch_indexes(self, ages: Callable[[], Iterable[IndexAge]]) -> None:
+        """Publish the age of every index, as ``ages`` finds them when somebody asks."""
+        self._registry.register(_Ages(ages))
+
+    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+        """A request has ended. path: of the route, not as it was sent."""
+        self._requests.labels(method, path, str(status)).inc()
+        self._request_seconds.labels(path).observe(seconds)
+
+    def stage(self, stage: str, seconds: float) -> None:
+        """A query was so long in a stage, one of STAGES."""
+        self._stages.labels(stage).observe(seconds)
+
+    def batch(self, stage: str, size: int) -> None:
+        """A batch served so many requests."""
+        self._batches.labels(stage).observe(size)
+
+    def answered(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> None:
+        """An answer was drawn."""
+        self._tokens.labels("prompt").inc(prompt_tokens)
+        self._tokens.labels("cached").inc(cached_tokens)
+        self._tokens.labels("completion").inc(completion_tokens)
+        self._prompts.labels("hit" if cached_tokens else "miss").inc()
+
+    def judged(self, evaluations: Iterable[AnswerEvaluation]) -> None:
+        """Answers were judged."""
+        for evaluation in evaluations:
+            self._outcomes.labels(evaluation.outcome).inc()
+            for verdict in evaluation.verdicts:
+                self._verdicts.labels(verdict.label).inc()
+
+    def text(self) -> bytes:
+        """Everything, in Prometheus' text format 0.0.4."""
+        return generate_latest(self._registry)
+
+
+class _Ages(Collector):
+    def __init__(self, ages: Callable[[], Iterable[IndexAge]]) -> None:
+        self._ages = ages
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """One sample a collection."""
+        family = GaugeMetricFamily(
+            "plumbline_index_age_seconds",
+            "Seconds since the index that answers for a collection was published",
+            labels=["collection"],
+        )
+        now = utc_now()
+        for age in self._ages():
+            family.add_metric([age.collection], max(0.0, (now - age.published_at).total_seconds()))
+        yield family
+
+    def describe(self) -> Iterable[GaugeMetricFamily]:
+        """Nothing: what there will be is not known at registration."""
+        return ()

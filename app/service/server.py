@@ -1,0 +1,58 @@
+"""The server's process: says when it accepts, and when told to stop says first that it is not ready, then finishes."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+import uvicorn
+from fastapi import FastAPI
+
+from app.service.application import drain, idle
+
+_LOOK_S = 0.05
+
+
+class DrainingServer(uvicorn.Server):
+    """uvicorn, which on SIGTERM or Ctrl-C closes its socket at once; this one goes on listening until the work is done.
+
+    From the signal on /readyz says 503, new queries and those that wait are handed back (503, Retry-After), and those
+    under way are finished. accepting: called when it accepts. drain_s: how long it listens at least, so that whoever
+    sends requests here has time to see that it is not ready. grace_s: how long it waits for the work.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        app: FastAPI,
+        accepting: Callable[[], None],
+        *,
+        drain_s: float = 0.0,
+        grace_s: float = 20.0,
+    ) -> None:
+        super().__init__(config)
+        self._app, self._accepting = app, accepting
+        self._drain_s, self._grace_s = drain_s, grace_s
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """See uvicorn."""
+        await super().startup(sockets)
+        if self.started:
+            self._accepting()
+
+    async def main_loop(self) -> None:
+        """Until the signal, and then until the work is done."""
+        await super().main_loop()
+        drain(self._app)
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        working = asyncio.create_task(idle(self._app))
+        try:
+            while not self.force_exit:  # a second Ctrl-C
+                passed = loop.time() - begun
+                if passed >= self._drain_s and (working.done() or passed >= self._grace_s):
+                    return
+                await asyncio.sleep(_LOOK_S)
+        finally:
+            working.cancel()

@@ -1,0 +1,105 @@
+"""Server-sent events as a response: written as they come, with a sign of life in between, until the client leaves.
+
+Format: WHATWG HTML, section 9.2 "Server-sent events". Each response is written in its own time; a client that takes
+nothing for a while is given up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+MEDIA_TYPE = "text/event-stream"
+EVENTS_CONTENT = {
+    MEDIA_TYPE: {
+        "schema": {
+            "type": "object",
+            "description": "of each event; data is JSON",
+            "required": ["data"],
+            "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
+        }
+    }
+}
+"""For the ``responses`` of a route: what one event looks like."""
+_ALIVE_S = 15.0
+_STALLED_S = 60.0
+_COMMENT = b": waiting\n\n"
+
+
+def event(data: object, name: str | None = None) -> bytes:
+    """One event. JSON has no line breaks, so that the data is one line."""
+    head = f"event: {name}\n" if name else ""
+    return f"{head}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+
+
+class EventStream(StreamingResponse):
+    """events: chunks of bytes, whole events each. close: called once at the end, however it comes.
+
+    alive_s: after so long without an event a comment is sent, so that nothing on the way takes the connection for dead.
+    stalled_s: a client that takes nothing for so long is given up.
+    """
+
+    def __init__(
+        self,
+        events: AsyncIterator[bytes],
+        close: Callable[[], None],
+        *,
+        alive_s: float = _ALIVE_S,
+        stalled_s: float = _STALLED_S,
+    ) -> None:
+        # A reverse proxy that buffers would hold every piece back until the answer is whole.
+        super().__init__(events, media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+        self._events, self._close = events, close
+        self._alive_s, self._stalled_s = alive_s, stalled_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Write until all is written, or the client is gone; see ASGI."""
+        writing = asyncio.create_task(self._write(send))
+        leaving = asyncio.create_task(client_gone(receive))
+        try:
+            await asyncio.wait((writing, leaving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (writing, leaving):
+                task.cancel()
+            self._close()
+            written, _ = await asyncio.gather(writing, leaving, return_exceptions=True)
+        if isinstance(written, Exception) and not isinstance(written, TimeoutError | OSError):
+            raise written
+
+    async def _write(self, send: Send) -> None:
+        await self._send(send, {"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        coming: asyncio.Task[Any] | None = None
+        try:
+            while True:
+                coming = coming or asyncio.ensure_future(_next(self._events))
+                await asyncio.wait((coming,), timeout=self._alive_s)
+                if not coming.done():
+                    await self._send(send, {"type": "http.response.body", "body": _COMMENT, "more_body": True})
+                    continue
+                chunk, coming = coming.result(), None
+                if chunk is None:
+                    break
+                await self._send(send, {"type": "http.response.body", "body": chunk, "more_body": True})
+            await self._send(send, {"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            if coming is not None:
+                coming.cancel()
+
+    async def _send(self, send: Send, message: dict[str, Any]) -> None:
+        async with asyncio.timeout(self._stalled_s):
+            await send(message)
+
+
+async def client_gone(receive: Receive) -> None:
+    """Return when the client has left. The request's body must have been read before."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _next(events: AsyncIterator[bytes]) -> bytes | None:
+    return await anext(events, None)

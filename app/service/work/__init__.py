@@ -1,0 +1,1 @@
+"""How requests share what there is: turns, batches, generation, verification."""

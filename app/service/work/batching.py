@@ -1,0 +1,88 @@
+"""Work of several requests done together: whatever has come while the last batch was at work is the next one.
+
+Nothing waits for a batch to fill: a lone request is a batch of one, at once. One thread a batcher, so that what the
+work uses need not be safe for threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class MicroBatcher(Generic[Item, Result]):
+    """Belongs to one event loop.
+
+    work: called in the batcher's thread with 1 to ``most`` items; returns one result for each, or an exception in its
+    place. An exception that it raises itself concerns all, so then each item is tried alone. seen: told each batch's
+    size.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[Sequence[Item]], Sequence[Result | Exception]],
+        *,
+        name: str,
+        most: int = 64,
+        seen: Callable[[int], None] = lambda size: None,
+    ) -> None:
+        self._work, self._most, self._seen = work, most, seen
+        self._waiting: deque[tuple[Item, asyncio.Future[Result]]] = deque()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix=name)
+        self._running: asyncio.Task[None] | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Items that no batch has taken yet."""
+        return len(self._waiting)
+
+    async def do(self, item: Item) -> Result:
+        """The item's result. Raises its exception. Whoever is cancelled while it waits takes no place in a batch."""
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, future))
+        if self._running is None:
+            self._running = asyncio.create_task(self._serve())
+        return await future
+
+    def close(self) -> None:
+        """Let the thread go once what it does is done."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while self._waiting:
+                batch: list[tuple[Item, asyncio.Future[Result]]] = []
+                while self._waiting and len(batch) < self._most:
+                    item, future = self._waiting.popleft()
+                    if not future.done():
+                        batch.append((item, future))
+                if not batch:
+                    continue
+                self._seen(len(batch))
+                results = await loop.run_in_executor(self._thread, self._results, [item for item, _ in batch])
+                for (_, future), result in zip(batch, results, strict=True):
+                    if future.done():
+                        continue  # it was cancelled meanwhile
+                    if isinstance(result, Exception):
+                        future.set_exception(result)
+                    else:
+                        future.set_result(result)
+        finally:
+            self._running = None
+            while self._waiting:  # the loop is being closed
+                self._waiting.popleft()[1].cancel()
+
+    def _results(self, items: Sequence[Item]) -> Sequence[Result | Exception]:
+        try:
+            return self._work(items)
+        except Exception as error:
+            if len(items) == 1:
+                return [error]
+        return [result for item in items for result in self._results([item])]

@@ -1,0 +1,174 @@
+"""From questions to prompts, for several requests at once: collections found, one search for all that search alike.
+
+The queries of a batch go through the encoder together, which costs little more than one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import ParamSpec, TypeVar
+
+from sqlalchemy import select
+
+from app.answers import QueryRequest
+from app.pipeline import Pipeline
+from app.service.errors import ApiError
+from data.schema import collections
+from generation.errors import GenerationError
+from generation.generator import Generator
+from generation.live import InstructedGenerator
+from generation.prompt import Prompt
+from retrieval.chunks import RetrievedChunk
+from retrieval.retriever import Retriever
+
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+Found = tuple[RetrievedChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """request.question: what is searched for and asked. tenant: whose collections may be searched. instructions: of the
+    caller's own, in front of the generator's. judged: whether a collection is needed to judge the answer by."""
+
+    request: QueryRequest
+    tenant: str
+    instructions: str = ""
+    judged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """collection: as its tenant calls it, stored: as the store does, generation: hash of the index that was searched;
+    None without retrieval. judge: the stored name of the collection that judges, None where none was asked for.
+    retrieval_s: seconds that this batch's searches took."""
+
+    prompt: Prompt
+    collection: str | None
+    stored: str | None
+    generation: str | None
+    judge: str | None
+    retrieval_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A collection of a tenant's."""
+
+    name: str
+    stored: str
+    published: bool
+
+
+class Preparing:
+    """The work of a MicroBatcher of Preparations."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+
+    def __call__(self, items: Sequence[Preparation]) -> list[Prepared | Exception]:
+        """One result an item: prompts, or the ApiError or other error that stands in the way."""
+        known = {tenant: self._places(tenant) for tenant in {item.tenant for item in items}}
+        places = [_attempt(_place, item, known[item.tenant]) for item in items]
+        started = perf_counter()
+        retrievers, found = self._search(items, places)
+        seconds = perf_counter() - started
+        out: list[Prepared | Exception] = []
+        for item, place, retriever, chunks in zip(items, places, retrievers, found, strict=True):
+            error = next((e for e in (place, retriever, chunks) if isinstance(e, Exception)), None)
+            if error is not None or isinstance(place, Exception) or isinstance(chunks, Exception):
+                out.append(error or AssertionError("an error that is none"))
+                continue
+            prompt = _attempt(_prompt, self._pipeline.generator, item, chunks)
+            if isinstance(prompt, Exception):
+                out.append(prompt)
+                continue
+            searched = place if item.request.retrieval else None
+            out.append(
+                Prepared(
+                    prompt,
+                    None if searched is None else searched.name,
+                    None if searched is None else searched.stored,
+                    retriever.generation_hash if isinstance(retriever, Retriever) else None,
+                    place.stored if place is not None and item.judged else None,
+                    seconds if searched is not None else 0.0,
+                )
+            )
+        return out
+
+    def _places(self, tenant: str) -> dict[str, _Place]:
+        """The tenant's collections, by its own names."""
+        c = collections.c
+        with self._pipeline.store.read() as connection:
+            rows = connection.execute(
+                select(c.name, c.label, c.current_generation_id).where(c.tenant == tenant).order_by(c.name)
+            ).all()
+        return {label or name: _Place(label or name, name, current is not None) for name, label, current in rows}
+
+    def _search(
+        self, items: Sequence[Preparation], places: Sequence[_Place | Exception | None]
+    ) -> tuple[list[Retriever | Exception | None], list[Found | Exception]]:
+        retrievers: list[Retriever | Exception | None] = [None] * len(items)
+        found: list[Found | Exception] = [()] * len(items)
+        groups: dict[tuple[object, ...], list[int]] = {}
+        for index, (item, place) in enumerate(zip(items, places, strict=True)):
+            if isinstance(place, _Place) and item.request.retrieval:
+                request = item.request
+                groups.setdefault((place.stored, request.k, request.mode, request.fusion), []).append(index)
+        for (stored, *_), members in groups.items():
+            first = items[members[0]].request
+            retriever = _attempt(self._pipeline.retriever, str(stored))
+            hits: tuple[Found, ...] | Exception = retriever if isinstance(retriever, Exception) else ()
+            if not isinstance(retriever, Exception):
+                questions = [items[index].request.question for index in members]
+                hits = _attempt(retriever.retrieve_many, questions, first.k, first.mode, first.fusion)
+            for place_in_group, index in enumerate(members):
+                retrievers[index] = retriever
+                found[index] = hits if isinstance(hits, Exception) else hits[place_in_group]
+        return retrievers, found
+
+
+def _attempt(work: Callable[Given, Made], *arguments: Given.args, **named: Given.kwargs) -> Made | Exception:
+    """What it makes, or the error, which is one request's own and must not fail those beside it."""
+    try:
+        return work(*arguments, **named)
+    except Exception as error:
+        return error
+
+
+def _place(item: Preparation, known: dict[str, _Place]) -> _Place | None:
+    """Where to search or judge; None where neither is asked for. Raises ApiError 404, 422 or 503."""
+    request = item.request
+    name = request.collection
+    needed = request.retrieval or item.judged
+    if name is None and not needed:
+        return None
+    if name is None and len(known) == 1:
+        name = next(iter(known))
+    if name is None and known:
+        raise ApiError(422, f"name a collection: {', '.join(known)}", code="invalid_value", param="collection")
+    if name is None or name not in known:
+        what = "there is no collection yet" if name is None else f"there is no collection {name!r}"
+        names = f"; the known ones are {', '.join(known)}" if known else ""
+        raise ApiError(404, what + names, code="collection_not_found", param="collection")
+    if needed and not known[name].published:
+        raise ApiError(
+            503,
+            f"the collection {name!r} has no published index: its indexing did not end",
+            code="collection_not_ready",
+            param="collection",
+            retry_after=30,
+        )
+    return known[name]
+
+
+def _prompt(generator: Generator, item: Preparation, chunks: Found) -> Prompt:
+    request = item.request
+    try:
+        if item.instructions and isinstance(generator, InstructedGenerator):
+            return generator.instructed_prompt(request.question, chunks, request.params.max_tokens, item.instructions)
+        return generator.prompt(request.question, chunks, request.params.max_tokens)
+    except GenerationError as error:
+        raise ApiError(422, f"question: {error}", code="context_length_exceeded", param="question") from error

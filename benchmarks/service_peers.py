@@ -1,0 +1,97 @@
+"""What benchmarks/service_load.py holds the service against: the same work called directly, and a plain handler."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+from fastapi import FastAPI
+
+from app.pipeline import Pipeline
+from benchmarks.engine_peers import Shape
+from generation.generator import GenerationTask, generate_many
+from generation.params import SamplingParams
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Of one run. wall: seconds; answers: of each; firsts: to the first text, where there was one."""
+
+    wall: float
+    answers: tuple[float, ...]
+    firsts: tuple[float, ...] = ()
+
+
+def direct(pipeline: Pipeline, collection: str, questions: Sequence[str], count: int, rounds: int) -> Times:
+    """The service's work without the service: ``count`` questions at once are searched, made prompts and answered."""
+    retriever, generator = pipeline.retriever(collection), pipeline.generator
+    answers: list[float] = []
+    begun = perf_counter()
+    for turn in range(rounds):
+        started = perf_counter()
+        numbers = [number + turn * count for number in range(count)]
+        texts = [questions[number % len(questions)] for number in numbers]
+        found = retriever.retrieve_many(texts, 4)
+        params = SamplingParams(max_tokens=32)
+        prompts = [generator.prompt(text, chunks, 32) for text, chunks in zip(texts, found, strict=True)]
+        tasks = [GenerationTask(prompt, params, (seed,)) for prompt, seed in zip(prompts, numbers, strict=True)]
+        assert all(drawn[0].text for drawn in generate_many(generator, tasks))
+        answers += [perf_counter() - started] * count
+    return Times(perf_counter() - begun, tuple(answers))
+
+
+def llama_folder(folder: Path, shape: Shape) -> Path:
+    """A random Llama of a shape, as transformers writes it, with a small byte-level tokenizer."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=shape.vocabulary,
+        hidden_size=shape.width,
+        intermediate_size=shape.inner,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.heads,
+        num_key_value_heads=shape.kv_heads,
+        max_position_embeddings=shape.positions,
+        bos_token_id=0,
+        eos_token_id=1,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        special_tokens=["<s>", "</s>"],
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(["a question in a few words"], trainer)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def generate_handler(folder: Path, tokens: int) -> FastAPI:
+    """What one writes in ten lines: a handler that calls ``generate``, one request at a time."""
+    from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
+
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    turn = threading.Lock()
+    app = FastAPI()
+
+    @app.post("/v1/query")
+    def answer(body: dict[str, Any]) -> dict[str, str]:
+        ids = tokenizer(f"Question: {body['question']}\nAnswer:", return_tensors="pt").input_ids
+        with turn, torch.inference_mode():
+            torch.manual_seed(int(body["seed"]))
+            drawn = model.generate(ids, max_new_tokens=tokens, do_sample=True, temperature=1.0, pad_token_id=1)
+        return {"text": tokenizer.decode(drawn[0, ids.shape[1] :])}
+
+    return app
