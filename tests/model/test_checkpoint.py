@@ -2,79 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import save_file
 
-from model.checkpoint import INDEX, WEIGHTS, fingerprint, read_checkpoint
+from model.checkpoint import WEIGHTS, fingerprint, read_checkpoint
 from model.errors import ModelError
 from model.loading import load_decoder
-
-CONFIG: dict[str, Any] = {
-    "model_type": "llama",
-    "architectures": ["LlamaForCausalLM"],
-    "vocab_size": 13,
-    "hidden_size": 8,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "intermediate_size": 12,
-    "max_position_embeddings": 16,
-}
-QUERY = "model.layers.1.self_attn.q_proj.weight"
-
-
-def tensors() -> dict[str, torch.Tensor]:
-    """The tensors of CONFIG, under their Hugging Face names."""
-    shapes: dict[str, tuple[int, ...]] = {
-        "model.embed_tokens.weight": (13, 8),
-        "model.norm.weight": (8,),
-        "lm_head.weight": (13, 8),
-    }
-    for layer in ("model.layers.0.", "model.layers.1."):
-        shapes |= {
-            layer + "input_layernorm.weight": (8,),
-            layer + "post_attention_layernorm.weight": (8,),
-            layer + "self_attn.q_proj.weight": (8, 8),
-            layer + "self_attn.k_proj.weight": (4, 8),
-            layer + "self_attn.v_proj.weight": (4, 8),
-            layer + "self_attn.o_proj.weight": (8, 8),
-            layer + "mlp.gate_proj.weight": (12, 8),
-            layer + "mlp.up_proj.weight": (12, 8),
-            layer + "mlp.down_proj.weight": (8, 12),
-        }
-    generator = torch.Generator().manual_seed(0)
-    return {key: torch.randn(shape, generator=generator) for key, shape in shapes.items()}
-
-
-def write(folder: Path, content: dict[str, torch.Tensor] | None = None, **config: object) -> Path:
-    folder.mkdir(exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(CONFIG | config), "utf-8")
-    save_file(tensors() if content is None else content, folder / WEIGHTS)
-    return folder
-
-
-def write_sharded(folder: Path) -> Path:
-    """Two shards: the odd keys in b, the even in a."""
-    folder.mkdir(exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(CONFIG), "utf-8")
-    items = sorted(tensors().items())
-    shards = {"a.safetensors": dict(items[::2]), "b.safetensors": dict(items[1::2])}
-    for name, content in shards.items():
-        save_file(content, folder / name)
-    placed = {key: name for name, content in shards.items() for key in content}
-    (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": placed}), "utf-8")
-    return folder
-
-
-def edit_index(folder: Path, key: str, shard: object) -> None:
-    index = json.loads((folder / INDEX).read_text("utf-8"))
-    index["weight_map"][key] = shard
-    (folder / INDEX).write_text(json.dumps(index), "utf-8")
+from tests.model.checkpoint_folders import QUERY, tensors, write, write_sharded
 
 
 def assert_filled(folder: Path) -> None:
@@ -182,89 +118,12 @@ def test_no_weights_at_all(tmp_path: Path) -> None:
         load_decoder(tmp_path)
 
 
-def test_missing_shard(tmp_path: Path) -> None:
-    write_sharded(tmp_path)
-    (tmp_path / "b.safetensors").unlink()
-    with pytest.raises(ModelError, match=r"1 of 2 shards .* are missing: b\.safetensors"):
-        load_decoder(tmp_path)
-
-
-@pytest.mark.parametrize("kept", [0, 5, 100, -8])
-@pytest.mark.parametrize("name", [WEIGHTS, "b.safetensors"])
-def test_truncated_file(tmp_path: Path, name: str, kept: int) -> None:
-    path = (write if name == WEIGHTS else write_sharded)(tmp_path) / name
-    path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(ModelError, match=f"{name} is truncated or damaged"):
-        load_decoder(tmp_path)
-
-
-def test_damaged_header(tmp_path: Path) -> None:
-    path = write(tmp_path) / WEIGHTS
-    content = bytearray(path.read_bytes())
-    content[:8] = (2**62).to_bytes(8, "little")
-    path.write_bytes(content)
-    with pytest.raises(ModelError, match=f"{WEIGHTS} is truncated or damaged"):
-        load_decoder(tmp_path)
-
-
-def test_swapped_shards(tmp_path: Path) -> None:
-    write_sharded(tmp_path)
-    a, b = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
-    content = a.read_bytes()
-    a.write_bytes(b.read_bytes())
-    b.write_bytes(content)
-    with pytest.raises(ModelError, match=rf"{INDEX} places .* in [ab]\.safetensors, where they are not"):
-        load_decoder(tmp_path)
-
-
-def test_a_shard_without_tensors(tmp_path: Path) -> None:
-    write_sharded(tmp_path)
-    save_file({}, tmp_path / "b.safetensors")
-    with pytest.raises(ModelError, match=rf"{INDEX} places .* in b\.safetensors, where they are not"):
-        load_decoder(tmp_path)
-
-
 def test_swapped_tensors_are_seen_by_their_shapes(tmp_path: Path) -> None:
     content = tensors()
     up, down = (f"model.layers.0.mlp.{name}_proj.weight" for name in ("up", "down"))
     content[up], content[down] = content[down].contiguous(), content[up].contiguous()
     with pytest.raises(ModelError, match=r"2 misshapen: .*down_proj.weight is \(12, 8\), the config asks for"):
         load_decoder(write(tmp_path, content))
-
-
-def test_key_is_not_where_the_index_says(tmp_path: Path) -> None:
-    write_sharded(tmp_path)
-    shard = json.loads((tmp_path / INDEX).read_text("utf-8"))["weight_map"][QUERY]
-    edit_index(tmp_path, QUERY, "a.safetensors" if shard == "b.safetensors" else "b.safetensors")
-    with pytest.raises(ModelError, match=rf"places {QUERY} in .*\.safetensors, where they are not"):
-        load_decoder(tmp_path)
-
-
-def test_key_the_index_does_not_know(tmp_path: Path) -> None:
-    write_sharded(tmp_path)
-    index = json.loads((tmp_path / INDEX).read_text("utf-8"))
-    del index["weight_map"][QUERY]
-    (tmp_path / INDEX).write_text(json.dumps(index), "utf-8")
-    with pytest.raises(ModelError, match=f"holds {QUERY}, which {INDEX} does not place there"):
-        load_decoder(tmp_path)
-
-
-@pytest.mark.parametrize("shard", ["../outside.safetensors", "/a/b.safetensors", "pytorch_model.bin", "", 3, None])
-def test_index_cannot_name_other_files(tmp_path: Path, shard: object) -> None:
-    write(tmp_path)
-    (tmp_path / WEIGHTS).rename(tmp_path.parent / "outside.safetensors")
-    (tmp_path / INDEX).write_text(json.dumps({"weight_map": {QUERY: shard}}), "utf-8")
-    with pytest.raises(ModelError, match=f"{INDEX}: {QUERY} is placed in .*not the name of a safetensors file"):
-        load_decoder(tmp_path)
-
-
-@pytest.mark.parametrize("index", ["{}", '{"weight_map": {}}', '{"weight_map": []}'])
-def test_index_without_a_map(tmp_path: Path, index: str) -> None:
-    write(tmp_path)
-    (tmp_path / WEIGHTS).unlink()
-    (tmp_path / INDEX).write_text(index, "utf-8")
-    with pytest.raises(ModelError, match="weight_map is missing or empty"):
-        load_decoder(tmp_path)
 
 
 def test_missing_unexpected_and_misshapen_keys_in_one_message(tmp_path: Path) -> None:
