@@ -11,9 +11,9 @@ from evaluation.correction.corrected_figures import CorrectedFigures, figures_of
 from evaluation.correction.label_progress import progress_of
 from evaluation.correction.label_store import LabelStore
 from evaluation.reports.corrected_view import corrected_rows, without_labels
-from evaluation.reports.report_data import ReportData
 from evaluation.runs.records import SampleRecord
 from evaluation.statistics.estimates import HallucinationEstimate
+from evaluation.statistics.summary import RunSummary
 
 QUANTITIES = {"hallucinated": "corrected_hall", "answered": "corrected_hall_answered", "difference": "corrected_diff"}
 
@@ -56,9 +56,8 @@ def corrected_estimates(
     return found
 
 
-def gate_figures(data: ReportData) -> dict[str, HallucinationEstimate]:
-    """Every figure of a report that a condition may name."""
-    words = arm_words([arm.arm for arm in data.summary.arms])
-    pairs = [(pair.baseline, pair.other) for pair in data.summary.pairs]
-    corrected = corrected_estimates(data.corrected, words, pairs, data.summary.settings.level)
-    return summary_figures(data.summary) | corrected
+def gate_figures(summary: RunSummary, corrected: CorrectedFigures | None) -> dict[str, HallucinationEstimate]:
+    """Every figure that a condition may name, those of ``summary_figures`` and the corrected ones."""
+    words = arm_words([arm.arm for arm in summary.arms])
+    pairs = [(pair.baseline, pair.other) for pair in summary.pairs]
+    return summary_figures(summary) | corrected_estimates(corrected, words, pairs, summary.settings.level)

@@ -26,7 +26,7 @@ from evaluation.reports.corrected_view import agreement_lines
 
 HOST = "127.0.0.1"
 _TEMPLATES = Path(__file__).parent / "templates"
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _MOST_BYTES = 4096
 _HOSTS = frozenset({"127.0.0.1", "localhost"})
 
@@ -232,7 +232,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _visible(value: object) -> object:
-    """What HTML cannot hold becomes U+FFFD."""
+    """What HTML cannot hold, or would show in another order than it stands in, becomes U+FFFD."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return _FORBIDDEN.sub("\ufffd", value)
     return value

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Literal
 
-from app.score_json import LABELS_NOTE
+from app.score_corrected import note_of
 from app.scoring import ScoredAnswer, ScoreResult
+from evaluation.correction.corrected_figures import CorrectedFigures
 from evaluation.reports.entailment_figures import entailment_figures
 from evaluation.reports.report_data import (
     ConfigSection,
@@ -22,8 +23,15 @@ from evaluation.reports.report_data import (
 )
 
 
-def score_report(result: ScoreResult, *, title: str, command: str, created: datetime | None = None) -> ReportData:
-    """Everything a report of scored answers shows. created: now by default."""
+def score_report(
+    result: ScoreResult,
+    *,
+    title: str,
+    command: str,
+    created: datetime | None = None,
+    corrected: CorrectedFigures | None = None,
+) -> ReportData:
+    """Everything a report of scored answers shows. created: now by default. corrected: by labels, if there are some."""
     arms = tuple(a.arm for a in result.summary.arms)
     by_group: dict[str, list[ScoredAnswer]] = {}
     for answer in result.answers:
@@ -41,7 +49,7 @@ def score_report(result: ScoreResult, *, title: str, command: str, created: date
         detection.balanced_accuracy if detection else None,
     )
     skipped = (f"{len(result.file.skipped)} lines could not be read and are in no figure.",)
-    notes = (*result.notes, *(skipped if result.file.skipped else ()), LABELS_NOTE)
+    notes = (*result.notes, *(skipped if result.file.skipped else ()), note_of(corrected))
     config = RunConfig(
         title=title,
         created=(created or datetime.now(UTC)).isoformat(timespec="seconds"),
@@ -50,7 +58,7 @@ def score_report(result: ScoreResult, *, title: str, command: str, created: date
         reference_collection=None,
         sections=_sections(result),
     )
-    return ReportData(config, result.summary, questions, notes, figures, scored)
+    return ReportData(config, result.summary, questions, notes, figures, scored, corrected=corrected)
 
 
 def _question(group: str, answers: list[ScoredAnswer], arms: tuple[str, ...], result: ScoreResult) -> ShownQuestion:

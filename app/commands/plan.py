@@ -170,27 +170,30 @@ def _show(plan: FullPlan, output: Output) -> None:
     if any(row.questions is None for row in plan.questions.rows):
         output.say(f"more than {MOST_QUESTIONS:,} questions are not planned for: want less, or compare other arms")
     if plan.labels is not None:
-        output.data(_labels(plan.labels, plan.pilot))
+        output.data(_labels(plan.labels, plan.pilot.verifier))
     elif plan.wanted.half_width is not None:
         output.say("labels are not planned: label a few answers of RUN, or give --caught X/Y and --passed X/Y")
     for note in pilot.notes:
         output.say(f"note: {note}")
 
 
-def _labels(found: LabelPlan, pilot: Pilot) -> str:
+def _labels(found: LabelPlan, verifier: VerifierPilot | None) -> str:
     what = "difference" if found.difference else "rate"
     of = f"of {found.questions} questions x {found.samples} samples"
-    verifier = pilot.verifier
-    seen = f"verifier: {verifier.caught}/{verifier.positives} caught, {verifier.passed}/{verifier.negatives} passed"
+    seen = ""
+    if verifier is not None:
+        seen = (
+            f"; verifier: {verifier.caught}/{verifier.positives} caught, {verifier.passed}/{verifier.negatives} passed"
+        )
     if found.labels is None:
         return (
             f"labels: even all {found.questions} questions labelled leave ±{100 * found.half_width_all:.1f} points for "
-            f"the corrected {what} ({of}; {seen})"
+            f"the corrected {what} ({of}{seen})"
         )
     low, high = (str(v) if v is not None else f"more than {found.questions}" for v in (found.lower, found.upper))
     return (
         f"labels: {found.labels} labelled questions ({low} to {high} over verifiers these labels leave possible), one "
-        f"answer an arm, for ±{100 * found.target:g} points of the corrected {what} {of}; {seen}"
+        f"answer an arm, for ±{100 * found.target:g} points of the corrected {what} {of}{seen}"
     )
 
 

@@ -14,13 +14,14 @@ import argparse
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from app.console import Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
     from app.gate import Gate
+    from app.score_judging import Choice
     from app.scoring import ScoreResult
 
 _FIELDS = ("question", "answer", "contexts", "references", "arm", "id", "sample", "hallucinated", "supported")
@@ -28,6 +29,8 @@ _FIELDS = ("question", "answer", "contexts", "references", "arm", "id", "sample"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from app.commands.verifier_options import add_verifier_sources
+
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="answers, or RAGTruth's folder")
     reading = parser.add_argument_group("reading")
     reading.add_argument("--format", choices=("jsonl", "json", "csv", "tsv", "ragtruth"), help="do not look for it")
@@ -41,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     judging = parser.add_argument_group("judging")
     judging.add_argument(
         "--verifier",
-        choices=("auto", "reference", "entailment"),
+        choices=("auto", "reference", "entailment", "facts", "judge", "labels"),
         default="auto",
         help="what judges (default auto: references where every answer has some, else entailment by its contexts)",
     )
@@ -49,12 +52,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--evidence",
         choices=("contexts", "references"),
         default="contexts",
-        help="what entailment reads (default contexts; references suits long reference answers)",
+        help="what entailment and --judge read (default contexts; references suits long reference answers)",
     )
     judging.add_argument(
         "--verifier-model", metavar="NAME", help="a folder, OWNER/NAME, token-overlap, ...; default embedded"
     )
     judging.add_argument("--threshold", type=float, default=0.5, help="support from which a claim counts (default 0.5)")
+    add_verifier_sources(judging)
     judging.add_argument("--baseline", metavar="SYSTEM", help="compare every system with this one")
     judging.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
     judging.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
@@ -80,6 +84,7 @@ _MEANING = {
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Read, judge, print; write what was asked for."""
     from app.commands.fail_if import checked_gate
+    from app.commands.verifier_options import verifier_choice, verifier_source
     from app.score_json import AnswerLines
     from app.score_judging import JudgePlan
     from app.scoring import ScorePlan, score
@@ -89,6 +94,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.device import pick_device
 
     _check(arguments)
+    choice, source = cast("Choice", verifier_choice(arguments)), verifier_source(arguments)
     gate = checked_gate(arguments.fail_if)
     names = {field: getattr(arguments, f"{field}_field") for field in _FIELDS}
     file = load_answers(
@@ -100,7 +106,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         limit=arguments.limit,
     )
     device = str(pick_device(arguments.device or Settings().device))
-    judging = JudgePlan(arguments.verifier, arguments.evidence, arguments.verifier_model, arguments.threshold, device)
+    evidence, model = arguments.evidence, arguments.verifier_model
+    judging = JudgePlan(choice, evidence, model, arguments.threshold, device, source)
     plan = ScorePlan(judging, arguments.baseline, arguments.level, marks=arguments.report is not None)
     lines = AnswerLines(arguments.answers) if arguments.answers else None
     try:
@@ -136,33 +143,37 @@ def _check(arguments: argparse.Namespace) -> None:
 def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, gate: Gate | None) -> int:
     """Tables or one JSON document, the report, and the exit code."""
     from app.commands.fail_if import gate_code
-    from app.gate import summary_figures
-    from app.score_json import LABELS_NOTE, result_json
+    from app.corrected_table import print_corrected
+    from app.label_figures import gate_figures
+    from app.score_corrected import note_of, result_with, score_corrected
+    from app.score_json import result_json
     from app.score_report import score_report
     from app.score_tables import detection_lines, headline
     from app.tables import arms_table, pairs_table
     from evaluation.reports.report import write_report
 
+    corrected = score_corrected(result)
     if arguments.report is not None:
         title = f"Answers of {', '.join(path.name for path in arguments.files)}"
         command = shlex.join(["plumbline", *sys.argv[1:]])
-        write_report(arguments.report, score_report(result, title=title, command=command))
+        write_report(arguments.report, score_report(result, title=title, command=command, corrected=corrected))
     code = EXIT_PARTIAL if result.unscored else EXIT_OK
-    failed, gated = gate_code(gate, summary_figures(result.summary), output)
+    failed, gated = gate_code(gate, gate_figures(result.summary, corrected), output)
     code = EXIT_THRESHOLD if failed else code
-    for note in (*result.notes, LABELS_NOTE):
+    for note in (*result.notes, note_of(corrected)):
         output.say(note)
     if result.file.skipped:
         output.say(f"{len(result.file.skipped)} bad lines left out, the first: {result.file.skipped[0]}")
     for reason, count in result.reasons[:5]:
         output.say(f"{count} unscored: {reason}")
     if output.as_json:
-        output.json(result_json(result) | gated | {"exit_code": code})
+        output.json(result_with(result_json(result), corrected) | gated | {"exit_code": code})
         return code
     output.data(headline(result))
     output.out.print(arms_table(result.summary))
     if result.summary.pairs:
         output.out.print(pairs_table(result.summary))
+    print_corrected(corrected, output)
     for line in detection_lines(result):
         output.data(line)
     for name in ("answers", "report"):
