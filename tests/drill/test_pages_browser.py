@@ -113,7 +113,7 @@ def test_an_evaluation_is_started_watched_and_its_report_opened(chromium: Browse
     for name in ("first try", "second try"):
         page.goto(f"{server}/evaluations")
         page.get_by_label("Name").fill(name)
-        page.get_by_label("Questions").set_input_files(questions)
+        page.get_by_label("Questions (.jsonl").set_input_files(questions)
         page.get_by_label("Samples of each question").fill("1" if name == "first try" else "2")
         page.get_by_label("with the right documents").uncheck()
         page.get_by_role("button", name="Start").press("Enter")

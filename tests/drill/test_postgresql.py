@@ -19,6 +19,7 @@ FILES = (
     "tests/data/test_store_both.py",
     "tests/data/test_schema.py",
     "tests/evaluation/test_run_store.py",
+    "tests/evaluation/runs/test_experiment.py",
     "tests/retrieval/test_indexer.py",
     "tests/retrieval/test_retriever.py",
     "tests/app/test_keys.py",
