@@ -1,4 +1,4 @@
-"""The entailment verifier with a small real scorer: support, evidence, sources, routes, and hostile input."""
+"""The entailment verifier with a small real scorer: support, joined passages, weak words, and hostile input."""
 
 from __future__ import annotations
 
@@ -8,89 +8,17 @@ from typing import Any
 
 import pytest
 
-from data.documents import Document
-from data.questions import EvidenceSpan, Question
+from data.questions import Question
 from evaluation.detection.baselines import TokenOverlapScorer
 from evaluation.errors import EvaluationError
-from evaluation.outcomes import Claim, Verdict
+from evaluation.outcomes import Claim
 from evaluation.verifiers.context_evidence import ContextEvidence
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.entailment_scoring import CLAIM_TOKENS
-from evaluation.verifiers.evidence import (
-    ClaimRequest,
-    EvidenceText,
-    GoldElseSearched,
-    GoldEvidence,
-    SearchedEvidence,
-    query_of,
-)
-from evaluation.verifiers.reference_verifier import ReferenceVerifier
-from evaluation.verifiers.routing import RoutedVerifier, has_references, judged_by_entailment
 from evaluation.verifiers.verifier import VerificationItem, failed
 from model.errors import ModelError
 from model.pair_scoring import Pair
-from retrieval.chunking import ChunkingParams, chunk_document
-from retrieval.chunks import Chunk, RetrievedChunk
-
-DOCUMENTS = {
-    d.id: d
-    for d in (
-        Document("kiln", "Kiln", "The kiln is fired at dawn. It cools for two days. Nobody opens it early."),
-        Document("mill", "Mill", "The mill grinds rye. Its wheel was cut from larch. The miller is called Odo."),
-        Document("boat", "Boat", "The boat was built by Odo. It carries nine sheep."),
-    )
-}
-QUESTION = Question("q", "What happens at the kiln?")
-
-
-def words(texts: Sequence[str]) -> list[int]:
-    return [len(t.split()) for t in texts]
-
-
-class Shelf:
-    """All documents in chunks of two sentences; finds those that share the most words with the query."""
-
-    def __init__(self, documents: Sequence[Document] = tuple(DOCUMENTS.values())) -> None:
-        self.chunks = [c for d in documents for c in chunk_document(d, words, ChunkingParams(12))]
-        self.queries: list[str] = []
-
-    def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
-        return tuple(c for c in self.chunks if c.document_id == document_id)
-
-    def retrieve_many(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        self.queries.extend(queries)
-        return tuple(self._retrieve(q, k) for q in queries)
-
-    def _retrieve(self, query: str, k: int) -> tuple[RetrievedChunk, ...]:
-        asked = set(query.casefold().replace(".", "").replace("?", "").split())
-
-        def shared(c: Chunk) -> int:
-            return len(asked & set(c.text.casefold().replace(".", "").split()))
-
-        ranked = sorted(self.chunks, key=lambda c: -shared(c))[:k]
-        return tuple(RetrievedChunk(c, float(shared(c)), r) for r, c in enumerate(ranked, 1) if shared(c))
-
-
-class Given:
-    """The same evidence for every claim."""
-
-    name = "given"
-
-    def __init__(self, *texts: str) -> None:
-        self.texts = tuple(EvidenceText(f"d{i}", t, 0) for i, t in enumerate(texts))
-
-    def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        return tuple(self.texts for _ in requests)
-
-
-def sources(shelf: Shelf, k: int = 3) -> GoldElseSearched:
-    return GoldElseSearched(GoldEvidence(shelf, shelf, k), SearchedEvidence(shelf, "f" * 64, k))
-
-
-def judge(verifier: Any, answer: str, question: Question = QUESTION) -> tuple[Verdict, ...]:
-    claims = verifier.extract(question, answer).claims
-    (verdicts,) = verifier.verify([VerificationItem(question, claims, answer)])
-    return tuple(verdicts)
+from tests.evaluation.entailment_helpers import DOCUMENTS, QUESTION, Given, Shelf, judge, sources
 
 
 def test_a_claim_is_supported_from_the_threshold_on(overlap: Any) -> None:
@@ -155,20 +83,6 @@ def test_windows_are_joined_only_where_they_fit_the_scorer(overlap: Any) -> None
     judge(EntailmentVerifier(scorer, sources(Shelf()), 0.9), "The miller called Odo built the boat.")
     for pair in (p for call in scorer.calls for p in call):
         assert len(pair.evidence.split()) <= scorer.room(pair.claim, pair.question)
-
-
-def test_the_title_is_read_before_the_passage_but_is_no_evidence(overlap: Any) -> None:
-    scorer = overlap()
-    (verdict,) = judge(EntailmentVerifier(scorer, sources(Shelf())), "Boat: nine sheep.")
-    premise = "Boat. The boat was built by Odo. It carries nine sheep."
-    assert Pair(premise, "Boat: nine sheep.", QUESTION.text) in scorer.calls[0]
-    assert [e.text for e in verdict.evidence] == ["It carries nine sheep."]
-
-
-def test_nothing_found_is_unverifiable_and_says_so(overlap: Any) -> None:
-    (verdict,) = judge(EntailmentVerifier(overlap(), sources(Shelf(()))), "The kiln is fired at dawn.")
-    assert (verdict.label, verdict.support, verdict.evidence) == ("unverifiable", 0.0, ())
-    assert "holds no evidence" in verdict.reason
 
 
 def test_an_empty_claim_is_unscored(overlap: Any) -> None:
@@ -248,68 +162,6 @@ def test_a_name_too_long_to_store_is_refused(overlap: Any) -> None:
         EntailmentVerifier(Verbose(), Given(""))
 
 
-def test_evidence_spans_come_before_the_search() -> None:
-    shelf = Shelf()
-    span = EvidenceSpan("mill", 21, 45)
-    gold = Question("g", "What of the kiln?", evidence=(span,))
-    bare = Question("b", "What of the kiln?")
-    lost = Question("l", "What of the kiln?", relevant_document_ids=("nowhere",))
-    found = sources(shelf).evidence_for([ClaimRequest(q, "It is fired at dawn.") for q in (gold, bare, lost)])
-    assert {e.document_id for e in found[0]} == {"mill"}
-    assert found[1][0].document_id == found[2][0].document_id == "kiln"
-    for e in (e for texts in found for e in texts):
-        assert DOCUMENTS[e.document_id].text[e.start : e.start + len(e.text)] == e.text
-
-
-def test_relevant_documents_are_ranked_by_question_and_claim() -> None:
-    shelf = Shelf()
-    question = Question("r", "What of it?", relevant_document_ids=("mill", "boat"))
-    source = GoldEvidence(shelf, shelf, 1)
-    (sheep,), (larch,) = source.evidence_for(
-        [ClaimRequest(question, "It carries nine sheep."), ClaimRequest(question, "Its wheel was cut from larch.")]
-    )
-    assert (sheep.document_id, larch.document_id) == ("boat", "mill")
-    assert shelf.queries[0] == "What of it? It carries nine sheep."
-    assert query_of(ClaimRequest(Question("x", "y" * 5000), "z" * 5000)) == "y" * 1000 + " " + "z" * 1000
-
-
-def test_a_search_for_no_chunks_is_refused() -> None:
-    with pytest.raises(EvaluationError, match="k is 0"):
-        SearchedEvidence(Shelf(), "f", 0)
-
-
-REFERENCED = Question("ref", "When is the kiln fired?", ("at dawn",))
-UNANSWERABLE = Question("un", "Who owns the kiln?", answerable=False)
-
-
-def test_the_route_depends_on_the_question_only(overlap: Any) -> None:
-    entailment = EntailmentVerifier(overlap(), sources(Shelf()))
-    routed = RoutedVerifier(ReferenceVerifier(), entailment)
-    answer = "The kiln is fired at dawn. It cools for two days."
-    questions = (REFERENCED, QUESTION, UNANSWERABLE, QUESTION)
-    items = [VerificationItem(q, routed.extract(q, answer).claims, answer) for q in questions]
-    assert [len(i.claims) for i in items] == [1, 2, 1, 2]
-    found = routed.verify(items)
-    assert [[v.claim for v in verdicts] for verdicts in found] == [list(i.claims) for i in items]
-    assert {v.verifier for verdicts in found for v in verdicts} == {routed.name}
-    assert found[0][0].evidence[0].document_id is None
-    assert found[2][0].label == "unverifiable"
-    assert [v.label for v in found[1]] == ["supported", "supported"]
-    assert found[1] == found[3]
-    assert ReferenceVerifier().name in routed.name and entailment.name in routed.name
-
-
-def test_stored_names_tell_the_route(overlap: Any) -> None:
-    entailment = EntailmentVerifier(overlap(), sources(Shelf()))
-    routed = RoutedVerifier(ReferenceVerifier(), entailment)
-    table = {
-        v.name: [judged_by_entailment(v.name, q) for q in (REFERENCED, QUESTION, UNANSWERABLE)]
-        for v in (ReferenceVerifier(), entailment, routed)
-    }
-    assert list(table.values()) == [[False] * 3, [True] * 3, [False, True, False]]
-    assert [has_references(q) for q in (REFERENCED, QUESTION, UNANSWERABLE)] == [True, False, True]
-
-
 def test_weak_words_are_those_that_the_evidence_lacks(overlap: Any) -> None:
     answer = "I looked. The kiln is fired at noon [1] by 12 bakers."
     verifier = EntailmentVerifier(overlap(), sources(Shelf()), 0.9)
@@ -346,16 +198,6 @@ def test_a_claim_of_one_word_has_nothing_to_leave_out(overlap: Any) -> None:
     verifier = EntailmentVerifier(overlap(), Given("The kiln cools."), 0.9)
     (marked,) = verifier.mark(QUESTION, (Claim("Volcano", 3, 10),))
     assert marked.weak == ()
-
-
-def test_a_record_is_read_as_sentences_and_evidence_is_the_field(overlap: Any) -> None:
-    record = '{"name": "The mill", "hours": {"Monday": "8:0-17:30", "Sunday": "9:0-12:0"}, "grinds": "rye"}'
-    scorer = overlap()
-    (verdict,) = judge(EntailmentVerifier(scorer, Given(record), 0.5), "The hours on Sunday: 9:00 to 12:00.")
-    assert verdict.label == "supported"
-    (evidence,) = verdict.evidence
-    assert record[evidence.start : evidence.end] == evidence.text == '"Sunday": "9:0-12:0"'
-    assert "{" not in scorer.calls[0][0].evidence
 
 
 def test_a_score_that_is_no_number_costs_its_claim_only() -> None:
