@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from sqlalchemy import Select, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from app.jobs.job import ENDED, Job, JobKind, JobStateError, JobStatus, KeyReusedError, Step, Submitted
 from data.columns import utc_now
@@ -32,8 +33,26 @@ class JobStore:
     ) -> Submitted:
         """Queue a job, or find the one that the same client queued under the same key with the same request.
 
-        Raises KeyReusedError when the request under that key was another.
+        Raises KeyReusedError when the request under that key was another, IntegrityError when the collection is gone.
         """
+        try:
+            return self._submit(job_id, kind, tenant, request, request_sha256, collection_key, idempotency_key)
+        except IntegrityError:
+            if idempotency_key is None:
+                raise
+        # Another process of a PostgreSQL server was faster by the same key: its job is there now.
+        return self._submit(job_id, kind, tenant, request, request_sha256, collection_key, idempotency_key)
+
+    def _submit(
+        self,
+        job_id: str,
+        kind: JobKind,
+        tenant: str,
+        request: Mapping[str, Any],
+        request_sha256: str,
+        collection_key: int | None,
+        idempotency_key: str | None,
+    ) -> Submitted:
         with self._store.write() as connection:
             if idempotency_key is not None:
                 same = jobs_of(tenant).where(jobs.c.idempotency_key == idempotency_key)

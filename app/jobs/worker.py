@@ -10,6 +10,7 @@ import traceback
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import select
@@ -22,6 +23,7 @@ from app.jobs.leases import LEASE_S, JobLeases
 from app.jobs.staging import remove_orphans, remove_staging
 from app.jobs.stopping import Stopped, StopReason
 from app.pipeline import Pipeline
+from data.columns import utc_now
 from data.errors import DataError
 from data.schema import jobs
 from retrieval.errors import CollectionBusyError
@@ -29,6 +31,8 @@ from retrieval.errors import CollectionBusyError
 LOGGER = "plumbline.jobs"
 BEAT_S = 1.0
 POLL_S = 0.5
+UPLOADS_KEPT_DAYS = 7
+"""Of a job that failed or was cancelled, so that it can be tried again."""
 BUSY_WAIT_S = 2.0
 """Before a job is tried again whose collection another process writes."""
 
@@ -87,9 +91,11 @@ class Worker:
         return True
 
     def tidy(self) -> None:
-        """Remove uploads that no job will read."""
+        """Remove uploads that no job will read: of jobs that are gone, and of those that failed long ago."""
+        lately = utc_now() - timedelta(days=UPLOADS_KEPT_DAYS)
         with self._pipeline.store.read() as connection:
-            wanted = select(jobs.c.id).where(jobs.c.status != "succeeded")
+            waiting = jobs.c.finished_at.is_(None) | (jobs.c.finished_at > lately)
+            wanted = select(jobs.c.id).where(jobs.c.status != "succeeded", waiting)
             known = connection.execute(wanted).scalars().all()
         remove_orphans(self._pipeline.home, known)
 

@@ -96,7 +96,7 @@ async def delete(name: str, request: Request, caller: Writer, held: Held) -> Non
     summary="Upload documents",
     responses={
         202: {"headers": JOB_HEADERS},
-        **error_responses(400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 503),
+        **error_responses(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503),
     },
     openapi_extra=UPLOAD_BODY,
 )
@@ -148,7 +148,7 @@ async def document(name: str, document_id: str, caller: Reader, held: Held) -> D
     "/v1/collections/{name}/documents/{document_id:path}",
     status_code=202,
     summary="Remove a document",
-    responses={202: {"headers": JOB_HEADERS}, **error_responses(401, 403, 404, 422, 429, 500, 503)},
+    responses={202: {"headers": JOB_HEADERS}, **error_responses(401, 403, 404, 409, 422, 429, 500, 503)},
 )
 async def remove(
     name: str,

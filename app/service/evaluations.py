@@ -56,7 +56,7 @@ Made = Annotated[Reports, Depends(reports)]
     summary="Start an evaluation",
     responses={
         202: {"headers": JOB_HEADERS},
-        **error_responses(400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 503),
+        **error_responses(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503),
     },
 )
 async def begin(

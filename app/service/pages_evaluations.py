@@ -93,8 +93,10 @@ async def show(run_id: str, caller: Evaluator, held: Held) -> HTMLResponse:
     def look() -> dict[str, Any]:
         info = own_run(held.pipeline, caller, run_id)
         jobs = JobStore(held.pipeline.store).list(caller.tenant, kind="evaluation", limit=_SHOWN)
-        summary = report_data(held.pipeline, info.id).summary if info.samples else None
-        return {"run": info, "jobs": [job for job in jobs if job.run_id == info.id][:1], "summary": summary}
+        mine = [job for job in jobs if job.run_id == info.id][:1]
+        # Estimates take a second of a core, which a page that is looked at every second must not.
+        over = bool(info.samples) and all(job.ended for job in mine)
+        return {"run": info, "jobs": mine, "summary": report_data(held.pipeline, info.id).summary if over else None}
 
     found = await held.do(look)
     following = any(not job.ended for job in found["jobs"])

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import anyio
 import anyio.to_thread
 from fastapi import Header, Query, Request
+from sqlalchemy.exc import IntegrityError
 
 from app.errors import AppError
 from app.jobs.job import JobStateError, KeyReusedError
@@ -108,6 +109,8 @@ def meaning(error: Exception, log: logging.Logger) -> Exception:
     for kind, code in conflicts:
         if isinstance(error, kind):
             return ApiError(409, str(error), code=code)
+    if isinstance(error, IntegrityError):  # deleted, or made by somebody else, between two steps
+        return ApiError(409, "it was changed by another request meanwhile: try again", code="conflict", retry_after=1)
     if isinstance(error, KeyReusedError):
         return ApiError(422, str(error), code="idempotency_key_reused", param="Idempotency-Key")
     if isinstance(error, BadNameError):

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
 
 from app.jobs.job import Job, JobStateError, KeyReusedError, Step
 from app.jobs.job_store import JobStore
@@ -194,6 +195,12 @@ def test_a_job_given_back_waits_as_long_as_it_should_and_has_lost_no_attempt(sto
         assert leases.give_back(job.id, wait_s=5)
         assert leases.take() is None
         clock.pass_by(6)
+
+
+def test_a_job_for_a_collection_that_is_gone_is_not_queued(store: Store) -> None:
+    with pytest.raises(IntegrityError):
+        submit(store, key="k", collection=12345)
+    assert JobStore(store).list("") == ()
 
 
 def test_a_deleted_collection_leaves_its_jobs(store: Store) -> None:

@@ -124,7 +124,7 @@ def test_an_evaluation_is_started_watched_and_its_report_opened(chromium: Browse
     page.get_by_label("Compare first try").check()
     page.get_by_label("with second try").check()
     page.get_by_role("button", name="Compare").click()
-    expect(page.get_by_text("12 questions are shared and compared")).to_be_visible()
+    expect(page.get_by_text("12 questions are shared and compared").first).to_be_visible()
     page.goto(f"{server}/evaluations")
     page.get_by_role("link", name="first try", exact=True).click()
     expect(page.get_by_role("row", name=re.compile("closed_book"))).to_be_visible()
