@@ -14,32 +14,10 @@ from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
 from model.heads import HeadMemory, copyable_tokens
+from tests import tiny_decoders
 
-LLAMA = DecoderConfig(
-    vocab_size=31,
-    hidden_size=16,
-    num_layers=2,
-    num_heads=4,
-    num_kv_heads=2,
-    head_dim=4,
-    intermediate_size=24,
-    max_positions=24,
-)
-PREFIX = dataclasses.replace(
-    LLAMA,
-    num_kv_heads=4,
-    norm="layer",
-    norm_position="post",
-    positions="learned",
-    activation="gelu",
-    attention_bias=True,
-    output_bias=True,
-    mlp_bias=True,
-    tied_head=True,
-    embedding_norm=True,
-    prefix=True,
-    head="pointer",
-)
+LLAMA = dataclasses.replace(tiny_decoders.LLAMA, vocab_size=31)
+PREFIX = dataclasses.replace(tiny_decoders.PREFIX, vocab_size=31)
 BOTH = pytest.mark.parametrize("config", [LLAMA, PREFIX], ids=["llama", "prefix"])
 PROMPT = (3, 7, 7, 19, 4, 7, 22)
 NONE: frozenset[int] = frozenset()

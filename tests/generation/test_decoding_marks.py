@@ -9,36 +9,12 @@ import torch
 
 from generation.decoding import DecodingUse, decode
 from generation.params import SamplingParams
-from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.heads import NextToken
 from model.training.rows import TokenRow, collate
 from model.training.trainer import answer_logprobs
+from tests.tiny_decoders import MARKED as CONFIG
 
-CONFIG = DecoderConfig(
-    vocab_size=23,
-    hidden_size=16,
-    num_layers=2,
-    num_heads=4,
-    num_kv_heads=4,
-    head_dim=4,
-    intermediate_size=24,
-    max_positions=32,
-    norm="layer",
-    norm_position="post",
-    positions="learned",
-    activation="gelu",
-    attention_bias=True,
-    output_bias=True,
-    mlp_bias=True,
-    tied_head=True,
-    embedding_norm=True,
-    prefix=True,
-    head="pointer",
-    mark_separator=2,
-    first_ordinary_id=5,
-    follow=3,
-)
 PROMPT = (1, 7, 8, 2, 3, 7, 8, 9, 10, 8, 9, 11, 2)
 NONE: frozenset[int] = frozenset()
 WARM = SamplingParams(temperature=1.0, max_tokens=8)

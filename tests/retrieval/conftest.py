@@ -11,8 +11,11 @@ import pytest
 from numpy.typing import NDArray
 
 from data.documents import Document
+from data.outline import Heading, Outline
 from data.store import Store
+from retrieval.collection_folder import generations_folder
 from retrieval.encoder import unit_vectors
+from retrieval.indexer import index_documents
 
 
 class WordHashEncoder:
@@ -87,3 +90,13 @@ def make_documents() -> Callable[[int], tuple[Document, ...]]:
         )
 
     return documents
+
+
+@pytest.fixture
+def indexed(
+    store: Store, home: Path, encoder: WordHashEncoder, make_documents: Callable[[int], tuple[Document, ...]]
+) -> Path:
+    """The generation's folder of the collection "c"."""
+    outlined = Document("zz", "Last", "Head\n\nBody text.", (("k", "v"),), Outline((Heading(0, 4, 1),)))
+    report = index_documents(store, home, "c", [*make_documents(7), outlined], encoder)
+    return generations_folder(home, "c") / report.generation_hash
