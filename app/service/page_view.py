@@ -47,7 +47,10 @@ def pieces(
 
 
 def quoted(source: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> Quoted:
-    """Where an answer was taken from: its words in the source it cites, else what a verdict names as its evidence."""
+    """Where an answer was taken from: its words in the source it cites, else what a verdict names as its evidence.
+
+    Of sources that an answer with citations does not cite, nothing: a verifier may have read one along.
+    """
     text = str(source["text"])
     span = next((s for s in (_words(text, source, a) or _evidence(text, source, a) for a in answers) if s), None)
     start, end = span or (len(text), len(text))
@@ -55,7 +58,7 @@ def quoted(source: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> Q
 
 
 def _words(text: str, source: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[int, int] | None:
-    if not any(a["number"] == source["number"] for a in answer["annotations"]):
+    if not _cites(answer, source):
         return None
     said = _CITATION.sub("", answer["text"]).strip(" .\n")
     found = re.search(re.escape(said), text, re.IGNORECASE) if len(said) >= _LEAST_QUOTED else None
@@ -63,6 +66,8 @@ def _words(text: str, source: Mapping[str, Any], answer: Mapping[str, Any]) -> t
 
 
 def _evidence(text: str, source: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[int, int] | None:
+    if answer["annotations"] and not _cites(answer, source):
+        return None
     first = int(source["start"])
     for verdict in answer.get("verdicts") or ():
         if verdict["label"] != "supported":
@@ -72,3 +77,7 @@ def _evidence(text: str, source: Mapping[str, Any], answer: Mapping[str, Any]) -
             if evidence["document_id"] == source["document_id"] and 0 <= start < end <= len(text):
                 return start, end
     return None
+
+
+def _cites(answer: Mapping[str, Any], source: Mapping[str, Any]) -> bool:
+    return any(a["number"] == source["number"] for a in answer["annotations"])

@@ -73,7 +73,10 @@
 
   const quotedSpan = (source, answer, verdicts) => {
     const said = answer.text.replace(/\s*\[\d+\]/g, "").replace(/^[ .\n]+|[ .\n]+$/g, "");
-    if (said.length >= 3 && answer.annotations.some((a) => a.number === source.number)) {
+    const cites = answer.annotations.some((a) => a.number === source.number);
+    // Of sources that an answer with citations does not cite, nothing: the verifier may have read one along.
+    if (answer.annotations.length && !cites) return null;
+    if (said.length >= 3 && cites) {
       const start = source.text.toLowerCase().indexOf(said.toLowerCase());
       if (start >= 0) return [start, start + said.length];
     }

@@ -135,5 +135,7 @@ def test_the_quoted_place_is_the_answers_words_or_the_verdicts_evidence() -> Non
     }
     found = quoted(source, [judged])
     assert (found.before + found.quote + found.after, found.quote) == (source["text"], "It is free.")
+    other = {**judged, "text": "No cost [2].", "annotations": [{"number": 2}]}
+    assert quoted(source, [other]).quote == ""
     elsewhere = {**judged, "verdicts": [{"label": "supported", "evidence": [{**evidence[0], "document_id": "e"}]}]}
     assert quoted(source, [elsewhere]).quote == ""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -24,6 +26,15 @@ def chromium() -> str:
     if found is None:
         pytest.skip("there is no Chromium, and it cannot be installed here")
     return found
+
+
+def picture(page: Page, name: str) -> Path:
+    """A screenshot of the whole page, in the folder PLUMBLINE_SCREENSHOTS, or one beside other temporary files."""
+    folder = Path(os.environ.get("PLUMBLINE_SCREENSHOTS") or Path(tempfile.gettempdir()) / "plumbline-screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.png"
+    page.screenshot(path=path, full_page=True)
+    return path
 
 
 @contextmanager

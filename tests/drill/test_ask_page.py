@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -12,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from app.pipeline import Pipeline
 from app.settings import Settings
 from data.documents import Document
-from tests.drill.browser import browser
+from tests.drill.browser import browser, picture
 from tests.drill.serving import WAIT_S, serving
 
 pytestmark = pytest.mark.drill
@@ -58,7 +57,7 @@ def page(chromium: Browser, url: str) -> Iterator[Page]:
     assert said == []
 
 
-def test_an_answer_comes_live_with_its_source_and_timings(page: Page, screenshots: Path) -> None:
+def test_an_answer_comes_live_with_its_source_and_timings(page: Page) -> None:
     page.keyboard.type(QUESTION)  # the question has the focus
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("status")).to_contain_text("Answered:")
@@ -69,10 +68,10 @@ def test_an_answer_comes_live_with_its_source_and_timings(page: Page, screenshot
     expect(page.locator(".columns")).to_contain_text("verification")
     answer.get_by_role("link", name="[1]").click()
     assert page.url.endswith("-rag-source-1")
-    page.screenshot(path=screenshots / "ask-light.png", full_page=True)
+    picture(page, "ask")
 
 
-def test_both_side_by_side_in_the_dark(page: Page, screenshots: Path) -> None:
+def test_both_side_by_side_in_the_dark(page: Page) -> None:
     page.emulate_media(color_scheme="dark")
     page.get_by_label("Question").fill(QUESTION)
     page.get_by_label("Answer from").select_option("both")
@@ -80,7 +79,7 @@ def test_both_side_by_side_in_the_dark(page: Page, screenshots: Path) -> None:
     expect(page.get_by_role("status")).to_contain_text("Answered:")
     expect(page.get_by_role("region", name="From the documents")).to_contain_text("three years")
     expect(page.get_by_role("region", name="The model alone").locator(".answer")).not_to_be_empty()
-    page.screenshot(path=screenshots / "ask-dark.png", full_page=True)
+    picture(page, "ask-dark")
 
 
 def test_an_unsupported_claim_is_marked_for_eyes_and_for_screen_readers(page: Page) -> None:
@@ -116,12 +115,3 @@ def test_an_error_is_said_and_the_page_goes_on(page: Page) -> None:
     page.get_by_role("button", name="Ask").click()
     expect(page.get_by_role("status")).to_contain_text("Answered:")
     expect(page.get_by_role("alert")).to_be_empty()
-
-
-@pytest.fixture(scope="session")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where pictures go: PLUMBLINE_SCREENSHOTS, or a folder that pytest keeps for a while."""
-    given = os.environ.get("PLUMBLINE_SCREENSHOTS")
-    folder = Path(given) if given else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

@@ -47,28 +47,25 @@ def listen(generator: LiveGenerator, task: GenerationTask) -> tuple[list[TextDel
         return pieces, item
 
 
-@pytest.mark.parametrize("stop", [(), ("e",), (" lighthouse", "zz")])
-@pytest.mark.parametrize("temperature", [0.0, 1.0, 4.0])
+@pytest.mark.parametrize(("temperature", "stop"), [(0.0, ()), (1.0, (" lighthouse", "e")), (4.0, ())])
 def test_pieces_joined_are_the_text(
     causal: CausalGenerator, reader: EmbeddedReader, chunk: MakeChunk, temperature: float, stop: tuple[str, ...]
 ) -> None:
     params = SamplingParams(temperature=temperature, max_tokens=12, stop=stop, top_logprobs=2)
     for generator in (causal, reader):
         assert isinstance(generator, LiveGenerator)
-        for question in ("Who drew the lighthouse?", "When was it built, and where?"):
-            prompt = generator.prompt(question, [chunk(LIGHT, "Skerry"), chunk("It stands on a rock.", rank=2)], 12)
-            task = GenerationTask(prompt, params, (1, 2, 3))
-            pieces, drawn = listen(generator, task)
-            assert drawn.completions == generator.generate(prompt, params, (1, 2, 3))
-            for sample, completion in enumerate(drawn.completions):
-                assert "".join(p.text for p in pieces if p.sample == sample) == completion.text
+        prompt = generator.prompt("Who drew the lighthouse?", [chunk(LIGHT, "Skerry"), chunk("A rock.", rank=2)], 12)
+        pieces, drawn = listen(generator, GenerationTask(prompt, params, (1, 2, 3)))
+        assert drawn.completions == generator.generate(prompt, params, (1, 2, 3))
+        for sample, completion in enumerate(drawn.completions):
+            assert "".join(p.text for p in pieces if p.sample == sample) == completion.text
 
 
 def test_a_reader_says_words_before_it_has_ended(reader: EmbeddedReader, chunk: MakeChunk) -> None:
     prompt = reader.prompt("Who drew the lighthouse at Skerry?", [chunk(LIGHT, "Skerry")], 30)
     texts = [
         listen(reader, GenerationTask(prompt, SamplingParams(temperature=2.0, max_tokens=30), (seed,)))
-        for seed in range(8)
+        for seed in range(3)
     ]
     assert any(len(pieces) > 2 for pieces, _ in texts)
 
