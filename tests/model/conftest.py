@@ -1,14 +1,16 @@
-"""Small support encoders with every part saying something, shared by the verifier's tests."""
+"""Small support encoders with every part saying something for the verifier's tests; a tiny corpus for pretraining's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from model.support_encoder import SUPPORT_CONFIG, SupportEncoder, SupportFeatures
+from model.training.pretrain_corpus import CorpusWriter, TokenStream
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +40,15 @@ def small_support() -> Callable[..., SupportEncoder]:
         return model
 
     return make
+
+
+@pytest.fixture(scope="session")
+def streams(tmp_path_factory: pytest.TempPathFactory) -> dict[str, TokenStream]:
+    """A tiny corpus of 41 tokens in pieces of 9, as it is read for training and for validation."""
+    folder = tmp_path_factory.mktemp("corpus")
+    random = np.random.default_rng(0)
+    writer = CorpusWriter(folder, "test", end_id=0, shard_bytes=1000)
+    for n in range(30):
+        writer.add(random.integers(1, 41, size=9).astype(np.uint16), held_out=n % 5 == 0)
+    facts = writer.finish(())
+    return {name: TokenStream(folder, facts, name) for name in ("train", "validation")}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 
@@ -10,39 +12,10 @@ from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
 from model.heads import HeadMemory
+from tests import tiny_decoders
 
-LLAMA = DecoderConfig(
-    vocab_size=41,
-    hidden_size=16,
-    num_layers=3,
-    num_heads=4,
-    num_kv_heads=2,
-    head_dim=6,
-    intermediate_size=24,
-    max_positions=24,
-)
-PREFIX = DecoderConfig(
-    vocab_size=41,
-    hidden_size=16,
-    num_layers=3,
-    num_heads=4,
-    num_kv_heads=4,
-    head_dim=4,
-    intermediate_size=24,
-    max_positions=24,
-    norm="layer",
-    norm_position="post",
-    norm_eps=1e-12,
-    positions="learned",
-    activation="gelu",
-    attention_bias=True,
-    output_bias=True,
-    mlp_bias=True,
-    tied_head=True,
-    embedding_norm=True,
-    prefix=True,
-    head="pointer",
-)
+LLAMA = dataclasses.replace(tiny_decoders.LLAMA, num_layers=3, head_dim=6)
+PREFIX = dataclasses.replace(tiny_decoders.PREFIX, num_layers=3, norm_eps=1e-12)
 EXACT = {"atol": 2e-5, "rtol": 1e-5}
 
 

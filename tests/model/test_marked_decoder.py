@@ -13,31 +13,8 @@ from model.errors import ModelError
 from model.heads import HeadMemory, copyable_tokens
 from model.training.rows import TokenRow, collate
 from model.training.trainer import answer_logprobs
+from tests.tiny_decoders import MARKED as CONFIG
 
-CONFIG = DecoderConfig(
-    vocab_size=23,
-    hidden_size=16,
-    num_layers=2,
-    num_heads=4,
-    num_kv_heads=4,
-    head_dim=4,
-    intermediate_size=24,
-    max_positions=32,
-    norm="layer",
-    norm_position="post",
-    positions="learned",
-    activation="gelu",
-    attention_bias=True,
-    output_bias=True,
-    mlp_bias=True,
-    tied_head=True,
-    embedding_norm=True,
-    prefix=True,
-    head="pointer",
-    mark_separator=2,
-    first_ordinary_id=5,
-    follow=3,
-)
 NEAR = {"atol": 2e-5, "rtol": 1e-5}
 # [1] question [2] [3] passage [2]; answers copy stretches of the passage, turn off in the middle, or point at [1].
 ROWS = (

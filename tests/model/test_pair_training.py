@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import resource
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,13 +16,10 @@ from model.support_encoder import CLS_ID, SEP_ID, SupportEncoder, SupportOutput
 from model.training.loop import TrainProgress, TrainSettings
 from model.training.pair_rows import UNKNOWN, PairRow, collate_pairs
 from model.training.pair_trainer import WORD_WEIGHT, pair_loss, train_pairs
+from tests.model.training_helpers import KilledError, full_disk, same, weights
 
 Make = Callable[..., SupportEncoder]
 SETTINGS = TrainSettings(learning_rate=3e-3, tokens_per_batch=60)
-
-
-class KilledError(Exception):
-    """Stands for the process ending here."""
 
 
 class Fixed(nn.Module):
@@ -54,14 +50,6 @@ def copies(count: int = 16) -> list[PairRow]:
         else:
             rows.append(PairRow((window(claim, right),), True))
     return rows
-
-
-def weights(model: nn.Module) -> dict[str, torch.Tensor]:
-    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
-
-
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(one[name], other[name]) for name in one)
 
 
 def cross_entropy(logit: float, target: float) -> float:
@@ -162,18 +150,11 @@ def test_anothers_checkpoint_is_refused_by_name(small_support: Make, tmp_path: P
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(small_support: Make, tmp_path: Path) -> None:
-    """The limit on file sizes stands for the disk: writes fail in the middle with the same kind of error."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def fill(progress: TrainProgress) -> None:
-        if progress.step == 3:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
-
-    try:
-        with pytest.raises(ModelError, match=r"step-0000003 could not be written .*the one before it is kept"):
-            train_pairs(small_support(), copies(), SETTINGS, tmp_path, progress=fill, checkpoint_seconds=0.0)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with (
+        full_disk(3, 20_000) as fill,
+        pytest.raises(ModelError, match=r"step-0000003 could not be written .*the one before it is kept"),
+    ):
+        train_pairs(small_support(), copies(), SETTINGS, tmp_path, progress=fill, checkpoint_seconds=0.0)
     assert [path.name for path in tmp_path.iterdir()] == ["step-0000002"]
     assert train_pairs(small_support(), copies(), SETTINGS, tmp_path).resumed_at == 2
 

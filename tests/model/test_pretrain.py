@@ -1,23 +1,20 @@
-"""Pretraining: the loss is the definition's; a run that was killed or stopped ends where an undisturbed one does."""
+"""Pretraining: the loss is the definition's, validation too, and a run says what it does."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import resource
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
 from torch.nn.attention.bias import causal_upper_left
 
-from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
-from model.training.pretrain import PretrainProgress, PretrainSettings, ValidationPlan, cosine, pretrain, window_loss
-from model.training.pretrain_corpus import CorpusWriter, TokenStream
+from model.training.pretrain import PretrainProgress, ValidationPlan, cosine, pretrain, window_loss
+from model.training.pretrain_corpus import TokenStream
 from model.training.pretrain_rate import matrix_rate
 from model.training.pretrain_shape import (
     CONTEXT,
@@ -29,44 +26,8 @@ from model.training.pretrain_shape import (
     training_flops_per_token,
 )
 from model.training.pretrain_validation import validate
-
-CONFIG = DecoderConfig(
-    vocab_size=41,
-    hidden_size=16,
-    num_layers=2,
-    num_heads=4,
-    num_kv_heads=2,
-    head_dim=4,
-    intermediate_size=24,
-    max_positions=12,
-    tied_head=True,
-)
-SETTINGS = PretrainSettings(
-    12, learning_rate=3e-3, tokens_per_step=36, tokens_at_once=24, epochs=1.5, warmup=0.1, seed=1
-)
-
-
-class KilledError(Exception):
-    """Stands for the process ending here."""
-
-
-@pytest.fixture(scope="module")
-def streams(tmp_path_factory: pytest.TempPathFactory) -> dict[str, TokenStream]:
-    folder = tmp_path_factory.mktemp("corpus")
-    random = np.random.default_rng(0)
-    writer = CorpusWriter(folder, "test", end_id=0, shard_bytes=1000)
-    for n in range(30):
-        writer.add(random.integers(1, 41, size=9).astype(np.uint16), held_out=n % 5 == 0)
-    facts = writer.finish(())
-    return {name: TokenStream(folder, facts, name) for name in ("train", "validation")}
-
-
-def weights(model: Decoder) -> dict[str, torch.Tensor]:
-    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
-
-
-def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
-    return all(torch.equal(one[name], other[name]) for name in one)
+from tests.model.pretraining_helpers import CONFIG, SETTINGS
+from tests.model.training_helpers import same, weights
 
 
 def test_the_loss_is_the_definition() -> None:
@@ -131,178 +92,6 @@ def test_cosine_by_hand() -> None:
     assert cosine(4, 6, 0.34, 0.1) == pytest.approx(0.55)
     assert cosine(6, 6, 0.34, 0.1) == pytest.approx(0.1)
     assert all(0.1 <= cosine(step, 500, 0.02, 0.1) <= 1.0 for step in range(10, 500))
-
-
-@pytest.mark.parametrize(("bf16", "part_bytes"), [(False, None), (True, 5000)])
-def test_a_killed_run_ends_bitwise_where_an_undisturbed_one_does(
-    streams: dict[str, TokenStream],
-    bf16: bool,
-    part_bytes: int | None,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Bitwise: the same machine, thread count and precision (the checkpoint says which) compute the same sums."""
-    monkeypatch.setattr("model.training.pretrain.bf16_pays", lambda device: bf16)
-    stream, whole = streams["train"], new_decoder(CONFIG, 0)
-    result = pretrain(whole, stream, SETTINGS, tmp_path / "whole", corpus="c")
-    steps = result.steps
-    assert steps == int(1.5 * (len(stream) // 12)) // 3 > 4
-    assert result.finished
-    assert result.bf16 == bf16
-    for kill in (1, 4, steps):
-        folder = tmp_path / f"killed-{kill}"
-
-        def die(progress: PretrainProgress, at: int = kill) -> None:
-            if progress.step == at:
-                raise KilledError
-
-        monkeypatch.setattr("model.training.pretrain.bf16_pays", lambda device: bf16)
-        with pytest.raises(KilledError):
-            pretrain(
-                new_decoder(CONFIG, 0),
-                stream,
-                SETTINGS,
-                folder,
-                corpus="c",
-                progress=die,
-                checkpoint_seconds=-1.0,
-                part_bytes=part_bytes,
-            )
-        if kill % 2:
-            (folder / ".step-0000099.part").mkdir()  # what a kill in the middle of writing leaves
-            (folder / "joined").mkdir()
-        if kill > 1:
-            monkeypatch.setattr("model.training.pretrain.bf16_pays", lambda device: not bf16)
-        if part_bytes:
-            sizes = [path.stat().st_size for path in folder.glob("step-*/state.safetensors*")]
-            assert all(size <= part_bytes for size in sizes)
-            assert kill == 1 or len(sizes) > 3
-        resumed = new_decoder(CONFIG, 0)
-        again = pretrain(resumed, stream, SETTINGS, folder, corpus="c", part_bytes=part_bytes)
-        assert again.resumed_at == kill - 1
-        assert again.loss == result.loss
-        assert same(weights(whole), weights(resumed))
-        assert [path.name for path in folder.iterdir()] == [f"step-{steps:07d}"]
-
-
-def test_told_to_stop_it_writes_a_checkpoint_and_goes_on_from_it(
-    streams: dict[str, TokenStream], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Probed once a run, and here are two: on a busy machine they may decide differently.
-    monkeypatch.setattr("model.training.pretrain.bf16_pays", lambda device: False)
-    whole = new_decoder(CONFIG, 0)
-    result = pretrain(whole, streams["train"], SETTINGS, tmp_path / "whole", corpus="c")
-    calls, model = 0, new_decoder(CONFIG, 0)
-    asked: list[bool] = []
-
-    def third() -> bool:
-        asked.append(True)
-        return len(asked) % 3 == 0
-
-    while True:
-        part_bytes = 4000 if calls % 2 else None  # whole and in parts by turns
-        model = new_decoder(CONFIG, 0)
-        found = pretrain(
-            model, streams["train"], SETTINGS, tmp_path / "parts", corpus="c", stop=third, part_bytes=part_bytes
-        )
-        assert found.resumed_at == 3 * calls
-        calls += 1
-        if found.finished:
-            break
-        assert found.step == 3 * calls
-    assert calls == math.ceil(result.steps / 3) > 2
-    assert same(weights(whole), weights(model))
-
-
-def test_another_runs_checkpoint_is_refused_by_name(streams: dict[str, TokenStream], tmp_path: Path) -> None:
-    pretrain(new_decoder(CONFIG, 0), streams["train"], SETTINGS, tmp_path, corpus="c", part_bytes=4000)
-    for settings, corpus, seed, named in (
-        (SETTINGS, "d", 0, "other corpus:"),
-        (dataclasses.replace(SETTINGS, clip=2.0), "c", 0, "other settings:"),
-        (SETTINGS, "c", 1, "other starting weights:"),
-    ):
-        with pytest.raises(ModelError, match=named) as caught:
-            pretrain(new_decoder(CONFIG, seed), streams["train"], settings, tmp_path, corpus=corpus)
-        assert "joined" not in str(caught.value)
-    (part, *_) = tmp_path.glob("step-*/state.safetensors.001")
-    part.write_bytes(part.read_bytes()[:-1])
-    assert pretrain(new_decoder(CONFIG, 0), streams["train"], SETTINGS, tmp_path, corpus="c").resumed_at == 0
-
-
-@pytest.mark.parametrize("part_bytes", [None, 15_000])
-def test_a_full_disk_keeps_the_last_checkpoint(
-    streams: dict[str, TokenStream], part_bytes: int | None, tmp_path: Path
-) -> None:
-    """The limit on file sizes stands for the disk: writes fail in the middle with the same kind of error."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def fill(progress: PretrainProgress) -> None:
-        if progress.step == 3:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (12_000, hard))
-
-    try:
-        with pytest.raises(ModelError, match=r"step-0000003 could not be written .*the one before it is kept"):
-            pretrain(
-                new_decoder(CONFIG, 0),
-                streams["train"],
-                SETTINGS,
-                tmp_path,
-                corpus="c",
-                progress=fill,
-                checkpoint_seconds=-1.0,
-                part_bytes=part_bytes,
-            )
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert [path.name for path in tmp_path.iterdir()] == ["step-0000002"]
-    assert pretrain(new_decoder(CONFIG, 0), streams["train"], SETTINGS, tmp_path, corpus="c").resumed_at == 2
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (
-            RuntimeError("CUDA error: unspecified launch failure\nmore"),
-            r"the GPU failed .*unspecified launch failure.*: the checkpoint",
-        ),
-        (torch.OutOfMemoryError("out of memory"), r"memory ran out .*: the checkpoint"),
-    ],
-)
-def test_a_gpu_that_fails_gets_one_message(
-    streams: dict[str, TokenStream], error: RuntimeError, said: str, tmp_path: Path
-) -> None:
-    model, seen = new_decoder(CONFIG, 0), []
-
-    def fail(grad: torch.Tensor) -> None:
-        if len(seen) == 2:
-            raise error
-
-    model.embedding.weight.register_hook(fail)
-    with pytest.raises(ModelError, match=said) as caught:
-        pretrain(
-            model,
-            streams["train"],
-            SETTINGS,
-            tmp_path,
-            corpus="c",
-            progress=seen.append,
-            checkpoint_seconds=-1.0,
-        )
-    assert "\n" not in str(caught.value)
-    assert f"checkpoint of step 2 in {tmp_path} is kept" in str(caught.value)
-    assert "the same command resumes from it" in str(caught.value)
-    assert [path.name for path in tmp_path.iterdir()] == ["step-0000002"]
-
-
-def test_other_errors_stay_what_they_are(streams: dict[str, TokenStream], tmp_path: Path) -> None:
-    model = new_decoder(CONFIG, 0)
-
-    def fail(grad: torch.Tensor) -> None:
-        raise RuntimeError("a mistake of ours")
-
-    model.embedding.weight.register_hook(fail)
-    with pytest.raises(RuntimeError, match="a mistake of ours"):
-        pretrain(model, streams["train"], SETTINGS, tmp_path, corpus="c")
 
 
 def test_no_number_that_is_not_finite_reaches_the_weights(streams: dict[str, TokenStream], tmp_path: Path) -> None:
