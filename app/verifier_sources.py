@@ -62,10 +62,13 @@ def open_language_judge(
     if not source.judge:
         raise AppError("--verifier judge needs a model: --judge FOLDER, transformers:FOLDER or openai:URL#MODEL")
     settings = Settings()
-    generator = open_generator(
-        source.judge,
-        device=device,
-        api_key=settings.model_key.get_secret_value(),
-        context_length=settings.model_context,
-    )
+    try:
+        generator = open_generator(
+            source.judge,
+            device=device,
+            api_key=settings.model_key.get_secret_value(),
+            context_length=settings.model_context,
+        )
+    except AppError as error:  # its words are those of --model
+        raise AppError(str(error).replace("--model", "--judge")) from error
     return LanguageJudge(generator, evidence, threshold, source.votes, source.split)
