@@ -16,6 +16,7 @@ from app.service.body_limit import BodyLimit
 from app.service.chat.routes import chat_router
 from app.service.errors import add_error_handlers
 from app.service.frame import RequestFrame
+from app.service.gauges import watch
 from app.service.health import Health
 from app.service.openapi import describe_truly
 from app.service.page import page_router
@@ -23,7 +24,6 @@ from app.service.resource_limits import body_limits
 from app.service.resource_routers import resource_routers
 from app.service.routes import router
 from app.service.seeing.metrics import Metrics
-from app.service.seeing.watching import watch
 from app.settings import Settings
 
 
