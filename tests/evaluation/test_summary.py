@@ -165,3 +165,20 @@ def test_settings_are_checked() -> None:
     for bad in ({"level": 1.0}, {"bootstrap": 10}, {"permutations": 1}, {"seed": -1}):
         with pytest.raises(ValueError, match=r"is|and"):
             Settings(**bad)  # type: ignore[arg-type]
+
+
+def test_an_arm_stands_against_the_one_with_fewer_modifiers() -> None:
+    arms = ("closed_book", "rag", "rag+injection", "rag+injection+sycophancy", "oracle+position:1", "oracle")
+    assert default_pairs(arms, "closed_book") == (
+        ("closed_book", "rag"),
+        ("rag", "rag+injection"),
+        ("rag+injection", "rag+injection+sycophancy"),
+        ("oracle", "oracle+position:1"),
+        ("closed_book", "oracle"),
+        ("rag", "oracle"),
+    )
+    assert default_pairs(("rag", "rag+injection"), "closed_book") == (("rag", "rag+injection"),)
+    assert default_pairs(("closed_book", "few+a", "rag+b"), "closed_book") == (
+        ("closed_book", "few+a"),
+        ("closed_book", "rag+b"),
+    )
