@@ -6,15 +6,14 @@ What Llama has without scaled positions is in test_llama_parity.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from model.decoder import Decoder
 from model.loading import load_decoder
+from tests.model.parity_helpers import PROMPT, Pair
 
 CONTEXT = 96
 SHAPE: dict[str, Any] = {
@@ -82,17 +81,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "gpt2": ("GPT2Config", {}),
     "gpt2-untied": ("GPT2Config", {"tie_word_embeddings": False, "activation_function": "gelu", "n_inner": 40}),
 }
-PROMPT = torch.tensor([[1, 17, 5, 88, 120, 3, 3, 42]])
 CLOSE: dict[str, Any] = {"atol": 1e-4, "rtol": 0.0}
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The same checkpoint as transformers loads it and as we do, both in fp32."""
-
-    folder: Path
-    theirs: Any
-    ours: Decoder
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from model.decoder import Decoder
 from model.end_tokens import eos_token_ids
 from model.errors import ModelError
 from model.loading import load_decoder
+from tests.model.parity_helpers import PROMPT, Pair
 
 BASE: dict[str, Any] = {
     "vocab_size": 193,
@@ -41,16 +41,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "sharded": {"num_key_value_heads": 2},
     "bf16 on disk": {"num_key_value_heads": 2},
 }
-PROMPT = torch.tensor([[1, 17, 5, 88, 120, 3, 3, 42]])
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The same checkpoint as transformers loads it and as we do, both in fp32."""
-
-    folder: Path
-    theirs: Any
-    ours: Decoder
 
 
 @pytest.fixture(scope="module")

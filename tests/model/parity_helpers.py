@@ -1,0 +1,22 @@
+"""What both comparisons with transformers share: a checkpoint on either side, and the prompt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from model.decoder import Decoder
+
+PROMPT = torch.tensor([[1, 17, 5, 88, 120, 3, 3, 42]])
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The same checkpoint as transformers loads it and as we do, both in fp32."""
+
+    folder: Path
+    theirs: Any
+    ours: Decoder
