@@ -25,14 +25,26 @@ class SupportsClose(Protocol):
 
 
 def open_generator(
-    choice: str, *, device: str = "cpu", api_key: str | None = None, context_length: int = 4096
+    choice: str,
+    *,
+    device: str = "cpu",
+    api_key: str | None = None,
+    context_length: int = 4096,
+    precision: str = "",
 ) -> Generator:
     """The generator that ``choice`` names; "" is the embedded reader. api_key, context_length: for a server.
+    precision: of a decoder's weights (generation.engine.precision.weight_precision); a reader or a server is refused
+    one.
 
     A folder with reader.json is an embedded reader, one with config.json a Hugging Face decoder. A server is not asked
     anything yet. Raises AppError that names the choices, and what the generator's own loading raises.
     """
     kind, separator, rest = choice.partition(":")
+    if precision and not _is_decoder(choice):
+        raise AppError(
+            f"precision {precision} is for the folder of a Hugging Face decoder; {choice or 'the embedded reader'} has "
+            "its own: leave --precision (PLUMBLINE_PRECISION) out"
+        )
     if not choice or choice == "reader":
         from generation.reader import EmbeddedReader
 
@@ -54,8 +66,15 @@ def open_generator(
 
         return EmbeddedReader(folder, device=device)
     from generation.causal import CausalGenerator
+    from generation.engine.precision import weight_precision
+    from model.device import pick_device
 
-    return CausalGenerator(folder, device=device)
+    return CausalGenerator(folder, device=device, precision=weight_precision(precision, pick_device(device)))
+
+
+def _is_decoder(choice: str) -> bool:
+    folder = Path(choice).expanduser()
+    return bool(choice) and folder.is_dir() and not (folder / "reader.json").is_file()
 
 
 def _folder(path: str, choice: str) -> Path:

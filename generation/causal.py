@@ -16,6 +16,7 @@ from generation.decoding import DecodedTokens
 from generation.engine.core import Engine
 from generation.engine.front import BegunRequest, EngineFront
 from generation.engine.options import EngineOptions
+from generation.engine.precision import WeightPrecision
 from generation.engine.requests import EngineRequest, RequestResult
 from generation.generator import GenerationTask
 from generation.live import Drawn, EngineLoad, Listener
@@ -24,6 +25,7 @@ from generation.prompt import Prompt
 from generation.streaming import TextStream
 from model.checkpoint import fingerprint
 from model.end_tokens import eos_token_ids
+from model.engine_state.int8 import int8_weights
 from model.errors import ModelError
 from model.files import sha256_of
 from model.loading import load_decoder
@@ -43,10 +45,13 @@ class CausalGenerator:
         folder: Path,
         *,
         device: str = "cpu",
-        dtype: torch.dtype = torch.float32,
+        precision: WeightPrecision | None = None,
         options: EngineOptions | None = None,
     ) -> None:
-        self._model = load_decoder(folder, device=device, dtype=dtype)
+        precision = precision or WeightPrecision(torch.float32)
+        self._model = load_decoder(folder, device=device, dtype=precision.dtype)
+        if precision.int8:
+            self._model = int8_weights(self._model)
         self._tokenizer = Tokenizer(folder / "tokenizer.json")
         if self._tokenizer.size > self._model.config.vocab_size:
             raise ModelError(
@@ -57,7 +62,8 @@ class CausalGenerator:
         self._prompter = CausalPrompter(self._tokenizer, self._frame, self._model.config.max_positions)
         self._ends = frozenset(eos_token_ids(folder))
         # What is drawn also depends on how text becomes tokens, on the frame around it and on the precision.
-        parts = (fingerprint(folder), sha256_of(folder / "tokenizer.json"), self._frame, sorted(self._ends), dtype)
+        said = fingerprint(folder), sha256_of(folder / "tokenizer.json"), self._frame, sorted(self._ends)
+        parts = (*said, precision.dtype, *(("int8",) if precision.int8 else ()))
         self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
         self._name = folder.name
         self._front = EngineFront(Engine(self._model, options or EngineOptions(invariant=True)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from functools import cache
 
 import torch
@@ -15,6 +16,25 @@ _ROWS = (1, 256)  # a decoding step and a prefill
 _PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
+@dataclass(frozen=True, slots=True)
+class WeightPrecision:
+    """dtype: of weights and activations; int8: the blocks' matrices in 8 bits beside it (an approximation)."""
+
+    dtype: torch.dtype
+    int8: bool = False
+
+
+def weight_precision(name: str, device: torch.device) -> WeightPrecision:
+    """``pick_precision``'s names and ``int8`` (activations as ``auto`` picks them); "" is fp32 on a CPU and ``auto`` on
+    a GPU: on a CPU ``auto`` is measured, and a run must not depend on what else the machine was doing then.
+
+    Raises GenerationError for another name.
+    """
+    if name == "int8":
+        return WeightPrecision(pick_precision("auto", device), int8=True)
+    return WeightPrecision(pick_precision(name or ("auto" if device.type == "cuda" else "fp32"), device))
+
+
 def pick_precision(name: str, device: torch.device) -> torch.dtype:
     """fp32, bf16, or ``auto``: bf16 on a GPU that has it, and on a CPU where it is faster in both of an engine's tasks.
 
@@ -23,7 +43,7 @@ def pick_precision(name: str, device: torch.device) -> torch.dtype:
     if name in _PRECISIONS:
         return _PRECISIONS[name]
     if name != "auto":
-        raise GenerationError(f"precision {name} is not known: use fp32, bf16 or auto")
+        raise GenerationError(f"precision {name} is not known: use fp32, bf16, int8 or auto")
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
     return torch.bfloat16 if bf16_gain() > 1.1 else torch.float32

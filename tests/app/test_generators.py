@@ -86,6 +86,12 @@ def test_a_server_that_cannot_be_meant_is_refused_without_its_password(choice: s
     assert "hidden" not in str(caught.value)
 
 
+@pytest.mark.parametrize("choice", ["", "reader", "openai:http://127.0.0.1:9/v1#m", "transformers:somewhere"])
+def test_a_precision_is_a_decoders_only(choice: str) -> None:
+    with pytest.raises(AppError, match=r"precision int8 is for the folder of a Hugging Face decoder; .* has its own"):
+        open_generator(choice, precision="int8")
+
+
 def test_each_choice_opens_its_generator(reader_folder: Path) -> None:
     assert isinstance(open_generator(str(reader_folder)), EmbeddedReader)
     assert isinstance(open_generator("reader"), EmbeddedReader)

@@ -11,6 +11,7 @@ import torch
 
 from generation.causal import CausalGenerator
 from generation.chat_format import chat_frame
+from generation.engine.precision import WeightPrecision
 from generation.errors import GenerationError
 from generation.params import SamplingParams
 from model.errors import ModelError
@@ -210,7 +211,8 @@ def test_the_fingerprint_follows_what_changes_the_answers(llama: MakeLlama, plai
     folder = llama(chat=True, positions=512)
     first = CausalGenerator(folder)
     assert first.fingerprint != plain.fingerprint
-    assert CausalGenerator(folder, dtype=torch.bfloat16).fingerprint != first.fingerprint
+    assert CausalGenerator(folder, precision=WeightPrecision(torch.bfloat16)).fingerprint != first.fingerprint
+    assert CausalGenerator(folder, precision=WeightPrecision(torch.float32, int8=True)).fingerprint != first.fingerprint
     (folder / "chat_template.jinja").write_text("{{ messages[0]['content'] }}!")
     assert CausalGenerator(folder).fingerprint != first.fingerprint
     assert CausalGenerator(folder).name == folder.name
