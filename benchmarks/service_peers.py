@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from app.pipeline import Pipeline
 from benchmarks.engine_peers import Shape
+from generation.causal_prompt import instruction_text
 from generation.generator import GenerationTask, generate_many
 from generation.params import SamplingParams
 
@@ -78,7 +79,7 @@ def llama_folder(folder: Path, shape: Shape) -> Path:
 
 
 def generate_handler(folder: Path, tokens: int) -> FastAPI:
-    """What one writes in ten lines: a handler that calls ``generate``, one request at a time."""
+    """What one writes in ten lines: a handler that calls ``generate``, a request at a time, on the service's prompt."""
     from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
@@ -88,7 +89,7 @@ def generate_handler(folder: Path, tokens: int) -> FastAPI:
 
     @app.post("/v1/query")
     def answer(body: dict[str, Any]) -> dict[str, str]:
-        ids = tokenizer(f"Question: {body['question']}\nAnswer:", return_tensors="pt").input_ids
+        ids = tokenizer(instruction_text(body["question"], ()), return_tensors="pt").input_ids
         with turn, torch.inference_mode():
             torch.manual_seed(int(body["seed"]))
             drawn = model.generate(ids, max_new_tokens=tokens, do_sample=True, temperature=1.0, pad_token_id=1)

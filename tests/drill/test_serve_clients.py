@@ -43,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Running, 
     ours = {key: value for key, value in os.environ.items() if not key.startswith("PLUMBLINE_")}
     environment = {**ours, "PLUMBLINE_HOME": str(home), "PYTHONWARNINGS": "error"}
     made = subprocess.run(
-        [sys.executable, "-m", "app.cli", "keys", "create", "drill", "--scopes", "query,admin", "--json"],
+        [sys.executable, "-m", "app.cli", "keys", "create", "drill", "--scope", "query", "--scope", "admin", "--json"],
         env=environment,
         capture_output=True,
         check=True,
