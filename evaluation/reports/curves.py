@@ -10,7 +10,7 @@ from evaluation.reports.plots import Tick
 from evaluation.reports.report_data import EntailmentFigures
 
 _WIDTH = 520.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 508.0, 30.0, 236.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 498.0, 30.0, 236.0
 _LEGEND_ROW, _AXIS_ROOM = 18.0, 40.0
 COLOURS = 6
 
