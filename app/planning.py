@@ -117,9 +117,9 @@ def pilot_of_run(pipeline: Pipeline, run_id: str, arms: Sequence[str]) -> Pilot:
         rates = {a.arm: a.hallucinated.estimate.rate for a in correct(joined).arms}
         model = replace(model, rates=tuple(_inside(rates[arm], r) for arm, r in zip(chosen, model.rates, strict=True)))
         notes.append(
-            f"rates are those corrected by labels of {joined.place.size} questions; correlations the verifier's"
+            f"rates are those corrected by labels of {joined.place.size} questions; correlations are the verifier's"
         )
-    elif len(samples):
+    else:
         notes.append("rates are the verifier's: nothing corrects them (plumbline label RUN)")
     each = round(float(data.samples.mean()))
     return Pilot(chosen, model, len(data.samples), each, data, verifier, (), tuple(notes))
