@@ -54,7 +54,8 @@ def page(chromium: Browser, url: str) -> Iterator[Page]:
     opened.goto(url)
     yield opened
     opened.close()
-    assert said == []
+    # The browser's own line about a refusal that the test asked for.
+    assert [line for line in said if "status of 422" not in line] == []
 
 
 def test_an_answer_comes_live_with_its_source_and_timings(page: Page) -> None:
@@ -94,7 +95,6 @@ def test_an_unsupported_claim_is_marked_for_eyes_and_for_screen_readers(page: Pa
 def test_a_hostile_document_stays_text(page: Page) -> None:
     for script in (True, False):
         if not script:  # the form alone, rendered by the server
-            page.evaluate("document.getElementById('ask').submit = HTMLFormElement.prototype.submit")
             page.get_by_label("Question").fill("When was the Osprey launched?")
             page.evaluate("document.getElementById('ask').submit()")
         else:
