@@ -56,10 +56,12 @@ def serving(folder: Path, *arguments: str) -> Iterator[str]:
         drain = subprocess.Popen(["cat"], stdin=process.stderr, stdout=subprocess.DEVNULL)
         yield found[1]
         process.terminate()
-        assert process.wait(120) == 0
-        drain.wait(120)
+        assert process.wait(_WAIT_MS / 1000) == 0
+        drain.wait(_WAIT_MS / 1000)
     finally:
         process.kill()
+        process.wait()
+        process.stderr.close()
 
 
 def opened(chromium: Browser, scheme: str = "light") -> Page:
