@@ -68,7 +68,9 @@ def test_formats_and_plots(
     assert report(home, one, "--format", "csv", "--plots", str(tmp_path / "plots")) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {row["arm"] for row in rows} == {"closed_book", "rag"}
-    assert len(list((tmp_path / "plots").glob("*.svg"))) == 3
+    assert {path.stem for path in (tmp_path / "plots").glob("*.svg")} == {
+        *("arm-1-closed_book", "arm-2-rag", "calibration-1-rag", "difference-1-closed_book-rag")
+    }
     assert report(home, one, "--format", "json") == 0
     assert len(json.loads(capsys.readouterr().out)["answers"]) == 8
     assert report(home, one, "--format", "markdown") == 0
