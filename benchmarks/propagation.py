@@ -1,0 +1,245 @@
+"""One improbable token, and what becomes of it: python -m benchmarks.propagation --output docs/propagation.svg.
+
+The paper's neutral dynamics on the embedded reader: a passage's own words are fed after a prompt, once as they are and
+once with the first answer token replaced by an improbable one. Followed are the distance of the final hidden states at
+each later step (the same words fed to both), the singular values of the Jacobian of a later state by the embedding of
+the replaced token, and the verdict of the answer that the reader goes on to give. docs/propagation.md says what was
+seen. Nothing is timed; ends in one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from benchmarks.line_plots import Line, Panel, svg
+from data.documents import Document
+from data.loaders import load_documents, load_question_files
+from data.questions import Question
+from data.samples_paths import sample_corpus_path, sample_question_paths
+from evaluation.claims import extract_claims
+from evaluation.verifiers.reference_verifier import ReferenceVerifier
+from evaluation.verifiers.verifier import VerificationItem
+from generation.prompt import Prompt
+from generation.reader import EmbeddedReader
+from generation.reader_vocabulary import reader_vocabulary
+from model.cache import KVCache
+from model.heads import HeadMemory, copyable_tokens
+from model.prefix_decoder import FIRST_COPYABLE_ID
+from retrieval.chunks import Chunk, RetrievedChunk
+
+LEVELS = (0.1, 0.01, 0.0001)
+STEPS = 16
+JACOBIAN_STEPS = (1, 4, 15)
+_BEFORE, _AFTER = 300, 500  # characters of the passage around the answer
+_LONGEST = 12  # tokens of an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question with its prompt, and the passage's tokens from the answer on."""
+
+    question: Question
+    prompt: Prompt
+    words: tuple[int, ...]
+
+
+class _Joined(KVCache):
+    """A prompt's keys and values, joined to later ones without writing: what was written cannot be differentiated."""
+
+    def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        if not self.length:
+            return super().append(layer, keys, values)
+        kept = self.keys[layer, :, :, : self.length], self.values[layer, :, :, : self.length]
+        return torch.cat((kept[0], keys), dim=2), torch.cat((kept[1], values), dim=2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, help="SVG to write")
+    parser.add_argument("--questions", type=int, default=40)
+    parser.add_argument("--jacobians", type=int, default=4, help="questions whose Jacobians are computed")
+    given = parser.parse_args()
+    torch.manual_seed(0)
+    reader = EmbeddedReader()
+    model = reader.model.eval()
+    for parameter in model.parameters():
+        parameter.requires_grad_(False)
+    cases = _cases(reader, given.questions)
+    found: dict[str, object] = {"benchmark": "propagation", "questions": len(cases)}
+    distances = {level: [d for c in cases if (d := _distances(reader, c, level)) is not None] for level in LEVELS}
+    curves = {level: torch.stack(rows).median(dim=0).values for level, rows in distances.items() if rows}
+    found["median_distance"] = {str(k): [round(float(v), 5) for v in row] for k, row in curves.items()}
+    found["used"] = {str(level): len(rows) for level, rows in distances.items()}
+    values = [_singular_values(reader, c) for c in cases[: given.jacobians]]
+    singular = torch.stack(values).median(dim=0).values  # (steps, 3): largest, 10th, 100th
+    found["singular_values"] = {
+        str(k): [float(f"{v:.4g}") for v in row] for k, row in zip(JACOBIAN_STEPS, singular, strict=True)
+    }
+    found["verdicts"] = _verdicts(reader, cases)
+    if given.output:
+        given.output.write_text(svg(_panels(curves, singular)), encoding="utf-8")
+    print(json.dumps(found))
+
+
+def _cases(reader: EmbeddedReader, most: int) -> list[Case]:
+    """Answerable sample questions with one evidence span, its passage shown alone."""
+    tokenizer = reader_vocabulary().tokenizer
+    documents = {d.id: d for d in load_documents([sample_corpus_path()]) if isinstance(d, Document)}
+    cases = []
+    for question in load_question_files(sample_question_paths()):
+        if len(question.evidence) != 1 or question.evidence[0].document_id not in documents:
+            continue
+        span = question.evidence[0]
+        document = documents[span.document_id]
+        start, end = max(0, span.start - _BEFORE), min(len(document.text), span.end + _AFTER)
+        chunk = Chunk(document.id, start, end, document.text[start:end], document.title)
+        words = tokenizer.encode(document.text[span.start : end]).token_ids
+        prompt = reader.prompt(question.text, (RetrievedChunk(chunk, 1.0, 1),), 64)
+        if len(words) > STEPS:
+            cases.append(Case(question, prompt, tuple(words[: STEPS + 1])))
+        if len(cases) == most:
+            break
+    return cases
+
+
+def _memory(reader: EmbeddedReader, prompt: Prompt) -> tuple[HeadMemory, Tensor]:
+    """The prompt read: what the head copies from, and the last hidden state (1, E)."""
+    ids = torch.tensor([prompt.token_ids])
+    hidden = reader.model(ids, reader.model.new_cache(1, ids.shape[1]))
+    null = reader_vocabulary().no_answer
+    return HeadMemory(hidden, ids, copyable_tokens(ids, FIRST_COPYABLE_ID, null)), hidden[:, -1]
+
+
+def _states(reader: EmbeddedReader, prompt: Prompt, words: Sequence[int]) -> Tensor:
+    """Final hidden states of the words behind the prompt: (T, E)."""
+    model, ids = reader.model, torch.tensor([prompt.token_ids])
+    cache = _Joined(model.config, 1, ids.shape[1], dtype=model.dtype, device=model.device)
+    model(ids, cache)
+    states: Tensor = model(torch.tensor([words]), cache)[0]
+    return states
+
+
+def _improbable(reader: EmbeddedReader, case: Case, level: float) -> int | None:
+    """The likeliest first token whose probability is at most ``level`` and at least a tenth of it."""
+    memory, last = _memory(reader, case.prompt)
+    logprobs = reader.model.next_token(last, _due(memory, ())).logprobs[0].clone()
+    logprobs[:FIRST_COPYABLE_ID] = -torch.inf  # markers are no words
+    logprobs[case.words[0]] = -torch.inf
+    probabilities = logprobs.exp()
+    fitting = torch.where((probabilities <= level) & (probabilities >= level / 10), probabilities, -1.0)
+    best = int(fitting.argmax())
+    return best if float(fitting[best]) > 0 else None
+
+
+def _due(memory: HeadMemory, drawn: Sequence[int]) -> HeadMemory:
+    """The memory with the answer so far and a place for the token that is due."""
+    return replace(memory, answer=torch.tensor([[*drawn, 0]]))
+
+
+@torch.inference_mode()
+def _distances(reader: EmbeddedReader, case: Case, level: float) -> Tensor | None:
+    """|h'_t - h_t| / |h_t| at steps 0..STEPS - 1, step 0 being the replaced token; None where none is so improbable."""
+    other = _improbable(reader, case, level)
+    if other is None:
+        return None
+    plain = _states(reader, case.prompt, case.words[:STEPS])
+    forced = _states(reader, case.prompt, (other, *case.words[1:STEPS]))
+    return (forced - plain).norm(dim=-1) / plain.norm(dim=-1)
+
+
+def _singular_values(reader: EmbeddedReader, case: Case) -> Tensor:
+    """Largest, 10th and 100th singular value of d h_{t+k} / d e_t, e_t the embedding of the first answer token, scaled
+    by |e_t| / |h_{t+k}| (relative change by relative change): (steps, 3)."""
+    model = reader.model
+    width = model.config.hidden_size
+    shift = torch.zeros(width, requires_grad=True)
+    held: list[Tensor] = []
+
+    def moved(module: object, inputs: object, output: Tensor) -> Tensor:
+        if output.shape[1] != STEPS:  # the prompt
+            return output
+        held.append(output[0, 0].detach())
+        return torch.cat((output[:, :1] + shift, output[:, 1:]), dim=1)
+
+    hook = model.embedding.register_forward_hook(moved)
+    try:
+        states = _states(reader, case.prompt, case.words[:STEPS])
+    finally:
+        hook.remove()
+    rows = []
+    for k in JACOBIAN_STEPS:
+        jacobian = torch.stack(
+            [torch.autograd.grad(states[k, i], shift, retain_graph=True)[0] for i in range(width)]
+        )  # (E, E)
+        scale = held[0].norm() / states[k].detach().norm()
+        values = torch.linalg.svdvals(jacobian) * scale
+        rows.append(values[torch.tensor([0, 9, 99])])
+    return torch.stack(rows)
+
+
+@torch.inference_mode()
+def _verdicts(reader: EmbeddedReader, cases: Sequence[Case]) -> dict[str, dict[str, int]]:
+    """How the answers are judged that the reader gives by itself, and after each forced first token."""
+    result: dict[str, dict[str, int]] = {}
+    for name, level in (("unforced", None), *((str(level), level) for level in LEVELS)):
+        counts = {"supported": 0, "contradicted": 0, "unverifiable": 0, "nothing said": 0}
+        for case in cases:
+            first = None if level is None else _improbable(reader, case, level)
+            if level is not None and first is None:
+                continue
+            text = reader_vocabulary().tokenizer.decode(_greedy(reader, case.prompt, first))
+            claims = extract_claims(text).claims
+            if not claims:
+                counts["nothing said"] += 1
+                continue
+            (verdict,) = ReferenceVerifier().verify([VerificationItem(case.question, claims, text)])[0]
+            counts[verdict.label] = counts.get(verdict.label, 0) + 1
+        result[name] = counts
+    return result
+
+
+def _greedy(reader: EmbeddedReader, prompt: Prompt, first: int | None) -> list[int]:
+    """The likeliest answer, with its first token given or not. The refusal is left out: it would end both at once."""
+    model, ids = reader.model, torch.tensor([prompt.token_ids])
+    cache = model.new_cache(1, ids.shape[1] + _LONGEST)
+    hidden = model(ids, cache)
+    vocabulary = reader_vocabulary()
+    memory = HeadMemory(hidden, ids, copyable_tokens(ids, FIRST_COPYABLE_ID, vocabulary.no_answer))
+    drawn: list[int] = []
+    last = hidden[:, -1]
+    while len(drawn) < _LONGEST:
+        logprobs = model.next_token(last, _due(memory, drawn)).logprobs[0].clone()
+        logprobs[vocabulary.no_answer] = -torch.inf
+        token = first if first is not None and not drawn else int(logprobs.argmax())
+        if token == vocabulary.separator:
+            break
+        drawn.append(token)
+        last = model(torch.tensor([[token]]), cache)[:, -1]
+    return drawn
+
+
+def _panels(curves: dict[float, Tensor], singular: Tensor) -> list[Panel]:
+    distance = [
+        Line(f"probability about {level:g}", tuple((float(k), max(float(v), 1e-6)) for k, v in enumerate(row) if k))
+        for level, row in curves.items()
+    ]
+    names = ("largest", "10th", "100th")
+    values = [
+        Line(f"{name} singular value", tuple(zip(map(float, JACOBIAN_STEPS), map(float, singular[:, i]), strict=True)))
+        for i, name in enumerate(names)
+    ]
+    return [
+        Panel("Relative distance of the final state", "steps after the forced token", tuple(distance)),
+        Panel("Jacobian by the forced token's embedding", "steps after it", tuple(values)),
+    ]
+
+
+if __name__ == "__main__":
+    main()
