@@ -236,9 +236,7 @@ def report(
     other(pairs[:64])
     ours, _ = timed(lambda: cached.score(everything))
     theirs, _ = timed(lambda: other(everything))
-    print(
-        f"as asked: {len(everything)} pairs, {cached.scored} scored in {ours:.2f} s; the peer, all of them, {theirs:.2f} s"
-    )
+    print(f"as asked: {len(everything)} pairs, {cached.scored} scored in {ours:.2f} s; the peer all, {theirs:.2f} s")
     result |= {"asked_with_repetitions": len(everything), "deduplicated_times_peer": round(theirs / ours, 3)}
     result |= {"seconds_best": {side: round(min(seconds[side]), 3) for side in sides}}
     print(json.dumps(result))
