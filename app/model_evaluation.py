@@ -24,8 +24,8 @@ from model.pair_scoring import PairScorer
 Role = Literal["verifier", "reader"]
 _NAMES = (
     "verifier and reader (the shipped ones), token-overlap and minilm-cosine (baselines), a folder that plumbline "
-    "train wrote, a Hugging Face folder (sequence classifier or decoder), or OWNER/NAME of a sequence classifier, perhaps "
-    "behind nli:, hhem:, minicheck: or alignscore:"
+    "train wrote, a Hugging Face folder (sequence classifier or decoder), or OWNER/NAME of a sequence classifier, "
+    "perhaps behind nli:, hhem:, minicheck: or alignscore:"
 )
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
