@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from sqlalchemy import select
 
@@ -14,15 +15,44 @@ from retrieval.chunks import Chunk
 from retrieval.document_versions import DOCUMENT_COLUMNS
 
 
-def shown_places(store: Store, collection: str, chunks: Sequence[Chunk]) -> dict[str, str]:
-    """By chunk id, ``page 3, Notice, line 12``; empty where nothing is known.
+class Stretch(Protocol):
+    """A part of a document, with the text that stood there when it was retrieved."""
 
-    The documents are those that the published generation answers from. A chunk that does not stand in them any more (a
-    newer generation was published meanwhile) gets an empty place too.
+    @property
+    def document_id(self) -> str:
+        """Of the document."""
+        ...
+
+    @property
+    def start(self) -> int:
+        """In characters of the document."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """Behind the last character."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What stood there."""
+        ...
+
+
+def shown_places(store: Store, collection: str, chunks: Sequence[Chunk]) -> dict[str, str]:
+    """By chunk id; see ``places_of``."""
+    return dict(zip((chunk.id for chunk in chunks), places_of(store, collection, chunks), strict=True))
+
+
+def places_of(store: Store, collection: str, stretches: Sequence[Stretch]) -> tuple[str, ...]:
+    """Of each, ``page 3, Notice, line 12``; empty where nothing is known.
+
+    The documents are those that the published generation answers from. A stretch that does not stand in them any more
+    (a newer generation was published meanwhile) gets an empty place too.
     """
-    wanted = sorted({chunk.document_id for chunk in chunks})
+    wanted = sorted({stretch.document_id for stretch in stretches})
     if not wanted:
-        return {}
+        return ()
     statement = (
         select(*DOCUMENT_COLUMNS)
         .join(generation_documents, generation_documents.c.document_row == documents.c.id)
@@ -31,9 +61,10 @@ def shown_places(store: Store, collection: str, chunks: Sequence[Chunk]) -> dict
     )
     with store.read() as connection:
         held = {row["document_id"]: document_from_row(dict(row)) for row in connection.execute(statement).mappings()}
-    places: dict[str, str] = {}
-    for chunk in chunks:
-        document = held.get(chunk.document_id)
-        same = document is not None and document.text[chunk.start : chunk.end] == chunk.text
-        places[chunk.id] = place_of(document, chunk.start, chunk.end).shown() if document is not None and same else ""
-    return places
+    places = []
+    for stretch in stretches:
+        document = held.get(stretch.document_id)
+        same = document is not None and document.text[stretch.start : stretch.end] == stretch.text
+        known = document is not None and same and stretch.start < stretch.end
+        places.append(place_of(document, stretch.start, stretch.end).shown() if document is not None and known else "")
+    return tuple(places)

@@ -86,6 +86,11 @@ def test_query_answers_with_a_citation_that_points_into_the_document(
     assert source["document_id"] == annotation["document_id"] == "heron.md"
     text = (corpus / "heron.md").read_text().split("\n", 1)[1].lstrip("\n").rstrip()
     assert text[source["start"] : source["end"]] == source["text"]
+    lines = (corpus / "heron.md").read_text().split("\n")
+    first = next(number for number, line in enumerate(lines, 1) if source["text"].split("\n")[0] in line)
+    assert source["place"].split("-")[0] in (f"line {first}", f"lines {first}")
+    shown = plumbline("query", "How long is the cable of the Heron probe?", "--home", str(home)).out
+    assert f"heron.md {source['start']}-{source['end']} ({source['place']})" in shown
 
 
 def test_a_query_is_repeatable_and_its_samples_differ_by_seed(plumbline: Plumbline, home: Path) -> None:
