@@ -98,29 +98,29 @@ def test_an_index_job_whose_worker_was_killed_is_finished_by_the_next(pipeline: 
 
 
 def test_an_evaluation_whose_worker_was_killed_goes_on_with_its_samples(pipeline: Pipeline) -> None:
-    questions = tuple({"id": str(n), "text": f"What is {n}?", "references": [str(n)]} for n in range(400))
+    questions = tuple({"id": str(n), "text": f"What is {n}?", "references": [str(n)]} for n in range(24))
     request = EvaluationRequest(questions, arms=("closed_book",), samples=2).to_json()
     job = JobStore(pipeline.store).submit(uuid.uuid4().hex, "evaluation", "", request, request_sha256="s").job
     worker = start(pipeline)
-    until(worker, lambda: any(0 < s.done < 800 for s in get(pipeline, job).steps))
+    until(worker, lambda: any(0 < s.done < 48 for s in get(pipeline, job).steps))
     worker.kill()
     worker.wait()
     run_id = get(pipeline, job).run_id
     assert run_id is not None
     before = RunStore(pipeline.store).load_run(run_id).samples
-    assert 0 < before < 800
+    assert 0 < before < 48
     done = finish(pipeline, job)
     assert (done.status, done.run_id) == ("succeeded", run_id)
     assert done.result is not None
-    assert done.result["drawn"] == 800 - before
+    assert done.result["drawn"] == 48 - before
 
 
 def test_a_worker_that_is_told_to_stop_hands_its_job_back_at_once(pipeline: Pipeline) -> None:
-    questions = tuple({"id": str(n), "text": f"What is {n}?", "references": [str(n)]} for n in range(400))
+    questions = tuple({"id": str(n), "text": f"What is {n}?", "references": [str(n)]} for n in range(24))
     request = EvaluationRequest(questions, arms=("closed_book",), samples=2).to_json()
     job = JobStore(pipeline.store).submit(uuid.uuid4().hex, "evaluation", "", request, request_sha256="s").job
     worker = start(pipeline)
-    until(worker, lambda: any(0 < s.done < 800 for s in get(pipeline, job).steps))
+    until(worker, lambda: any(0 < s.done < 48 for s in get(pipeline, job).steps))
     worker.send_signal(signal.SIGTERM)
     assert worker.wait(timeout=_WAIT_S) == 0
     waiting = get(pipeline, job)
