@@ -139,7 +139,7 @@ def _first(source: Iterator[Document | Refused], limit: int | None) -> Iterator[
     from itertools import islice
 
     # Closed here, because it ends the processes that parse, and islice would not pass that on.
-    with closing(source) as opened:  # type: ignore[type-var]
+    with closing(source) as opened:  # type: ignore[type-var]  # a generator, typed as an iterator, has close
         yield from islice(opened, limit)
 
 

@@ -105,7 +105,7 @@ def _contents(
     if request.uploads:
         if not folder.is_dir():
             raise AppError("the uploaded files are gone: upload them again")
-        with closing(load_documents([folder])) as uploaded:  # type: ignore[type-var]
+        with closing(load_documents([folder])) as uploaded:  # type: ignore[type-var]  # a generator: it has close
             for item in uploaded:
                 if isinstance(item, Refused):
                     yield refusals.add(item, folder)

@@ -104,7 +104,7 @@ class Answering:
         except TimeoutError as error:
             _give_back(turn)
             raise late() from error
-        except Exception as error:
+        except Exception as error:  # every failure gives the turn back and becomes an error object
             _give_back(turn)
             raise_problem(error, self._log)
         except BaseException:
@@ -126,7 +126,7 @@ class Answering:
         """Judge claims by evidence given with them, together with what others ask for. Raises ApiError 503."""
         try:
             return await self._checking.do(checking)
-        except Exception as error:
+        except Exception as error:  # what the shared judge raised is this request's answer, as an error object
             raise_problem(error, self._log)
 
     def collections(self, tenant: str = "") -> tuple[CollectionInfo, ...]:

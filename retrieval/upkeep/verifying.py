@@ -69,7 +69,8 @@ class _Check:
 def verify_collection(
     store: Store, home: Path, name: str, progress: Callable[[str, int, int], None] = lambda *_: None
 ) -> Verified:
-    """Check a collection against itself. Raises RetrievalError only if there is no such collection.
+    """Check a collection against itself. Raises RetrievalError if there is no such collection, or if SQLite itself says
+    that its file is damaged: rows that its indexes do not show can neither be trusted nor mended one by one.
 
     Looked at: the rows of the collection, its generation and its documents; size and SHA-256 of every file; both copies
     of the manifest, and the generation hash, computed anew; every document's hash; every chunk's place, and that what
@@ -79,6 +80,13 @@ def verify_collection(
     with store.read() as connection:
         if collection_key(connection, name) is None:
             raise RetrievalError(f"there is no collection {name!r}; `plumbline collections` lists those there are")
+        if connection.dialect.name == "sqlite":
+            said = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
+            if said != "ok":
+                raise RetrievalError(
+                    f"the database file is damaged ({' '.join(said.split())[:200]}): restore a backup, or move the "
+                    "database away and index again"
+                )
     check = _Check(store, home, name, progress)
     published = _published(check)
     manifest = _manifest(check, published) if published else None
