@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,16 +19,16 @@ from retrieval.retriever import Fusion, Mode
 class QueryRequest:
     """question: as asked. collection: None takes the only one there is. retrieval: False asks the model alone.
 
-    k: chunks retrieved. style: "sentence" turns short answers into full sentences by rule. params: sampling; n samples
-    from params.seed on.
+    k: chunks retrieved. mode, fusion: None as the collection is searched (tuned, else the default). style: "sentence"
+    turns short answers into full sentences by rule. params: sampling; n samples from params.seed on.
     """
 
     question: str
     collection: str | None = None
     retrieval: bool = True
     k: int = 4
-    mode: Mode = "hybrid"
-    fusion: Fusion = "minmax"
+    mode: Mode | None = None
+    fusion: Fusion | None = None
     params: SamplingParams = field(default_factory=SamplingParams)
     style: Style = "short"
 
@@ -35,7 +36,8 @@ class QueryRequest:
 @dataclass(frozen=True, slots=True)
 class Source:
     """A chunk that was retrieved. number: its ``[n]``, None when it did not fit the prompt. shown: characters of it
-    that the model was given. start, end: offsets in the document."""
+    that the model was given. start, end: offsets in the document. place: where that is, in the words of who wrote it
+    (page, heading, line); empty where nothing is known."""
 
     number: int | None
     document_id: str
@@ -48,6 +50,7 @@ class Source:
     score: float
     dense_rank: int | None
     sparse_rank: int | None
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,8 @@ class Timings:
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """id: of the stored query. generation: hash of the index generation searched, None without retrieval.
+    """id: of the stored query. generation: hash of the index generation searched, None without retrieval. search: how,
+    in words (Search.settings).
 
     shared_tokens: of the prompt, how many had been read for other requests before.
     """
@@ -92,6 +96,7 @@ class QueryResult:
     sources: tuple[Source, ...]
     timings: Timings
     shared_tokens: int = 0
+    search: str | None = None
 
     @property
     def prompt_tokens(self) -> int:
@@ -110,6 +115,7 @@ class QueryResult:
             "question": self.request.question,
             "collection": self.collection,
             "generation": self.generation,
+            "search": self.search,
             "model": self.model,
             "answers": [answer_json(answer, self.sources) for answer in self.answers],
             "sources": [source_json(source) for source in self.sources],
@@ -213,6 +219,7 @@ def source_json(source: Source) -> dict[str, Any]:
         "title": source.title,
         "start": source.start,
         "end": source.end,
+        "place": source.place,
         "text": source.text,
         "shown_characters": source.shown,
         "rank": source.rank,
@@ -222,8 +229,11 @@ def source_json(source: Source) -> dict[str, Any]:
     }
 
 
-def sources_of(prompt: Prompt) -> tuple[Source, ...]:
-    """Everything that was retrieved, in order of rank: what the model was shown, then what did not fit."""
+def sources_of(prompt: Prompt, places: Mapping[str, str] | None = None) -> tuple[Source, ...]:
+    """Everything that was retrieved, in order of rank: what the model was shown, then what did not fit.
+
+    places: in words, by chunk id (app.retrieval_places.shown_places).
+    """
     out = []
     for part in prompt.chunks:
         out.append((part.number, part.end - part.start, part.retrieved))
@@ -241,6 +251,7 @@ def sources_of(prompt: Prompt) -> tuple[Source, ...]:
             score=retrieved.score,
             dense_rank=retrieved.dense_rank,
             sparse_rank=retrieved.sparse_rank,
+            place=(places or {}).get(retrieved.chunk.id, ""),
         )
         for number, shown, retrieved in rows
     )

@@ -12,28 +12,26 @@ from evaluation.modifiers.injection import Injection
 from evaluation.modifiers.modifier import ModifiedArm, Modifier
 from evaluation.modifiers.reasoning import ChainOfThought
 from evaluation.modifiers.suggestion import WrongSuggestion
-from evaluation.runs.arms import Arm, ClosedBook, ModeSearch, Oracle, Rag
-from retrieval.retriever import Fusion, Mode, Retriever
+from evaluation.runs.arms import Arm, ClosedBook, Oracle, Rag
+from retrieval.search import Search
 
 
-def open_arms(
-    names: Sequence[ArmName], k: int, mode: Mode, fusion: Fusion, retriever: Retriever | None
-) -> tuple[Arm, ...]:
-    """The arms, in order; those that search share one search. retriever: None where no arm needs a collection.
+def open_arms(names: Sequence[ArmName], k: int, search: Search | None) -> tuple[Arm, ...]:
+    """The arms, in order; those that search share one search. search: None where no arm needs a collection.
 
     Raises EvaluationError for a value that a modifier cannot have, such as a place beyond k.
     """
-    makers = _Makers(k, mode, fusion, retriever)
+    makers = _Makers(k, search)
     return tuple(makers.arm(name) for name in names)
 
 
 class _Makers:
     """Makes arms and modifiers that share a search and the gold passages."""
 
-    def __init__(self, k: int, mode: Mode, fusion: Fusion, retriever: Retriever | None) -> None:
+    def __init__(self, k: int, search: Search | None) -> None:
         self._k = k
-        self._search = ModeSearch(retriever, mode, fusion) if retriever else None
-        self._passages = Passages(retriever) if retriever else None
+        self._search = search
+        self._passages = Passages(search.retriever) if search else None
 
     def arm(self, name: ArmName) -> Arm:
         """A plain arm, or one with its modifiers."""
@@ -45,7 +43,7 @@ class _Makers:
             return ClosedBook()
         if base == "rag":
             return Rag(self._search, self._k, self._search.settings)
-        return Oracle(self._passages, self._k, self._search)
+        return Oracle(self._passages, self._k, self._search, settings=self._search.departures)
 
     def _modifier(self, name: ModifierName) -> Modifier:
         if name.kind == "sycophancy":

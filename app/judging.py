@@ -12,11 +12,11 @@ from app.passages import Passages
 from app.pipeline import Pipeline
 from app.verifier_sources import VerifierSource, open_fact_verifier, open_label_verifier, open_language_judge
 from data.questions import Question
-from evaluation.runs.arms import ModeSearch
 from evaluation.runs.run_store import RunInfo
 from evaluation.verifiers.cached_scorer import CachedScorer
 from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
 from evaluation.verifiers.evidence import DEFAULT_K, GoldElseSearched, GoldEvidence, SearchedEvidence
+from evaluation.verifiers.faithful import FaithfulVerifier, nothing_else_judges
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.routing import RoutedVerifier, has_references, judged_by_entailment
 from evaluation.verifiers.verifier import Verifier
@@ -28,7 +28,8 @@ ScorerLoader = Callable[[str | Path | None, str], PairScorer]
 
 @dataclass(frozen=True, slots=True)
 class VerifierPlan:
-    """How answers are judged. choice: "auto" takes references where a question has them, entailment elsewhere.
+    """How answers are judged. choice: "auto" takes references where a question has them, entailment elsewhere, and the
+    chunks shown where a question has neither references nor an answer in the documents.
 
     model: the entailment scorer, as ``model eval`` names it, None for the shipped one. trusted: collection whose
     documents count as truth, None for the one that is searched. threshold: support from which a claim is supported. k:
@@ -83,8 +84,12 @@ def open_judge(
     if plan.choice == "labels":
         return Judge(open_label_verifier(plan.source))
     bare = sum(not has_references(q) for q in questions)
-    if plan.choice == "reference" or (plan.choice == "auto" and not bare):
+    alone = plan.choice == "auto" and any(map(nothing_else_judges, questions))
+    if plan.choice == "reference" or (plan.choice == "auto" and not bare and not alone):
         return Judge(ReferenceVerifier())
+    if plan.choice == "auto" and not bare:
+        faithful = FaithfulVerifier(_scorer(pipeline, plan, load), plan.threshold, split=plan.source.split)
+        return Judge(RoutedVerifier(ReferenceVerifier(), None, faithful), None, _labels(plan))
     try:
         name = pipeline.collection_name(plan.trusted or collection)
     except AppError as error:
@@ -92,28 +97,41 @@ def open_judge(
             f"{bare} of {len(questions)} questions have no reference answer, and {_called(plan)} by the documents of "
             f"a trusted collection (--trusted NAME; --verifier reference leaves such questions unscored): {error}"
         ) from error
-    retriever = pipeline.retriever(name)
-    search = ModeSearch(retriever)
+    search = pipeline.search(name)  # as the collection is searched, whatever the arm does
+    retriever = search.retriever
     evidence = GoldElseSearched(
-        GoldEvidence(Passages(retriever), search, plan.k), SearchedEvidence(search, retriever.generation_hash, plan.k)
+        GoldEvidence(Passages(retriever), search, plan.k),
+        SearchedEvidence(search, retriever.generation_hash, plan.k, search.departures),
     )
     labels = (
         ("trusted", name),
         ("trusted generation", retriever.generation_hash),
+        *_labels(plan),
+    )
+    if plan.choice == "judge":
+        judge = open_language_judge(plan.source, evidence, plan.threshold, pipeline.device)
+        return Judge(judge, None, labels)
+    scorer = _scorer(pipeline, plan, load)
+    entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=plan.source.split)
+    verifier: Verifier = entailment
+    if plan.choice == "auto":
+        shown = FaithfulVerifier(scorer, plan.threshold, split=plan.source.split) if alone else None
+        verifier = RoutedVerifier(ReferenceVerifier(), entailment, shown)
+    return Judge(verifier, entailment, labels)
+
+
+def _scorer(pipeline: Pipeline, plan: VerifierPlan, load: ScorerLoader | None) -> PairScorer:
+    return CachedScorer((load or load_scorer)(plan.model, pipeline.device))
+
+
+def _labels(plan: VerifierPlan) -> tuple[tuple[str, str], ...]:
+    """How entailment judges, for whoever opens the run again."""
+    return (
         ("threshold", repr(plan.threshold)),
         ("verifier model", str(plan.model or "")),
         ("evidence k", str(plan.k)),
         ("split claims", "yes" if plan.source.split else ""),
     )
-    if plan.choice == "judge":
-        judge = open_language_judge(plan.source, evidence, plan.threshold, pipeline.device)
-        return Judge(judge, None, labels)
-    scorer = CachedScorer((load or load_scorer)(plan.model, pipeline.device))
-    entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=plan.source.split)
-    verifier: Verifier = entailment
-    if plan.choice == "auto":
-        verifier = RoutedVerifier(ReferenceVerifier(), entailment)
-    return Judge(verifier, entailment, labels)
 
 
 def _called(plan: VerifierPlan) -> str:

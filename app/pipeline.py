@@ -17,6 +17,7 @@ from sqlalchemy import insert, select
 from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
 from app.errors import AppError
 from app.generators import SupportsClose, open_generator
+from app.retrieval_places import shown_places
 from app.settings import Settings
 from data.columns import utc_now
 from data.documents import Document
@@ -33,7 +34,9 @@ from retrieval.collections import list_collections, open_retriever
 from retrieval.encoder import Encoder
 from retrieval.index_report import IndexProgress, IndexReport
 from retrieval.indexer import JobParams, index_documents
-from retrieval.retriever import Retriever
+from retrieval.retriever import Fusion, Mode, Retriever
+from retrieval.saved_search import search_params
+from retrieval.search import Search
 from retrieval.vectors.params import DenseParams
 
 
@@ -143,6 +146,14 @@ class Pipeline:
                 self._retrievers[name] = held
             return held
 
+    def search(self, name: str, mode: Mode | None = None, fusion: Fusion | None = None) -> Search:
+        """A collection's search: as ``plumbline tune --save`` chose for it, else the default; what is given wins.
+
+        Raises what ``retriever`` raises, and RetrievalError for saved settings that cannot be read.
+        """
+        retriever = self.retriever(name)
+        return Search(retriever, search_params(self.home, name, mode=mode, fusion=fusion))
+
     def answer(self, request: QueryRequest) -> QueryResult:
         """Retrieve, generate, and keep the query in the store.
 
@@ -150,13 +161,14 @@ class Pipeline:
         """
         started = perf_counter()
         generator = self.generator
-        name = generation = None
+        name = generation = settings = None
         chunks: tuple[RetrievedChunk, ...] = ()
         if request.retrieval:
             name = self.collection_name(request.collection)
-            retriever = self.retriever(name)
-            generation = retriever.generation_hash
-            chunks = retriever.retrieve(request.question, request.k, request.mode, request.fusion)
+            search = self.search(name, request.mode, request.fusion)
+            generation, settings = search.retriever.generation_hash, search.settings
+            chunks = search.retrieve(request.question, request.k)
+        places = shown_places(self.store, name or "", [found.chunk for found in chunks])
         retrieved = perf_counter()
         prompt = generator.prompt(request.question, chunks, request.params.max_tokens)
         seeds = [query_seed(request.params.seed, sample) for sample in range(request.params.n)]
@@ -171,8 +183,9 @@ class Pipeline:
             generation=generation,
             model=generator.name,
             answers=tuple(Answer(completion) for completion in completions),
-            sources=sources_of(prompt),
+            sources=sources_of(prompt, places),
             timings=Timings(retrieved - started, done - retrieved),
+            search=settings,
         )
         self.keep([result], [name])
         return result

@@ -25,15 +25,15 @@ ARMS = ("closed_book", "rag", "oracle")
 class EvaluationPlan:
     """What a run compares. arms: by name, see docs/arms.md; ``each`` stands for several. collection: None takes the
     only one; unused when no arm searches. decoding: of the headline rates; grid: further ones, from the same prompts.
-    owner: the tenant whose run it is, "" for this machine's own."""
+    mode, fusion: None as the collection is searched. owner: the tenant whose run it is, "" for this machine's own."""
 
     questions: tuple[Question, ...]
     arms: tuple[str, ...] = ARMS
     collection: str | None = None
     samples: int = 3
     k: int = 4
-    mode: Mode = "hybrid"
-    fusion: Fusion = "minmax"
+    mode: Mode | None = None
+    fusion: Fusion | None = None
     decoding: Decoding = field(default_factory=lambda: Decoding(max_tokens=32))
     grid: tuple[Decoding, ...] = ()
     seed: int = 0
@@ -54,6 +54,16 @@ class _Opened:
 def arms_of(plan: EvaluationPlan) -> tuple[str, ...]:
     """The names of a plan's arms, one each. Raises EvaluationError for one that there is not."""
     return tuple(named.text for named in _named(plan))
+
+
+def plain_arms(plan: EvaluationPlan) -> tuple[ArmName, ...]:
+    """A plan's arms without modifiers. Raises EvaluationError for one that there is not."""
+    return tuple(arm for arm in _named(plan) if not arm.modifiers)
+
+
+def run_id_of(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None) -> str:
+    """The id that a plan's run has or will have. Raises what ``evaluate`` raises before it draws."""
+    return _open(pipeline, plan, judge).config.run_id
 
 
 def judge_of(pipeline: Pipeline, plan: EvaluationPlan) -> Judge:
@@ -108,8 +118,8 @@ def dry_run(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None
 def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Opened:
     named = _named(plan)
     collection = pipeline.collection_name(plan.collection) if _searches(named) else ""
-    retriever = pipeline.retriever(collection) if collection else None
-    arms = open_arms(named, plan.k, plan.mode, plan.fusion, retriever)
+    search = pipeline.search(collection, plan.mode, plan.fusion) if collection else None
+    arms = open_arms(named, plan.k, search)
     judge = judge or judge_of(pipeline, plan)
     config = configure(
         plan.questions,
@@ -120,8 +130,8 @@ def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Ope
         decoding=plan.decoding,
         seed=plan.seed,
         version=version("plumbline-rag"),
-        generation=retriever.generation_hash if retriever else "",
-        encoder=pipeline.encoder.fingerprint if retriever else "",
+        generation=search.retriever.generation_hash if search else "",
+        encoder=pipeline.encoder.fingerprint if search else "",
         grid=plan.grid,
     )
     config = replace(config, owner=plan.owner)

@@ -105,14 +105,13 @@ def record(home: Path, scorer: ForeignPairScorer, questions: int, samples: int) 
     from app.settings import Settings
     from data.loaders import load_documents, load_question_files
     from data.samples_paths import sample_corpus_path, sample_question_paths
-    from evaluation.runs.arms import ModeSearch
     from evaluation.verifiers.evidence import GoldElseSearched, GoldEvidence, SearchedEvidence
 
     recorder = Recorder(scorer)
     with Pipeline(Settings(home=home)) as line:
         line.index("samples", load_documents([sample_corpus_path()]))
-        retriever = line.retriever("samples")
-        search = ModeSearch(retriever)
+        search = line.search("samples")
+        retriever = search.retriever
         searched = SearchedEvidence(search, retriever.generation_hash)
         evidence = GoldElseSearched(GoldEvidence(Passages(retriever), search), searched)
         asked = load_question_files(list(sample_question_paths()))[:questions]

@@ -54,9 +54,19 @@ class Search:
             raise RetrievalError("reranking needs a cross-encoder: name one (--rerank FOLDER), or leave reranking out")
 
     @property
+    def retriever(self) -> Retriever:
+        """What it searches."""
+        return self._retriever
+
+    @property
     def params(self) -> RetrievalParams:
         """How it searches."""
         return self._params
+
+    @property
+    def departures(self) -> str:
+        """``settings``, but empty where they are the defaults: for names that must not change while nothing does."""
+        return "" if self.settings == Search(self._retriever).settings else self.settings
 
     @property
     def settings(self) -> str:

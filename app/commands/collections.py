@@ -62,9 +62,19 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _list(line: Pipeline, output: Output) -> int:
+    from app.commands.tune import options
     from retrieval.collections import list_collections
+    from retrieval.errors import RetrievalError
+    from retrieval.saved_search import SavedSearch, saved_search
 
     infos = list_collections(line.store)
+    tuned: dict[str, SavedSearch | None] = {}
+    for info in infos:
+        try:
+            tuned[info.name] = saved_search(line.home, info.name)
+        except RetrievalError as error:  # it must not hide the others
+            tuned[info.name] = None
+            output.say(str(error))
     if output.as_json:
         output.json(
             [
@@ -76,6 +86,7 @@ def _list(line: Pipeline, output: Output) -> int:
                     "encoder": info.encoder,
                     "created_at": info.created_at.isoformat(),
                     "published_at": info.published_at.isoformat() if info.published_at else None,
+                    "search": saved.to_json() if (saved := tuned[info.name]) else None,
                 }
                 for info in infos
             ]
@@ -84,6 +95,11 @@ def _list(line: Pipeline, output: Output) -> int:
     for info in infos:
         state = f"generation {info.generation_hash[:12]}" if info.generation_hash else "never indexed to the end"
         output.data(f"{info.name}: {info.documents} documents, {info.chunks} chunks, {state}")
+        saved = tuned[info.name]
+        if saved is not None:
+            output.data(f"  searched by {options(saved.params)} ({saved.why})")
+            if saved.encoder and info.encoder and saved.encoder != info.encoder:
+                output.say(f"{info.name} was tuned with another encoder: run plumbline tune {info.name} again")
     if not infos:
         output.say(f"no collection in {line.home}: make one with plumbline index PATH --collection NAME")
     return EXIT_OK

@@ -44,11 +44,13 @@ def add_encoder(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> Non
 
 
 def add_retrieval(parser: argparse.ArgumentParser) -> None:
-    """--k, --mode, --fusion."""
-    group = parser.add_argument_group("retrieval")
+    """--k, --mode, --fusion: left out, the last two are as the collection is searched."""
+    group = parser.add_argument_group("retrieval (default: what tune --save chose, else a min-max hybrid)")
     group.add_argument("-k", "--k", type=int, default=4, help="chunks to retrieve (default 4)")
-    group.add_argument("--mode", choices=("hybrid", "dense", "bm25"), default="hybrid", help="which retrievers to ask")
-    group.add_argument("--fusion", choices=("minmax", "rrf"), default="minmax", help="how a hybrid joins them")
+    group.add_argument("--mode", choices=("hybrid", "dense", "bm25"), default=None, help="which retrievers to ask")
+    group.add_argument(
+        "--fusion", choices=("minmax", "zscore", "rrf"), default=None, help="how a hybrid joins them; makes it one"
+    )
 
 
 def add_sampling(parser: argparse.ArgumentParser, *, temperature: float, n: int) -> None:
@@ -66,7 +68,7 @@ def add_sampling(parser: argparse.ArgumentParser, *, temperature: float, n: int)
 
 
 def add_analysis(parser: argparse.ArgumentParser) -> None:
-    """--signals, --faithfulness."""
+    """--signals, --faithfulness, --gold-evidence."""
     group = parser.add_argument_group("looking closer (takes more verification)")
     group.add_argument(
         "--signals",
@@ -80,6 +82,11 @@ def add_analysis(parser: argparse.ArgumentParser) -> None:
         "--faithfulness",
         action="store_true",
         help="also judge answers by the chunks they were given (needs the scorer)",
+    )
+    group.add_argument(
+        "--gold-evidence",
+        action="store_true",
+        help="also judge claims by fetched evidence and by the question's gold passages, beside each other",
     )
 
 

@@ -53,27 +53,25 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def fusion_params(arguments: argparse.Namespace, base: RetrievalParams) -> RetrievalParams:
     """``base`` with what was given. Raises UsageError with the offending value."""
-    given = {
-        name: value
-        for name in ("mode", "fusion", "dense_weight", "rrf_constant", "depth")
-        if (value := getattr(arguments, name)) is not None
-    }
-    if given.get("mode") == "sparse":
+    from retrieval.saved_search import with_given
+
+    given = {name: getattr(arguments, name) for name in ("mode", "fusion", "dense_weight", "rrf_constant", "depth")}
+    if given["mode"] == "sparse":
         given["mode"] = "bm25"
     try:
-        return replace(base, **given)
+        return with_given(base, **given)
     except ValueError as error:
         raise UsageError(str(error)) from error
 
 
 def search(arguments: argparse.Namespace, line: Pipeline, collection: str) -> Search:
     """The collection's search as the arguments say. Raises UsageError for values that cannot be meant."""
-    from app.retrieval_settings import saved_search
     from retrieval.filtering import parse_filter
     from retrieval.ranking.diversity import MmrParams
     from retrieval.ranking.reranking import RerankParams
     from retrieval.reformulation.rm3 import Rm3Params
     from retrieval.retrieval_params import RetrievalParams
+    from retrieval.saved_search import saved_search
     from retrieval.search import Search
 
     retriever = line.retriever(collection)  # first: it says which collections there are

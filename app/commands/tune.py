@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.console import Output
-from app.errors import EXIT_OK, UsageError
+from app.errors import EXIT_OK, AppError, UsageError
 
 if TYPE_CHECKING:
     from evaluation.retrieval.tuning import Tuning
@@ -36,6 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save-anyway", action="store_true", help="save what was chosen even if the gain may be chance"
     )
+    parser.add_argument("--forget", action="store_true", help="search as by default again; tunes nothing")
     add_encoder(parser)
 
 
@@ -43,9 +44,18 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Tune and print."""
     from app.commands.options import pipeline
     from app.retrieval_evaluation import load_judged, tune_fusion
-    from app.retrieval_settings import save_search, saved_search, search_fields
+    from retrieval.collections import list_collections
     from retrieval.retrieval_params import RetrievalParams
+    from retrieval.saved_search import SavedSearch, forget_search, save_search, saved_search, search_fields
 
+    if arguments.forget:
+        with pipeline(arguments) as line:
+            known = [info.name for info in list_collections(line.store)]
+            if arguments.name not in known:
+                raise AppError(f"there is no collection {arguments.name!r}; there are {', '.join(known) or 'none'}")
+            forgot = forget_search(line.home, arguments.name)
+        output.say(f"{arguments.name} is searched as by default" + ("" if forgot else ", as it was before"))
+        return EXIT_OK
     if arguments.qrels is None and arguments.queries is None:
         raise UsageError("give --qrels FILE, or --queries FILE whose questions name relevant documents")
     if arguments.seed < 0:
@@ -70,13 +80,15 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         keep = tuning.chosen if arguments.save_anyway else tuning.recommended
         path = None
         if (arguments.save or arguments.save_anyway) and keep != baseline:
-            path = save_search(line.home, arguments.name, keep, _why(tuning))
+            path = save_search(
+                line.home, arguments.name, SavedSearch(keep, _why(tuning), retriever.encoder.fingerprint)
+            )
     if output.as_json:
         output.json({**to_json(tuning), "recommended": search_fields(tuning.recommended), "saved": path is not None})
     else:
         _show(tuning, output)
     if path is not None:
-        output.say(f"saved to {path}: plumbline retrieve searches {arguments.name} this way from now on")
+        output.say(f"saved to {path}: {arguments.name} is searched this way wherever nothing else is asked for")
     elif arguments.save or arguments.save_anyway:
         output.say("nothing was saved: what is in force stays")
     return EXIT_OK
@@ -84,7 +96,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 def to_json(tuning: Tuning) -> dict[str, Any]:
     """As JSON values; the grid with its means."""
-    from app.retrieval_settings import search_fields
+    from retrieval.saved_search import search_fields
 
     gain = tuning.gain.difference
     return {

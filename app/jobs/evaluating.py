@@ -60,8 +60,8 @@ def plan_of(pipeline: Pipeline, tenant: str, request: EvaluationRequest) -> Eval
         collection=collection,
         samples=request.samples,
         k=request.k,
-        mode=cast(Mode, request.mode),
-        fusion=cast(Fusion, request.fusion),
+        mode=cast("Mode | None", request.mode),
+        fusion=cast("Fusion | None", request.fusion),
         decoding=Decoding(**{**request.decoding, "stop": tuple(request.decoding.get("stop", ()))}),
         seed=request.seed,
         judging=VerifierPlan(

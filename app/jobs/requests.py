@@ -43,8 +43,8 @@ class EvaluationRequest:
     arms: tuple[str, ...] = ("closed_book", "rag", "oracle")
     samples: int = 3
     k: int = 4
-    mode: str = "hybrid"
-    fusion: str = "minmax"
+    mode: str | None = None
+    fusion: str | None = None
     decoding: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     verifier: str = "auto"

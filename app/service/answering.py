@@ -220,9 +220,10 @@ class Answering:
             generation=prepared.generation,
             model=live.model,
             answers=tuple(Answer(completion) for completion in completions),
-            sources=sources_of(prepared.prompt),
+            sources=sources_of(prepared.prompt, prepared.places),
             timings=timings,
             shared_tokens=drawn.shared_tokens,
+            search=prepared.search,
         )
 
     async def _verified(self, live: LiveQuery, result: QueryResult) -> QueryResult:

@@ -73,8 +73,8 @@ class EvaluationBody(BaseModel):
     limit: int | None = Field(default=None, ge=1, le=MOST_QUESTIONS, description="only the first so many questions")
     samples: int = Field(default=3, ge=1, le=100, description="of each question in each arm")
     k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
-    mode: Mode = "hybrid"
-    fusion: Fusion = "minmax"
+    mode: Mode | None = Field(default=None, description="default as the collection is searched")
+    fusion: Fusion | None = Field(default=None, description="default as the collection is searched")
     temperature: float = Field(default=0.7, ge=0, le=100)
     top_k: int | None = Field(default=None, ge=1, le=2**31 - 1)
     top_p: float = Field(default=1.0, gt=0, le=1)

@@ -67,7 +67,7 @@ class Health:
             reasons.append(f"database: {error}")
         for name in names:
             try:
-                line.retriever(name)
+                line.search(name)  # what tune saved must be readable too
             except (*USER_ERRORS, OSError) as error:
                 reasons.append(f"collection {name}: {error}")
         return Readiness(line.generator.name, tuple(names), self._public(reasons))

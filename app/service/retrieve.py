@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from app.retrieval_places import shown_places
 from app.service.access import Caller, require
 from app.service.errors import ApiError
 from app.service.jobs_schemas import Reply
@@ -29,8 +30,8 @@ class RetrieveBody(BaseModel):
     query: str = Field(min_length=1, description="in words; its greatest length is set by the server")
     collection: str | None = Field(default=None, max_length=64, description="default: the only one there is")
     k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
-    mode: Mode = Field(default="hybrid", description="which retrievers are asked")
-    fusion: Fusion = Field(default="minmax", description="how a hybrid joins them")
+    mode: Mode | None = Field(default=None, description="which retrievers are asked; default as the collection says")
+    fusion: Fusion | None = Field(default=None, description="how a hybrid joins them; default as the collection says")
 
     @field_validator("query")
     @classmethod
@@ -43,12 +44,13 @@ class RetrieveBody(BaseModel):
 
 
 class ChunkReply(Reply):
-    """A chunk: ``text`` is the document's from start to end, in characters."""
+    """A chunk: ``text`` is the document's from start to end, in characters; place: where that is, in words."""
 
     document_id: str
     title: str
     start: int
     end: int
+    place: str
     text: str
     rank: int
     score: float
@@ -57,11 +59,12 @@ class ChunkReply(Reply):
 
 
 class RetrieveReply(Reply):
-    """Chunks, best first. generation: hash of the index that was searched."""
+    """Chunks, best first. generation: hash of the index that was searched. search: how, in words."""
 
     object: Literal["list"] = "list"
     collection: str
     generation: str
+    search: str
     data: list[ChunkReply]
 
 
@@ -81,14 +84,16 @@ async def retrieve(
         said = f"query has {len(body.query)} characters: this server takes at most {most}"
         raise ApiError(422, said, code="invalid_value", param="query")
 
-    def search() -> RetrieveReply:
+    def searched() -> RetrieveReply:
         own = chosen(held, caller, body.collection)
-        retriever = held.pipeline.retriever(own.stored)
-        found = retriever.retrieve(body.query, body.k, body.mode, body.fusion)
-        data = [_chunk(one) for one in found]
-        return RetrieveReply(collection=own.name, generation=retriever.generation_hash, data=data)
+        search = held.pipeline.search(own.stored, body.mode, body.fusion)
+        found = search.retrieve(body.query, body.k)
+        places = shown_places(held.pipeline.store, own.stored, [one.chunk for one in found])
+        data = [_chunk(one, places[one.chunk.id]) for one in found]
+        generation = search.retriever.generation_hash
+        return RetrieveReply(collection=own.name, generation=generation, search=search.settings, data=data)
 
-    return await held.do(search)
+    return await held.do(searched)
 
 
 def chosen(held: Resources, caller: Caller, name: str | None) -> OwnCollection:
@@ -115,13 +120,14 @@ def chosen(held: Resources, caller: Caller, name: str | None) -> OwnCollection:
     return own
 
 
-def _chunk(found: RetrievedChunk) -> ChunkReply:
+def _chunk(found: RetrievedChunk, place: str) -> ChunkReply:
     chunk = found.chunk
     return ChunkReply(
         document_id=chunk.document_id,
         title=chunk.title,
         start=chunk.start,
         end=chunk.end,
+        place=place,
         text=chunk.text,
         rank=found.rank,
         score=found.score,

@@ -24,6 +24,7 @@ _EXAMPLE_RESULT: dict[str, Any] = {
     "question": "How long is the warranty of the Heron 4?",
     "collection": "handbook",
     "generation": "9b1c" * 16,
+    "search": "mode=hybrid fusion=minmax",
     "model": "plumbline-reader",
     "answers": [
         {
@@ -44,6 +45,7 @@ _EXAMPLE_RESULT: dict[str, Any] = {
             "title": "Warranty",
             "start": 0,
             "end": 50,
+            "place": "Warranty, line 3",
             "text": "The warranty of the Heron 4 lasts for three years.",
             "shown_characters": 50,
             "rank": 1,
@@ -74,8 +76,8 @@ class QueryBody(BaseModel):
     collection: str | None = Field(default=None, max_length=64, description="default: the only collection there is")
     retrieval: bool = Field(default=True, description="false asks the model alone")
     k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
-    mode: Mode = Field(default="hybrid", description="which retrievers are asked")
-    fusion: Fusion = Field(default="minmax", description="how a hybrid joins them")
+    mode: Mode | None = Field(default=None, description="which retrievers are asked; default as the collection says")
+    fusion: Fusion | None = Field(default=None, description="how a hybrid joins them; default as the collection says")
     style: Style = Field(default="short", description='"sentence": short answers as full sentences, made by rule')
     temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy")
     top_k: int | None = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; default all")
@@ -212,6 +214,7 @@ class SourceReply(_Reply):
     title: str
     start: int = Field(description="offset of the chunk in its document, in characters")
     end: int
+    place: str = Field(description="where that is, as a person says it (page, heading, line); empty if not known")
     text: str
     shown_characters: int = Field(description="how many of the chunk's characters the model was given")
     rank: int
@@ -247,6 +250,7 @@ class QueryReply(_Reply):
     question: str
     collection: str | None
     generation: str | None = Field(description="hash of the index generation searched; null without retrieval")
+    search: str | None = Field(description="how it was searched; null without retrieval")
     model: str
     answers: list[AnswerReply]
     sources: list[SourceReply]

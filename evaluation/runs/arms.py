@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from data.questions import Question
 from evaluation.errors import EvaluationError
@@ -11,9 +11,6 @@ from evaluation.evidence.passages import PassageSource, Searcher, gold_chunks
 from evaluation.runs.records import Observed
 from retrieval.chunks import RetrievedChunk
 from retrieval.sentences import Span
-
-if TYPE_CHECKING:  # loading the retriever loads torch and faiss, which arms without a search do not need
-    from retrieval.retriever import Fusion, Mode, Retriever
 
 
 class NotPossibleError(EvaluationError):
@@ -59,27 +56,19 @@ class ActiveArm(Arm, Protocol):
         """What it looks for beside the outcome. answer: the part of the completion that ``answer_span`` names."""
 
 
+@runtime_checkable
+class BeginningArm(Protocol):
+    """An arm that puts the first words of the answer into the model's mouth. Only what follows them is judged."""
+
+    def beginning(self, question: Question) -> str:
+        """The words, "" for none. Raises NotPossibleError as ``ActiveArm.chunks`` does."""
+
+
 def prepare_arm(arm: Arm, pending: Sequence[Question], questions: Sequence[Question]) -> None:
     """Make an arm ready for ``pending``, some of a run's ``questions``. Raises what its parts raise."""
     if isinstance(arm, ActiveArm):
         arm.begin(questions)
     arm.prepare(pending)
-
-
-class ModeSearch:
-    """A retriever bound to one mode and fusion, as a Searcher."""
-
-    def __init__(self, retriever: Retriever, mode: Mode = "hybrid", fusion: Fusion = "minmax") -> None:
-        self._retriever, self._mode, self._fusion = retriever, mode, fusion
-
-    @property
-    def settings(self) -> str:
-        """For ``Rag``: what the run's id needs to know of the search."""
-        return f"mode={self._mode}" + (f" fusion={self._fusion}" if self._mode == "hybrid" else "")
-
-    def retrieve_many(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        """See ``Searcher``. Raises RetrievalError (see ``Retriever.retrieve_many``)."""
-        return self._retriever.retrieve_many(queries, k, self._mode, self._fusion)
 
 
 def _checked_k(k: int, arm: str) -> int:
@@ -132,10 +121,15 @@ class Oracle:
     It shows what a perfect search would. An unanswerable question gets the documents that come closest.
     """
 
-    def __init__(self, source: PassageSource, k: int, searcher: Searcher | None = None, name: str = "oracle") -> None:
-        """searcher: ranks chunks where there is no evidence; without it they come in document order."""
+    def __init__(
+        self, source: PassageSource, k: int, searcher: Searcher | None = None, name: str = "oracle", settings: str = ""
+    ) -> None:
+        """searcher: ranks chunks where there is no evidence; without it they come in document order. settings: how the
+        searcher is set up, where that is not the default, for the run's id.
+        """
         self.name = name
-        self.settings = f"k={_checked_k(k, name)} order={'search' if searcher else 'document'}"
+        order = f"order={'search' if searcher else 'document'}"
+        self.settings = " ".join(filter(None, (f"k={_checked_k(k, name)}", order, settings)))
         self._source = source
         self._k = k
         self._searcher = searcher

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -51,16 +52,20 @@ class EvidenceSource(Protocol):
 class SearchedEvidence:
     """The k best chunks of a trusted collection for question and claim together."""
 
-    def __init__(self, searcher: Searcher, collection_hash: str, k: int = DEFAULT_K) -> None:
-        """collection_hash: of the index generation searched. Raises EvaluationError for k < 1."""
+    def __init__(self, searcher: Searcher, collection_hash: str, k: int = DEFAULT_K, settings: str = "") -> None:
+        """collection_hash: of the index generation searched. settings: how the searcher is set up, where that is not
+        the default; another set-up finds something else, so it is part of the name. Raises EvaluationError for k < 1.
+        """
         if k < 1:
             raise EvaluationError(f"k is {k} for the evidence of a claim: at least one chunk must be looked at")
         self._searcher, self._k = searcher, k
         self._hash = collection_hash[:12]
+        if settings:
+            self._hash += "/" + hashlib.sha256(settings.encode()).hexdigest()[:8]
 
     @property
     def name(self) -> str:
-        """``k=K in HASH``."""
+        """``k=K in HASH``, or ``k=K in HASH/SETTINGS``."""
         return f"k={self._k} in {self._hash}"
 
     @property

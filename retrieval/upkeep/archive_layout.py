@@ -13,6 +13,9 @@ HEADER = "plumbline-collection.json"
 DOCUMENTS = "documents.jsonl"
 """One document a line."""
 
+SEARCH = "search"
+"""In the header: how the collection is searched, where ``plumbline tune`` chose."""
+
 INDEX = "index/"
 """Before the name of each file that the manifest lists."""
 

@@ -20,7 +20,8 @@ from retrieval.errors import RetrievalError
 from retrieval.generations import load_generation
 from retrieval.manifest import DocumentVersion, FileEntry, Manifest, describe_file
 from retrieval.publishing import current_generation
-from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, Moved
+from retrieval.saved_search import saved_search
+from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, SEARCH, Moved
 from retrieval.upkeep.verifying import verify_collection
 
 
@@ -58,6 +59,9 @@ def export_collection(store: Store, home: Path, name: str, file: Path) -> Moved:
             "manifest": manifest.to_json(),
             "documents": asdict(FileEntry(DOCUMENTS, entry.bytes, entry.sha256)),
         }
+        tuned = saved_search(home, name)
+        if tuned is not None:
+            header[SEARCH] = tuned.to_json()
         with part.open("wb") as raw:
             with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
                 content = json.dumps(header, indent=1, sort_keys=True).encode()

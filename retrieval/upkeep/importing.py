@@ -21,7 +21,8 @@ from retrieval.errors import RetrievalError
 from retrieval.generations import aside_folder, load_generation, place_generation
 from retrieval.manifest import DocumentVersion, FileEntry, Manifest
 from retrieval.publishing import current_generation, publish_generation
-from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, Moved
+from retrieval.saved_search import SavedSearch, save_search
+from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, SEARCH, Moved
 from retrieval.upkeep.verifying import verify_collection
 from retrieval.vector_cache import write_vectors
 
@@ -56,6 +57,7 @@ def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: s
     wanted = name if name is not None else header.get("name")
     if not isinstance(wanted, str):
         raise RetrievalError(f"{file} names no collection: give a name with --name")
+    tuned = _search(header, file)
     folder = generations_folder(home, check_name(wanted))
     stored = False
     try:
@@ -68,7 +70,7 @@ def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: s
                 _unpack(file, tar, members, _targets(header, manifest, aside, beside))
                 place_generation(aside, folder, manifest)
                 stored = True
-                _publish(store, home, wanted, manifest, beside / DOCUMENTS)
+                _publish(store, home, wanted, manifest, beside / DOCUMENTS, tuned)
     except BaseException:
         if stored:
             _remove_unpublished(store, home, wanted)
@@ -90,6 +92,13 @@ def _read_header(file: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | Non
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RetrievalError(f"the header of {file} cannot be read ({error})") from error
     return dict(value)
+
+
+def _search(header: dict[str, Any], file: Path) -> SavedSearch | None:
+    try:
+        return SavedSearch.from_json(header[SEARCH]) if SEARCH in header else None
+    except (ValueError, KeyError, TypeError) as error:
+        raise RetrievalError(f"the header of {file} does not say how to search ({error!r})") from error
 
 
 def _plain(member: tarfile.TarInfo) -> bool:
@@ -155,7 +164,7 @@ def _remove_unpublished(store: Store, home: Path, name: str) -> None:
         delete_collection(store, home, name)
 
 
-def _publish(store: Store, home: Path, name: str, manifest: Manifest, lines: Path) -> None:
+def _publish(store: Store, home: Path, name: str, manifest: Manifest, lines: Path, tuned: SavedSearch | None) -> None:
     folder = generations_folder(home, name) / manifest.hash
     generation = load_generation(folder, manifest)
     key = create_collection(store, name)
@@ -176,6 +185,8 @@ def _publish(store: Store, home: Path, name: str, manifest: Manifest, lines: Pat
         keep()
     if set(rows) != set(generation.table.versions):
         raise RetrievalError(f"{DOCUMENTS} does not hold the documents that the index lists; nothing was taken in")
+    if tuned is not None:
+        save_search(home, name, tuned)
     publish_generation(
         store, key, manifest, folder.relative_to(home), [rows[version] for version in generation.table.versions]
     )

@@ -14,10 +14,10 @@ import pytest
 
 from app.cli import main
 from app.pipeline import Pipeline
-from app.retrieval_settings import saved_search, settings_path
 from app.settings import Settings
 from data.documents import Document
 from retrieval.encoder import unit_vectors
+from retrieval.saved_search import saved_search, settings_path
 
 Plumbline = Callable[..., SimpleNamespace]
 TOPICS = ("pump", "valve", "motor", "cable", "probe", "crane", "filter", "sensor")

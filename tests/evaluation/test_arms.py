@@ -8,7 +8,7 @@ import pytest
 
 from data.questions import EvidenceSpan, Question
 from evaluation.errors import EvaluationError
-from evaluation.runs.arms import ClosedBook, MissingGoldError, ModeSearch, Oracle, Rag
+from evaluation.runs.arms import ClosedBook, MissingGoldError, Oracle, Rag
 from retrieval.chunks import Chunk, RetrievedChunk
 
 TEXTS = {"a": "a0a0a0a0a0b1b1b1b1b1c2c2c2c2c2", "b": "d3d3d3d3d3e4e4e4e4e4"}
@@ -122,12 +122,6 @@ def test_missing_gold_is_an_error_that_names_the_question() -> None:
         arm.chunks(question(evidence=(EvidenceSpan("a", 500, 510),)))
 
 
-def test_mode_search_passes_mode_and_fusion_on() -> None:
-    class Asked:
-        def retrieve_many(self, queries: Sequence[str], k: int, mode: str, fusion: str) -> tuple[object, ...]:
-            return ((tuple(queries), k, mode, fusion),)
-
-    search = ModeSearch(Asked(), "bm25", "rrf")  # type: ignore[arg-type]
-    assert search.retrieve_many(["a"], 2) == ((("a",), 2, "bm25", "rrf"),)
-    assert search.settings == "mode=bm25"
-    assert ModeSearch(Asked()).settings == "mode=hybrid fusion=minmax"  # type: ignore[arg-type]
+def test_another_set_up_of_the_search_gives_the_oracle_other_settings() -> None:
+    assert Oracle(Passages(), 3, Search()).settings == "k=3 order=search"
+    assert Oracle(Passages(), 3, Search(), settings="mode=bm25").settings == "k=3 order=search mode=bm25"

@@ -18,6 +18,8 @@ from data.store import Store
 from retrieval.collections import list_collections
 from retrieval.errors import RetrievalError
 from retrieval.indexer import index_documents
+from retrieval.retrieval_params import RetrievalParams
+from retrieval.saved_search import SavedSearch, save_search, saved_search
 from retrieval.upkeep.exporting import export_collection
 from retrieval.upkeep.importing import import_collection
 from retrieval.upkeep.verifying import verify_collection
@@ -53,6 +55,20 @@ def test_moving_a_collection(tmp_path: Path, store: Store, home: Path, make_enco
         encoder.encoded.clear()
         given = [Document("new", "", "A new text.")]
         assert index_documents(there, tmp_path / "there", "c", given, encoder).embedded == 1
+
+
+def test_how_it_is_searched_travels_too(tmp_path: Path, store: Store, home: Path, indexed: Path) -> None:
+    tuned = SavedSearch(RetrievalParams(fusion="rrf", dense_weight=0.3), "nDCG@10 0.3 before, 0.4 after", "f" * 64)
+    save_search(home, "c", tuned)
+    export_collection(store, home, "c", tmp_path / "c.tar")
+    with Store.open(f"sqlite:///{tmp_path}/there/p.db") as there:
+        import_collection(there, tmp_path / "there", tmp_path / "c.tar", name="d")
+        assert saved_search(tmp_path / "there", "d") == tuned
+        assert verify_collection(there, tmp_path / "there", "d").problems == ()
+        forged = repacked(tmp_path / "c.tar", tmp_path / "f.tar", with_header(lambda h: h["search"].update(fusion="x")))
+        with pytest.raises(RetrievalError, match="does not say how to search"):
+            import_collection(there, tmp_path / "there", forged, name="e")
+        assert [info.name for info in list_collections(there)] == ["d"]
 
 
 def repacked(file: Path, target: Path, change: Callable[[list[tuple[tarfile.TarInfo, bytes]]], None]) -> Path:

@@ -82,8 +82,8 @@ class ChatBody(BaseModel):
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
     logit_bias: dict[str, float] | None = Field(default=None, description="nats by token id")
     k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
-    mode: Mode = "hybrid"
-    fusion: Fusion = "minmax"
+    mode: Mode | None = Field(default=None, description="default as the collection is searched")
+    fusion: Fusion | None = Field(default=None, description="default as the collection is searched")
     style: Style = Field(default="short", description='"sentence": short answers as full sentences, made by rule')
     verify: bool = Field(
         default=False, description="judge every claim of the answers by what the collection says of it"
@@ -140,12 +140,13 @@ class UrlCitation(_Reply):
 
 
 class Annotation(_Reply):
-    """A citation ``[number]``, as OpenAI's clients read it, with the source's number and document."""
+    """A citation ``[number]``, as OpenAI's clients read it, with the source's number, document and place in it."""
 
     type: Literal["url_citation"] = "url_citation"
     url_citation: UrlCitation
     number: int
     document_id: str
+    place: str
 
 
 class ChatMessage(_Reply):

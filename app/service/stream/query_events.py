@@ -25,6 +25,7 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
         "question": live.ask.shown.question,
         "collection": prepared.collection,
         "generation": prepared.generation,
+        "search": prepared.search,
         "model": live.model,
         "sources": [source_json(source) for source in live.sources],
     }

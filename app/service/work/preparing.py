@@ -5,7 +5,7 @@ The queries of a batch go through the encoder together, which costs little more 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import ParamSpec, TypeVar
@@ -14,14 +14,15 @@ from sqlalchemy import select
 
 from app.answers import QueryRequest
 from app.pipeline import Pipeline
+from app.retrieval_places import shown_places
 from app.service.errors import ApiError
 from data.schema import collections
 from generation.errors import GenerationError
 from generation.generator import Generator
 from generation.live import InstructedGenerator
 from generation.prompt import Prompt
-from retrieval.chunks import RetrievedChunk
-from retrieval.retriever import Retriever
+from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.search import Search
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -42,15 +43,18 @@ class Preparation:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """collection: as its tenant calls it, stored: as the store does, generation: hash of the index that was searched;
-    None without retrieval. judge: the stored name of the collection that judges, None where none was asked for.
-    retrieval_s: seconds that this batch's searches took."""
+    search: how, in words; None without retrieval. judge: the stored name of the collection that judges, None where none
+    was asked for. retrieval_s: seconds that this batch's searches took. places: where what was found stands in its
+    document, in words, by chunk id."""
 
     prompt: Prompt
     collection: str | None
     stored: str | None
     generation: str | None
+    search: str | None
     judge: str | None
     retrieval_s: float
+    places: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +77,13 @@ class Preparing:
         known = {tenant: self._places(tenant) for tenant in {item.tenant for item in items}}
         places = [_attempt(_place, item, known[item.tenant]) for item in items]
         started = perf_counter()
-        retrievers, found = self._search(items, places)
+        searches, found = self._search(items, places)
+        standing = self._standing(places, found)
         seconds = perf_counter() - started
         out: list[Prepared | Exception] = []
-        for item, place, retriever, chunks in zip(items, places, retrievers, found, strict=True):
-            error = next((e for e in (place, retriever, chunks) if isinstance(e, Exception)), None)
-            if error is not None or isinstance(place, Exception) or isinstance(chunks, Exception):
+        for item, place, search, chunks, words in zip(items, places, searches, found, standing, strict=True):
+            error = next((e for e in (place, search, chunks, words) if isinstance(e, Exception)), None)
+            if isinstance(place, Exception) or isinstance(chunks, Exception) or isinstance(words, Exception) or error:
                 out.append(error or AssertionError("an error that is none"))
                 continue
             prompt = _attempt(_prompt, self._pipeline.generator, item, chunks)
@@ -91,9 +96,11 @@ class Preparing:
                     prompt,
                     None if searched is None else searched.name,
                     None if searched is None else searched.stored,
-                    retriever.generation_hash if isinstance(retriever, Retriever) else None,
+                    search.retriever.generation_hash if isinstance(search, Search) else None,
+                    search.settings if isinstance(search, Search) else None,
                     place.stored if place is not None and item.judged else None,
                     seconds if searched is not None else 0.0,
+                    words,
                 )
             )
         return out
@@ -109,8 +116,8 @@ class Preparing:
 
     def _search(
         self, items: Sequence[Preparation], places: Sequence[_Place | Exception | None]
-    ) -> tuple[list[Retriever | Exception | None], list[Found | Exception]]:
-        retrievers: list[Retriever | Exception | None] = [None] * len(items)
+    ) -> tuple[list[Search | Exception | None], list[Found | Exception]]:
+        searches: list[Search | Exception | None] = [None] * len(items)
         found: list[Found | Exception] = [()] * len(items)
         groups: dict[tuple[object, ...], list[int]] = {}
         for index, (item, place) in enumerate(zip(items, places, strict=True)):
@@ -119,15 +126,29 @@ class Preparing:
                 groups.setdefault((place.stored, request.k, request.mode, request.fusion), []).append(index)
         for (stored, *_), members in groups.items():
             first = items[members[0]].request
-            retriever = _attempt(self._pipeline.retriever, str(stored))
-            hits: tuple[Found, ...] | Exception = retriever if isinstance(retriever, Exception) else ()
-            if not isinstance(retriever, Exception):
+            search = _attempt(self._pipeline.search, str(stored), first.mode, first.fusion)
+            hits: tuple[Found, ...] | Exception = search if isinstance(search, Exception) else ()
+            if not isinstance(search, Exception):
                 questions = [items[index].request.question for index in members]
-                hits = _attempt(retriever.retrieve_many, questions, first.k, first.mode, first.fusion)
+                hits = _attempt(search.retrieve_many, questions, first.k)
             for place_in_group, index in enumerate(members):
-                retrievers[index] = retriever
+                searches[index] = search
                 found[index] = hits if isinstance(hits, Exception) else hits[place_in_group]
-        return retrievers, found
+        return searches, found
+
+    def _standing(
+        self, places: Sequence[_Place | Exception | None], found: Sequence[Found | Exception]
+    ) -> list[Mapping[str, str] | Exception]:
+        """Of each item, where its chunks stand: one look for all that searched one collection."""
+        chunks: dict[str, dict[str, Chunk]] = {}
+        for place, hits in zip(places, found, strict=True):
+            if isinstance(place, _Place) and not isinstance(hits, Exception):
+                chunks.setdefault(place.stored, {}).update((hit.chunk.id, hit.chunk) for hit in hits)
+        known = {
+            stored: _attempt(shown_places, self._pipeline.store, stored, tuple(wanted.values()))
+            for stored, wanted in chunks.items()
+        }
+        return [known[place.stored] if isinstance(place, _Place) and place.stored in known else {} for place in places]
 
 
 def _attempt(work: Callable[Given, Made], *arguments: Given.args, **named: Given.kwargs) -> Made | Exception:

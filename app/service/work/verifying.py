@@ -14,7 +14,6 @@ from app.pipeline import Pipeline
 from app.score_judging import JudgePlan
 from app.verification import CheckedClaim, ClaimChecker, ClaimPair
 from evaluation.outcomes import AnswerEvaluation, outcome_of
-from evaluation.runs.arms import ModeSearch
 from evaluation.verifiers.context_evidence import AnsweredQuestion
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.evidence import SearchedEvidence
@@ -79,8 +78,8 @@ class Verifying:
             return out
 
     def _judge(self, stored: str, items: Sequence[Judging]) -> list[tuple[AnswerEvaluation, ...]]:
-        retriever = self._pipeline.retriever(stored)
-        evidence = SearchedEvidence(ModeSearch(retriever), retriever.generation_hash)
+        search = self._pipeline.search(stored)
+        evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.departures)
         verifier = EntailmentVerifier(self._opened(), evidence)
         asked: list[VerificationItem] = []
         refused: list[bool] = []

@@ -47,7 +47,7 @@ def test_what_is_wrong_is_named(text: str, message: str) -> None:
 
 def test_arms_call_themselves_as_they_were_parsed() -> None:
     named = parse_arms("closed_book,sycophancy:sure,closed_book+few_shot:2+chain_of_thought+injection:last", 4)
-    assert [a.name for a in open_arms(named, 4, "hybrid", "minmax", None)] == [n.text for n in named]
+    assert [a.name for a in open_arms(named, 4, None)] == [n.text for n in named]
     assert [n.searches for n in parse_arms("closed_book,sycophancy,rag,closed_book+distractors:1", 4)] == [
         *(False, False, True, True)
     ]

@@ -1,0 +1,122 @@
+"""How a collection is searched unless somebody says otherwise: what ``plumbline tune --save`` chose, kept beside it.
+
+Every door to a collection (query, retrieve, evaluate, evidence, the service) takes its parameters from here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from data.columns import utc_now
+from retrieval.collection_folder import collection_folder
+from retrieval.errors import RetrievalError
+from retrieval.retrieval_params import RetrievalParams
+
+_FIELDS = ("mode", "fusion", "depth", "dense_weight", "rrf_constant")
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSearch:
+    """params: of the search. why: how it was chosen, for people. encoder: fingerprint of the one it was chosen with,
+    "" where that was not kept."""
+
+    params: RetrievalParams
+    why: str
+    encoder: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``from_json`` takes it."""
+        return {"format": 1, **search_fields(self.params), "why": self.why, "encoder": self.encoder}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> SavedSearch:
+        """Raises ValueError, KeyError or TypeError for what is no saved search."""
+        if value["format"] != 1:
+            raise ValueError(f"format {value['format']}, this version reads 1")
+        params = RetrievalParams(
+            mode=value["mode"],
+            fusion=value["fusion"],
+            depth=int(value["depth"]),
+            dense_weight=float(value["dense_weight"]),
+            rrf_constant=float(value["rrf_constant"]),
+        )
+        return cls(params, str(value["why"]), str(value.get("encoder", "")))
+
+
+def settings_path(home: Path, collection: str) -> Path:
+    """``home/collections/<name>/retrieval.json``."""
+    return collection_folder(home, collection) / "retrieval.json"
+
+
+def search_fields(params: RetrievalParams) -> dict[str, Any]:
+    """What is kept of a setting: mode, fusion and their numbers, as JSON values."""
+    return {name: getattr(params, name) for name in _FIELDS}
+
+
+def save_search(home: Path, collection: str, saved: SavedSearch) -> Path:
+    """Write the file whole or not at all. The collection must exist."""
+    path = settings_path(home, collection)
+    aside = path.with_suffix(".json.new")
+    with aside.open("w", encoding="utf-8") as file:
+        json.dump({**saved.to_json(), "saved_at": utc_now().isoformat()}, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    aside.replace(path)
+    return path
+
+
+def saved_search(home: Path, collection: str) -> SavedSearch | None:
+    """What was saved for the collection, or None. Raises RetrievalError, naming the file, if it cannot be read."""
+    path = settings_path(home, collection)
+    try:
+        return SavedSearch.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise RetrievalError(
+            f"{path} cannot be read ({error}): remove it (plumbline tune {collection} --forget), or run plumbline tune "
+            "--save again"
+        ) from error
+
+
+def forget_search(home: Path, collection: str) -> bool:
+    """Search as by default again; whether anything had been saved."""
+    path = settings_path(home, collection)
+    there = path.exists()
+    path.unlink(missing_ok=True)
+    return there
+
+
+def search_params(home: Path, collection: str, **given: Any) -> RetrievalParams:
+    """How to search the collection: what was saved for it, else the default; what is ``given`` and not None wins.
+
+    Raises RetrievalError for a file that cannot be read, ValueError for values that cannot be meant.
+    """
+    saved = saved_search(home, collection)
+    return with_given(saved.params if saved else RetrievalParams(), **given)
+
+
+def with_given(base: RetrievalParams, **given: Any) -> RetrievalParams:
+    """``base`` with those of the values that are not None.
+
+    To name a fusion is to ask for a hybrid. Weight and constant were chosen for the fusion they stand with: another one
+    begins at the defaults, and a search that fuses nothing has none, so that equal searches are equal values. Raises
+    ValueError for values that cannot be meant.
+    """
+    wanted = {name: value for name, value in given.items() if value is not None}
+    default = RetrievalParams()
+    fusion = wanted.get("fusion")
+    if fusion is not None:
+        wanted.setdefault("mode", "hybrid")
+    if fusion not in (None, base.fusion):
+        wanted.setdefault("dense_weight", default.dense_weight)
+        wanted.setdefault("rrf_constant", default.rrf_constant)
+    params = replace(base, **wanted)
+    if params.mode == "hybrid":
+        return params
+    return replace(params, fusion=default.fusion, dense_weight=default.dense_weight, rrf_constant=default.rrf_constant)

@@ -1,0 +1,128 @@
+"""What tune saved is how a collection is searched, through every door, and shown; what is asked for wins."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.answers import QueryRequest
+from app.cli import main
+from app.judging import VerifierPlan, open_judge
+from app.pipeline import Pipeline
+from app.runs import EvaluationPlan, evaluate
+from app.service.application import create_app
+from data.questions import Question
+from evaluation.runs.run_store import RunStore
+from retrieval.retrieval_params import RetrievalParams
+from retrieval.saved_search import SavedSearch, forget_search, save_search
+
+QUESTION = "How long is the warranty of the Heron 4?"
+WORDS = RetrievalParams(mode="bm25")
+WEIGHED = RetrievalParams(fusion="rrf", dense_weight=0.3)
+OPTIONS = "mode=hybrid fusion=rrf dense_weight=0.3"
+
+
+@pytest.fixture
+def line(make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any) -> Pipeline:
+    found = make_pipeline(make_settings(home_copy), first_words())
+    assert isinstance(found, Pipeline)
+    return found
+
+
+def tune(line: Pipeline, params: RetrievalParams, encoder: str = "") -> None:
+    save_search(line.home, "notes", SavedSearch(params, "nDCG@10 0.3 before, 0.4 after", encoder))
+
+
+def test_a_query_searches_as_was_tuned_and_says_so(line: Pipeline) -> None:
+    plain = line.answer(QueryRequest(QUESTION, "notes"))
+    assert plain.search == "mode=hybrid fusion=minmax"
+    tune(line, WORDS)
+    tuned = line.answer(QueryRequest(QUESTION, "notes"))
+    assert (tuned.search, tuned.to_json()["search"]) == ("mode=bm25", "mode=bm25")
+    assert {source.dense_rank for source in tuned.sources} == {None}
+    assert line.answer(QueryRequest(QUESTION, "notes", mode="dense")).search == "mode=dense"
+    assert line.answer(QueryRequest(QUESTION, "notes", fusion="minmax")).search == plain.search
+    assert line.answer(QueryRequest(QUESTION, retrieval=False)).search is None
+    forget_search(line.home, "notes")
+    assert line.answer(QueryRequest(QUESTION, "notes")).sources == plain.sources
+
+
+def test_the_service_searches_as_was_tuned(line: Pipeline) -> None:
+    tune(line, WEIGHED)
+    with TestClient(create_app(line)) as client:
+        query = {"question": QUESTION, "collection": "notes"}
+        assert client.post("/v1/query", json=query).json()["search"] == OPTIONS
+        assert client.post("/v1/query", json={**query, "mode": "bm25"}).json()["search"] == "mode=bm25"
+        assert client.post("/v1/query", json={**query, "mode": None}).json()["search"] == OPTIONS
+        found = client.post("/v1/retrieve", json={"query": QUESTION}).json()
+        assert found["search"] == OPTIONS
+        assert found["data"][0]["score"] == line.search("notes").retrieve(QUESTION, 4)[0].score
+
+
+def test_a_run_has_the_search_in_its_hash_and_its_evidence(line: Pipeline) -> None:
+    asked = (Question("q1", QUESTION, ("three years",), ("warranty",)),)
+
+    def run(**fields: Any) -> str:
+        return evaluate(line, EvaluationPlan(asked, collection="notes", samples=1, **fields)).run_id
+
+    def judge() -> str:
+        return open_judge(line, VerifierPlan("entailment"), asked, "notes").verifier.name
+
+    plain, judged = run(), judge()
+    words = run(mode="bm25")
+    tune(line, WORDS)
+    assert run() == words != plain
+    arms = {arm.name: arm.settings for arm in RunStore(line.store).load_run(words).config.arms}
+    assert arms == {"closed_book": "", "rag": "k=4 mode=bm25", "oracle": "k=4 order=search mode=bm25"}
+    assert run(fusion="minmax") == plain
+    assert judge() != judged
+    assert judge().startswith(judged.split(" in ")[0])
+
+
+def test_collections_and_query_show_what_was_tuned(
+    line: Pipeline, capsys: pytest.CaptureFixture[str], make_settings: Callable[..., Any]
+) -> None:
+    home, model = str(line.home), make_settings(line.home).model
+
+    def plumbline(*arguments: str) -> Any:
+        capsys.readouterr()
+        code = main([*arguments, "--home", home])
+        return code, capsys.readouterr()
+
+    assert json.loads(plumbline("collections", "--json")[1].out)[0]["search"] is None
+    tune(line, WEIGHED, "0" * 64)
+    code, shown = plumbline("collections")
+    assert code == 0
+    assert "searched by --mode hybrid --fusion rrf --dense-weight 0.3 --rrf-constant 60 (nDCG@10 0.3" in shown.out
+    assert "notes was tuned with another encoder" in shown.err
+    told = json.loads(plumbline("collections", "--json")[1].out)[0]["search"]
+    assert SavedSearch.from_json(told).params == WEIGHED
+    asked = ("query", QUESTION, "--json", "--model", model)
+    assert json.loads(plumbline(*asked)[1].out)["search"] == OPTIONS
+    assert json.loads(plumbline(*asked, "--fusion", "zscore")[1].out)["search"] == "mode=hybrid fusion=zscore"
+    code, said = plumbline("tune", "notes", "--forget")
+    assert (code, said.err.strip()) == (0, "notes is searched as by default")
+    assert "as it was before" in plumbline("tune", "notes", "--forget")[1].err
+    assert json.loads(plumbline(*asked)[1].out)["search"] == "mode=hybrid fusion=minmax"
+    code, said = plumbline("tune", "nowhere", "--forget")
+    assert (code, "there are notes" in said.err) == (1, True)
+
+
+def test_a_damaged_file_stops_a_search_by_name_and_hides_no_collection(
+    line: Pipeline, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tune(line, WORDS)
+    (line.home / "collections" / "notes" / "retrieval.json").write_text("{")
+    assert main(["collections", "--home", str(line.home)]) == 0
+    shown = capsys.readouterr()
+    assert "notes: 3 documents" in shown.out
+    assert "retrieval.json cannot be read" in shown.err
+    with TestClient(create_app(line)) as client:
+        response = client.post("/v1/query", json={"question": QUESTION})
+    assert response.status_code >= 400
+    assert str(line.home) not in response.text
