@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sqlalchemy import Column as SqlColumn
-from sqlalchemy import MetaData, Select, Table, create_engine, event, func, insert, or_, select
+from sqlalchemy import MetaData, Select, Table, create_engine, func, insert, or_, select
 from sqlalchemy import Text as SqlText
-from sqlalchemy.engine import URL, Connection, Engine, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, NoSuchTableError, SQLAlchemyError
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from data.answer_rows import answer_format, read_rows
 from data.errors import DataError
+from data.foreign_database import checked_url, reading_engine, what_it_says
 from data.refused import Refused, shown
 from data.sources import SqlSource
 
@@ -54,7 +55,7 @@ class FactTable:
         except NoSuchTableError:
             raise DataError(f"{shown_as}: there is no table {table!r}; name it behind the URL: URL#TABLE") from None
         except SQLAlchemyError as error:
-            raise DataError(f"{shown_as}: the database says: {_said(error)}") from None
+            raise DataError(f"{shown_as}: the database says: {what_it_says(error)}") from None
         self._table = found
         columns = {name.lower(): found.c[name] for name in found.c.keys()}  # noqa: SIM118 - columns, not names
         missing = [name for name in NEEDED if name not in columns]
@@ -137,7 +138,7 @@ class FactTable:
             with self._engine.connect() as connection:
                 return work(connection)
         except SQLAlchemyError as error:
-            raise DataError(f"{self._where}: the database says: {_said(error)}") from None
+            raise DataError(f"{self._where}: the database says: {what_it_says(error)}") from None
 
 
 def open_facts(source: str) -> FactTable:
@@ -148,13 +149,7 @@ def open_facts(source: str) -> FactTable:
         return _from_file(Path(source))
     address, _, table = source.partition("#")
     where = SqlSource(address, "").shown.strip()
-    url = _url(address, where)
-    if url.get_backend_name() == "sqlite" and not (url.database and Path(url.database).is_file()):
-        raise DataError(f"{where}: there is no database file {url.database or '(in memory)'}")
-    engine = create_engine(url)
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _never_write)
-    return FactTable(engine, table or TABLE, where)
+    return FactTable(reading_engine(checked_url(address, where)), table or TABLE, where)
 
 
 def _from_file(path: Path) -> FactTable:
@@ -188,24 +183,3 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return value.isoformat() if isinstance(value, date | time) else " ".join(str(value).split())
-
-
-def _url(address: str, where: str) -> URL:
-    try:
-        url = make_url(address)
-        url.get_dialect().import_dbapi()
-    except (ArgumentError, NoSuchModuleError, ValueError) as error:
-        raise DataError(f"{where}: not a database URL that SQLAlchemy knows ({type(error).__name__})") from None
-    except ImportError as error:
-        raise DataError(f"{where}: the driver is missing ({error}); install it with pip") from None
-    return url
-
-
-def _never_write(connection: Any, _: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA query_only = ON")
-    cursor.close()
-
-
-def _said(error: SQLAlchemyError) -> str:
-    return " ".join(str(getattr(error, "orig", None) or error).split())[:300]

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date, time
-from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, create_engine, event
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
 
 from data.document_json import document_from_fields
 from data.documents import Document
 from data.errors import DataError
 from data.fields import FieldError
+from data.foreign_database import checked_url, reading_engine, what_it_says
 from data.refused import Refused
 from data.sources import SqlSource
 
@@ -26,11 +25,9 @@ _NEEDED = ("id", "text")
 
 def check_sql(source: SqlSource) -> None:
     """Raises DataError for what can be seen without asking the database: a bad URL, no driver, no SELECT, no file."""
-    url = _url(source)
+    checked_url(source.url, source.shown)
     if not _READS.match(source.query):
         raise DataError(f"{source.shown}: the query must read (SELECT ... or WITH ...), nothing is ever written")
-    if url.get_backend_name() == "sqlite" and not (url.database and Path(url.database).is_file()):
-        raise DataError(f"{source.shown}: there is no database file {url.database or '(in memory)'}")
 
 
 def read_sql(source: SqlSource) -> Iterator[Document | Refused]:
@@ -42,14 +39,12 @@ def read_sql(source: SqlSource) -> Iterator[Document | Refused]:
     the query fails or columns are missing, and when it fails midway: half a table must not pass for the whole of it.
     """
     check_sql(source)
-    engine = create_engine(_url(source))
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _never_write)
+    engine = reading_engine(checked_url(source.url, source.shown))
     try:
         with engine.connect() as connection:
             yield from _rows(connection, source)
     except SQLAlchemyError as error:
-        raise DataError(f"{source.shown}: the database says: {_said(error)}") from None
+        raise DataError(f"{source.shown}: the database says: {what_it_says(error)}") from None
     finally:
         engine.dispose()
 
@@ -91,25 +86,3 @@ def _value(value: Any, name: str) -> object:
     if value is None or isinstance(value, str | int):
         return value
     return value.isoformat() if isinstance(value, date | time) else str(value)
-
-
-def _url(source: SqlSource) -> URL:
-    try:
-        url = make_url(source.url)
-        url.get_dialect().import_dbapi()
-    except (ArgumentError, NoSuchModuleError, ValueError) as error:
-        raise DataError(f"{source.shown}: not a database URL that SQLAlchemy knows ({type(error).__name__})") from None
-    except ImportError as error:
-        raise DataError(f"{source.shown}: the driver is missing ({error}); install it with pip") from None
-    return url
-
-
-def _never_write(connection: Any, _: object) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA query_only = ON")
-    cursor.close()
-
-
-def _said(error: SQLAlchemyError) -> str:
-    """The driver's own words, without SQLAlchemy's link and without the statement, on one line."""
-    return " ".join(str(getattr(error, "orig", None) or error).split())[:300]

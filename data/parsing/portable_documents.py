@@ -42,7 +42,10 @@ def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
         _decrypt(reader)
         count = len(reader.pages)
     except DependencyError:
-        raise ParseError("it is encrypted (AES): save it without encryption, for example with qpdf --decrypt") from None
+        raise ParseError(
+            "it is encrypted (AES), which takes another package: pip install 'plumbline-rag[aes]', or save it without "
+            "encryption, for example with qpdf --decrypt"
+        ) from None
     except PyPdfError as error:
         raise ParseError(f"damaged: {one_line(str(error), 200)}") from None
     text = TextBuilder()

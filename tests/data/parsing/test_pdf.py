@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 import pypdf
 import pytest
@@ -56,17 +59,43 @@ def test_a_scan_says_so(here: Read, make_pdf: Make) -> None:
     assert "its 2 pages have no text: a scan?" in reason(here("a.pdf", make_pdf(["", ""])))
 
 
-def encrypted(content: bytes, password: str) -> bytes:
+def encrypted(content: bytes, password: str, algorithm: str = "RC4-128") -> bytes:
     writer = pypdf.PdfWriter(clone_from=pypdf.PdfReader(io.BytesIO(content)))
-    writer.encrypt(user_password=password, owner_password="owner", algorithm="RC4-128")
+    writer.encrypt(user_password=password, owner_password="owner", algorithm=algorithm)
     out = io.BytesIO()
     writer.write(out)
     return out.getvalue()
 
 
-def test_a_password_is_asked_for_only_when_there_is_one(here: Read, make_pdf: Make, one: One) -> None:
-    assert "encrypted and needs a password" in reason(here("a.pdf", encrypted(make_pdf(["secret"]), "pw")))
-    assert one(here("b.pdf", encrypted(make_pdf(["for all to read"]), ""))).text == "for all to read"
+@pytest.mark.parametrize("algorithm", ["RC4-128", "AES-128", "AES-256"])
+def test_a_password_is_asked_for_only_when_there_is_one(here: Read, make_pdf: Make, one: One, algorithm: str) -> None:
+    assert "encrypted and needs a password" in reason(here("a.pdf", encrypted(make_pdf(["secret"]), "pw", algorithm)))
+    assert one(here("b.pdf", encrypted(make_pdf(["for all to read"]), "", algorithm))).text == "for all to read"
+
+
+_WITHOUT_CRYPTOGRAPHY = """
+import sys
+sys.modules["cryptography"] = sys.modules["Crypto"] = None
+from pathlib import Path
+from data.loaders import Refused
+from data.parsing.files import parse_file
+from data.parsing.limits import ParsingLimits
+from data.parsing.origin import Origin
+path = Path(sys.argv[1])
+[item] = parse_file(path, Origin(path.name, path.name), ParsingLimits())
+assert isinstance(item, Refused), item
+print(item)
+"""
+
+
+def test_aes_without_the_package_says_what_to_install(tmp_path: Path, make_pdf: Make) -> None:
+    file = tmp_path / "a.pdf"
+    file.write_bytes(encrypted(make_pdf(["for all to read"]), "", "AES-256"))
+    said = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_CRYPTOGRAPHY, str(file)], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.startswith("a.pdf: it is encrypted (AES)")
+    assert "pip install 'plumbline-rag[aes]'" in said.stdout
 
 
 def test_encryption_without_means_to_open_it_is_named(here: Read, make_pdf: Make) -> None:

@@ -1,0 +1,1 @@
+"""The tables of the SQL store, by concept; data/schema.py has them all."""

@@ -1,0 +1,36 @@
+"""What all tables share: the version of the schema, how constraints are called, kinds of JSON; and the table of facts
+about the database itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import JSON, Column, MetaData, String, Table, Text, TypedColumns
+
+SCHEMA_VERSION = "4"
+"""Raised by one with every change to the tables below, with a revision of that number in data/revisions/versions; the
+store compares it with meta.schema_version at start."""
+
+# Every constraint has a predictable name, because a migration can only drop what it can name.
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# none_as_null: a Python None is SQL NULL, never the JSON text 'null', so that NOT NULL means what it says.
+OBJECT: JSON[dict[str, Any]] = JSON(none_as_null=True)
+OBJECTS: JSON[list[dict[str, Any]]] = JSON(none_as_null=True)
+WORDS: JSON[list[str]] = JSON(none_as_null=True)
+
+
+class _MetaColumns(TypedColumns):
+    key = Column(String(64), primary_key=True)
+    value = Column(Text, nullable=False)
+
+
+meta = Table("meta", metadata, _MetaColumns)
