@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from rich import box
 from rich.table import Table
 
+from app.tables import cell as two_lines
+from evaluation.analysis.gold_rates import GoldBeside
 from evaluation.analysis.grid import GridFigures
 from evaluation.analysis.observed import ObservedRate
 from evaluation.analysis.run_analysis import RunAnalysis
@@ -18,11 +20,13 @@ _ACROSS = 4
 
 
 def analysis_tables(found: RunAnalysis | None) -> Iterator[Table]:
-    """The decoding grid and what arms look for, where the run has them."""
+    """The decoding grid, what arms look for and gold evidence, where the run has them."""
     if found is not None and found.grid is not None:
         yield _grid_table(found.grid)
     if found is not None and found.observed:
         yield _observed_table(found.observed)
+    if found is not None and found.gold is not None:
+        yield _gold_table(found.gold)
 
 
 def _grid_table(grid: GridFigures) -> Table:
@@ -63,6 +67,22 @@ def _observed_table(rates: tuple[ObservedRate, ...]) -> Table:
         estimate = o.rate.default
         shown = f"{percent(estimate.rate)}\n{interval(estimate)}".strip()
         table.add_row(o.arm, o.name, shown, f"{o.told}" + (f"\n{o.untold} not told" if o.untold else ""))
+    return table
+
+
+def _gold_table(found: GoldBeside) -> Table:
+    """Rows: arms, of all responses and of answered ones, then pairs. Columns: the two sources and their difference."""
+    table = _table(f"Hallucinated by fetched evidence and by gold passages, {found.questions} questions that have some")
+    table.add_column("arm", no_wrap=True)
+    for name in ("own verdict", "fetched", "gold", "gold − fetched"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for arm in found.arms:
+        for name, rates in ((arm.arm, arm.of_all), ("  of answered", arm.of_answered)):
+            shares = (two_lines(rates.own), two_lines(rates.fetched), two_lines(rates.gold))
+            table.add_row(name, *shares, two_lines(rates.change, signed=True))
+    for pair in found.pairs:
+        differences = (two_lines(pair.fetched, signed=True), two_lines(pair.gold, signed=True))
+        table.add_row(f"{pair.baseline}\n− {pair.other}", "", *differences, "")
     return table
 
 

@@ -21,6 +21,7 @@ from evaluation.planning.pilot import PilotData, QuestionModel, fit, pilot_of, s
 from evaluation.planning.plan import Goal, Plan, PlanSettings, plan_model, plan_questions
 from evaluation.runs.run_store import RunStore
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.verifiers.routing import stands_apart
 
 Progress = Callable[[str, int, int], None]
 """Is told what is being searched for, how many searches are done and how many there are."""
@@ -104,7 +105,9 @@ def pilot_of_run(pipeline: Pipeline, run_id: str, arms: Sequence[str]) -> Pilot:
         raise AppError(f"run {info.id} has no finished sample yet: run the same plumbline evaluate again")
     chosen = tuple(arms) or tuple(arm.name for arm in info.config.arms)[:2]
     records = outcome_records(samples)
-    table = OutcomeTable.from_records(records)
+    apart = {q.id for q in runs.load_questions(info.id) if stands_apart(info.config.verifier, q)}
+    aside = apart if len(chosen) > 1 else set()  # such questions are in the arms' own rates, and in no difference
+    table = OutcomeTable.from_records(r for r in records if r.question_id not in aside)
     data = pilot_of(*(table.arm(arm) for arm in chosen))
     model = fit(data)
     notes = list(model.assumed)

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.errors import UsageError
+from app.forced_drift import forced_run
+from app.gold_evidence import gold_outcomes, judge_gold
 from app.judging import load_scorer
 from app.pipeline import Pipeline
 from data.questions import Question
@@ -18,6 +20,7 @@ from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo
 from evaluation.statistics.measure import Settings
 from evaluation.verifiers.entailment import THRESHOLD
+from evaluation.verifiers.routing import judged_by_entailment
 from model.pair_scoring import PairScorer
 
 AUTO = "auto"
@@ -28,10 +31,11 @@ _FAITHFUL = "faithful | "
 class Looking:
     """What is asked for beyond what samples and verdicts say by themselves. signals: an entailment model for semantic
     entropy and self-consistency, "auto" for the shipped one, None for neither. faithfulness: judge answers by their own
-    chunks; what was judged before is shown in any case."""
+    chunks; gold: judge claims by fetched evidence and by gold passages. What was judged before is shown in any case."""
 
     signals: str | None = None
     faithfulness: bool = False
+    gold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ def look_closer(
     looking: Looking,
     progress: Callable[[int, int], None] | None = None,
 ) -> Looked:
-    """The analysis of a run. samples: of all its settings. progress: of judging faithfulness, in prompts.
+    """The analysis of a run. samples: of all its settings. progress: of judging answers once more, in prompts.
 
     Raises UsageError for an entailment model that is the run's own verifier, and what loading and scoring raise.
     """
@@ -60,7 +64,8 @@ def look_closer(
     entailing = None
     if looking.signals is not None:
         scorer = _signal_scorer(pipeline, looking.signals)
-        if scorer.name not in info.config.verifier:
+        verifier = info.config.verifier
+        if scorer.name not in verifier or not any(judged_by_entailment(verifier, q) for q in questions):
             entailing = Entailing(scorer)
         elif looking.signals != AUTO:
             raise UsageError(
@@ -85,10 +90,15 @@ def look_closer(
     else:
         judged_by = next((v for v in store.verifiers(info.id) if v.startswith(_FAITHFUL)), "")
     faithful = faithful_outcomes(store.load(info.id, judged_by)) if judged_by else None
-    found = analyse(
-        info.config, samples, questions, pairs, settings, Closer(entailing, faithful, judged_by.removeprefix(_FAITHFUL))
-    )
-    return Looked(found, tuple(notes))
+    if looking.gold:
+        judge_gold(pipeline, info, headline, questions, store, progress)
+    by_both = gold_outcomes(info, store)
+    if looking.gold and by_both is None:
+        notes.append(
+            "Gold evidence is missing: no answer to a question whose gold passages the collection holds makes a claim."
+        )
+    closer = Closer(entailing, faithful, judged_by.removeprefix(_FAITHFUL), by_both, forced_run(pipeline, info))
+    return Looked(analyse(info.config, samples, questions, pairs, settings, closer), tuple(notes))
 
 
 def _signal_scorer(pipeline: Pipeline, name: str) -> PairScorer:

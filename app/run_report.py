@@ -21,6 +21,7 @@ from evaluation.reports.report_data import (
     ShownChunk,
     ShownQuestion,
     ShownSample,
+    apart_note,
 )
 from evaluation.reports.report_view import worst_first
 from evaluation.runs.records import SampleRecord
@@ -28,7 +29,7 @@ from evaluation.runs.run_store import RunInfo, RunStore
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.summary import summarise
 from evaluation.verifiers.entailment import EntailmentVerifier
-from evaluation.verifiers.routing import judged_by_entailment
+from evaluation.verifiers.routing import judged_by_entailment, stands_apart
 
 MARKED_CLAIMS = 40
 """So many unsupported claims, those of the worst questions, get their weak words marked: seconds, not minutes."""
@@ -54,7 +55,8 @@ def report_data(
     records = [OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in in_order]
     if not records:
         raise AppError(f"run {run_id} has no finished sample yet: run the same plumbline evaluate again")
-    summary = summarise(OutcomeTable.from_records(records))
+    apart = {q.id for q in questions if stands_apart(info.config.verifier, q)}
+    summary = summarise(OutcomeTable.from_records(records), apart=apart)
     notes = []
     if info.status != "finished":
         notes.append(f"This run is not complete ({info.status}): the estimates rest on what was committed so far.")
@@ -70,17 +72,21 @@ def report_data(
             question.references,
             tuple(_shown_arm(arm, grouped[question.id, arm]) for arm in order if (question.id, arm) in grouped),
             judged_by_entailment(info.config.verifier, question),
+            question.id in apart,
         )
         for question in questions
         if any((question.id, arm) in grouped for arm in order)
     )
     threshold = float(dict(info.labels).get("threshold", 0.5))
     figures = entailment_figures(shown, order, threshold, summary.settings.level)
-    if figures is not None and figures.judged < figures.questions:
+    aside = sum(q.apart for q in shown)
+    if figures is not None and figures.judged + aside < figures.questions:
         notes.append(
-            f"{figures.questions - figures.judged} questions were judged by their reference answers, the other "
+            f"{figures.questions - figures.judged - aside} questions were judged by their reference answers, the other "
             f"{figures.judged} by the documents of the trusted collection: each question the same way in every arm."
         )
+    if aside:
+        notes.append(apart_note(aside))
     pairs = [(p.baseline, p.other) for p in summary.pairs]
     looked = look_closer(pipeline, info, every, questions, pairs, summary.settings, looking or Looking(), progress)
     if info.config.grid:

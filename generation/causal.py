@@ -93,6 +93,12 @@ class CausalGenerator:
         """See InstructedGenerator."""
         return self._prompter.prompt(question, chunks, max_new_tokens, instructions)
 
+    def begun_prompt(
+        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
+    ) -> Prompt:
+        """See ContinuingGenerator."""
+        return self._prompter.begun(question, chunks, max_new_tokens, beginning)
+
     def token_text(self, token_id: int) -> str:
         """See NamesTokens."""
         return self._tokenizer.decode((token_id,))

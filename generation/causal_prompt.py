@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from generation.budget import Fitted, fit_chunks
 from generation.chat_format import ChatFrame, frame_tokens
@@ -75,6 +76,13 @@ class CausalPrompter:
             ids = self._encode(question, shown, own)
         parts = tuple(PromptChunk(n, f.retrieved, 0, f.end) for n, f in enumerate(shown, start=1))
         return Prompt(question, parts, tuple(omitted), ids, instructions=own)
+
+    def begun(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str) -> Prompt:
+        """See ContinuingGenerator.begun_prompt."""
+        # A chat frame opens the answer's turn; behind a bare "Answer:" words begin with a blank.
+        said = self._tokenizer.encode(beginning if self._frame.after else f" {beginning}").token_ids
+        prompt = self.prompt(question, chunks, max_new_tokens + len(said))
+        return replace(prompt, token_ids=(*prompt.token_ids, *said))
 
     def _encode(self, question: str, shown: Sequence[Fitted], own: str) -> tuple[int, ...]:
         return frame_tokens(self._frame, instruction_text(question, shown, own), self._tokenizer)

@@ -83,6 +83,12 @@ class TransformersGenerator:
         """See InstructedGenerator."""
         return self._prompter.prompt(question, chunks, max_new_tokens, instructions)
 
+    def begun_prompt(
+        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
+    ) -> Prompt:
+        """See ContinuingGenerator."""
+        return self._prompter.begun(question, chunks, max_new_tokens, beginning)
+
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         """See Generator.generate. Raises GenerationError for NaN weights and for a biased token that does not exist."""
         return tuple(self._sample(prompt, params, seed) for seed in seeds)

@@ -28,6 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         questions=["samples"], collection=_COLLECTION, arms="closed_book,rag,oracle", report=None,
         retry_failed=False, verifier="auto", verifier_model=None, trusted=None, threshold=0.5,
         temperatures=None, top_ps=None, top_ks=None, signals=None, faithfulness=False,
+        gold_evidence=False, forced_drift=False,
         name="Plumbline demo: the sample questions",
     )  # fmt: skip
 

@@ -23,6 +23,7 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
     from app.runs import EvaluationPlan
+    from evaluation.runs.dry_run import DryRun
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +42,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", default="", help="what the report is called")
     parser.add_argument("--report", type=Path, default=None, help="where the HTML report goes (default home/reports)")
     parser.add_argument("--retry-failed", action="store_true", help="draw samples again that a failure left unscored")
+    parser.add_argument(
+        "--forced-drift",
+        action="store_true",
+        help="also plant a false and a true first claim and compare what follows (three more answers a sample)",
+    )
     parser.add_argument(
         "--dry-run", action="store_true", help="count generations, tokens and time from drawing a few; keep nothing"
     )
@@ -108,11 +114,14 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
     """The command on a pipeline that is already open (the demo's last step)."""
     from app.commands.fail_if import checked_gate
     from app.commands.report import report_run
+    from app.forced_drift import check_forced, run_forced
     from app.run_analysis import Looking
     from app.runs import arms_of, evaluate, judge_of
     from evaluation.runs.experiment import Progress
 
     plan = plan_of(arguments)
+    if arguments.forced_drift:
+        check_forced(line, plan)
     gate = checked_gate(getattr(arguments, "fail_if", None), arms_of(plan))
     judge = judge_of(line, plan)
     with output.progress() as bar:
@@ -129,9 +138,18 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
             progress=say,
             retry_failed=arguments.retry_failed,
         )
+        if arguments.forced_drift:
+            run_forced(
+                line,
+                plan,
+                result.run_id,
+                progress=lambda p: bar.update("planted claims", p.done, p.total),
+                marking=lambda done, total: bar.update("restatements", done, total),
+                retry_failed=arguments.retry_failed,
+            )
     if result.resumed:
         output.say(f"{result.resumed} of {result.total} samples were already committed")
-    looking = Looking(arguments.signals, arguments.faithfulness)
+    looking = Looking(arguments.signals, arguments.faithfulness, arguments.gold_evidence)
     shown = report_run(line, result.run_id, arguments.report, output, judge.entailment, gate, looking=looking)
     if shown.failed:
         return EXIT_THRESHOLD
@@ -196,17 +214,29 @@ def _dry_run(arguments: argparse.Namespace, output: Output, line: Any) -> int:
     """Print what the run would take."""
     from dataclasses import asdict
 
-    from app.runs import dry_run
+    from app.forced_drift import dry_forced
+    from app.runs import dry_run, judge_of, run_id_of
 
-    found = dry_run(line, plan_of(arguments))
+    plan = plan_of(arguments)
+    judge = judge_of(line, plan)
+    found = dry_run(line, plan, judge)
+    forced = dry_forced(line, plan, run_id_of(line, plan, judge)) if arguments.forced_drift else None
     if output.as_json:
-        output.json(asdict(found))
+        output.json(asdict(found) | ({"forced": asdict(forced)} if forced else {}))
         return EXIT_OK
+    _show_dry(found, output)
+    if forced is not None:
+        output.data("and for --forced-drift:")
+        _show_dry(forced, output)
+    return EXIT_OK
+
+
+def _show_dry(found: DryRun, output: Output) -> None:
     output.data(f"{found.cells} prompts (questions times arms), {found.committed} of them drawn already")
     output.data(f"{found.generations} generations to draw")
     if found.seconds is None or found.fastest_s is None or found.slowest_s is None:
         output.data(f"time is not known: {found.reason or 'nothing is left to draw'}")
-        return EXIT_OK
+        return
     output.data(
         f"about {found.prompt_tokens} prompt tokens and {found.new_tokens} new ones (at most {found.most_new_tokens})"
     )
@@ -216,7 +246,6 @@ def _dry_run(arguments: argparse.Namespace, output: Output, line: Any) -> int:
     )
     if found.failed:
         output.say(f"{found.failed} prompts could not be drawn, the last because: {found.reason}")
-    return EXIT_OK
 
 
 def _span(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """Print a run's numbers and write its HTML report; compare two runs; export one. Without a run, list the runs.
 
 --against RUN2 compares the two on the questions they share: paired differences, RUN2 less RUN, with intervals.
---format prints the figures as JSON, CSV or Markdown instead of tables; --plots writes the charts as SVG files.
+--format prints the figures as JSON, CSV or Markdown instead of tables; --plots writes the charts as SVG and PNG files.
 --export KIND FILE writes the run as Ragas records, an Inspect-like JSON log, RAGTruth's layout (FILE is then a folder)
 or a TREC run of what was shown. Each may be named several times; docs/score.md says what each has room for.
 """
@@ -26,7 +26,7 @@ EXPORTS = ("ragas", "inspect", "ragtruth", "trec")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """unscored: responses. failed: whether the condition of --fail-if held."""
+    """unscored: responses, less those that nothing could have judged. failed: whether --fail-if's condition held."""
 
     unscored: int
     failed: bool
@@ -43,7 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=("table", "json", "csv", "markdown"), default="table", help="what is printed"
     )
-    parser.add_argument("--plots", type=Path, metavar="DIR", help="write the charts as SVG files")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="write the charts as SVG and PNG files")
     parser.add_argument(
         "--export", nargs=2, action="append", default=[], metavar=("KIND", "FILE"), help=" | ".join(EXPORTS)
     )
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             return EXIT_OK
         against = full_run_id(line, arguments.against) if arguments.against else None
         marker = None if against else _marker(line, run_id, output)
-        looking = Looking(arguments.signals, arguments.faithfulness)
+        looking = Looking(arguments.signals, arguments.faithfulness, arguments.gold_evidence)
         shown = report_run(
             line, run_id, arguments.report, output, marker, gate, against, arguments.format, arguments.plots, looking
         )
@@ -85,7 +85,7 @@ def _check(arguments: argparse.Namespace) -> None:
     unknown = [kind for kind, _ in arguments.export if kind not in EXPORTS]
     if unknown:
         raise UsageError(f"--export {unknown[0]}: there are {', '.join(EXPORTS)}")
-    needs_run = ("against", "plots", "export", "fail_if", "report", "arms", "signals", "faithfulness")
+    needs_run = ("against", "plots", "export", "fail_if", "report", "arms", "signals", "faithfulness", "gold_evidence")
     named = next((name for name in needs_run if getattr(arguments, name)), None)
     if arguments.run_id is None and named:
         raise UsageError(f"--{named.replace('_', '-')} needs a run: plumbline report RUN (plumbline report lists them)")
@@ -154,15 +154,17 @@ def report_run(
     from app.run_report import report_data, with_marks
     from app.runs import full_run_id
     from evaluation.reports.plot_files import write_plots
+    from evaluation.reports.raster import Rasters, write_pngs
     from evaluation.reports.report import write_report
     from evaluation.runs.run_store import RunStore
+    from evaluation.verifiers.faithful import NOTHING_TO_JUDGE_BY
 
     run_id = full_run_id(line, run_id)
     with output.progress() as bar:
         data = (
             comparison_data(line, run_id, against)
             if against
-            else report_data(line, run_id, looking, lambda done, total: bar.update("faithfulness", done, total))
+            else report_data(line, run_id, looking, lambda done, total: bar.update("judging again", done, total))
         )
     failed, gated = gate_code(gate, gate_figures(data.summary, data.corrected), output)
     if marker is not None:
@@ -172,8 +174,13 @@ def report_run(
     target.parent.mkdir(parents=True, exist_ok=True)
     write_report(target, data)
     drawn = write_plots(plots, data) if plots else ()
-    shown = Shown(sum(s.outcome == "unscored" for q in data.questions for a in q.arms for s in a.samples), failed)
-    document = {"run": run_id, "report": str(target), "unscored": shown.unscored} | gated
+    rasters = write_pngs(drawn) if drawn else Rasters(())
+    if rasters.reason:
+        output.say(rasters.reason)
+    drawn += rasters.files
+    unscored = [s for q in data.questions for a in q.arms for s in a.samples if s.outcome == "unscored"]
+    shown = Shown(sum(s.reason != NOTHING_TO_JUDGE_BY for s in unscored), failed)
+    document = {"run": run_id, "report": str(target), "unscored": len(unscored)} | gated
     document |= {"against": against} if against else {}
     document |= {"plots": [str(file) for file in drawn]} if drawn else {}
     _print(data, document, output, layout)

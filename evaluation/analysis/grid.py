@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,9 +61,14 @@ class GridFigures:
 
 
 def grid_figures(
-    config: RunConfig, records: Sequence[SampleRecord], pairs: Sequence[tuple[str, str]], resampler: Resampler
+    config: RunConfig,
+    records: Sequence[SampleRecord],
+    pairs: Sequence[tuple[str, str]],
+    resampler: Resampler,
+    apart: Collection[str] = (),
 ) -> GridFigures | None:
-    """The grid of a run, None where it has one setting only. pairs: (baseline, other) arms to compare."""
+    """The grid of a run, None where it has one setting only. pairs: (baseline, other) arms to compare. apart: questions
+    that are in no difference."""
     if not config.grid:
         return None
     ordered = sorted(config.decodings, key=lambda d: (d.temperature, -d.top_p, -(d.top_k or 10**9), d.label))
@@ -75,7 +80,9 @@ def grid_figures(
     compared = [
         found
         for one, two in pairs
-        if one in by_arm and two in by_arm and (found := _pair_grid(one, two, by_arm, config, resampler)) is not None
+        if one in by_arm
+        and two in by_arm
+        and (found := _pair_grid(one, two, by_arm, frozenset(apart), config, resampler)) is not None
     ]
     settings = tuple(GridSetting(d.label, d.temperature, d.top_p, d.top_k, config.samples_of(d)) for d in ordered)
     return GridFigures(settings, labels.index(config.decoding.label), tuple(arms), tuple(compared))
@@ -101,10 +108,15 @@ def _arm_grid(arm: str, cells: dict[str, list[SampleRecord]], resampler: Resampl
 
 
 def _pair_grid(
-    one: str, two: str, by_arm: dict[str, dict[str, list[SampleRecord]]], config: RunConfig, resampler: Resampler
+    one: str,
+    two: str,
+    by_arm: dict[str, dict[str, list[SampleRecord]]],
+    apart: frozenset[str],
+    config: RunConfig,
+    resampler: Resampler,
 ) -> PairGrid | None:
     drawn = [cell for arm in (one, two) for cell in by_arm[arm].values()]
-    questions = sorted(set.intersection(*({r.question_id for r in cell} for cell in drawn)))
+    questions = sorted(set.intersection(*({r.question_id for r in cell} for cell in drawn)) - apart)
     if not questions:
         return None
     h1, h2 = (

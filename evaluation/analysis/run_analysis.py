@@ -12,6 +12,8 @@ from evaluation.analysis.calibration import ArmCalibration, run_calibration
 from evaluation.analysis.claim_order import ArmDrift, run_drift
 from evaluation.analysis.detecting import ArmSignals, run_signals
 from evaluation.analysis.entailing import Entailing
+from evaluation.analysis.forced_run import ArmForced, ForcedRun, forced_parts
+from evaluation.analysis.gold_rates import BothOutcomes, GoldBeside, gold_beside
 from evaluation.analysis.grid import GridFigures, grid_figures
 from evaluation.analysis.observed import ObservedRate, observed_rates
 from evaluation.analysis.retrieval_part import RetrievalPart, SampleKey, retrieval_part
@@ -19,11 +21,13 @@ from evaluation.outcomes import Outcome
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import RunConfig
 from evaluation.statistics.measure import Resampler, Settings
+from evaluation.verifiers.routing import stands_apart
 
 
 @dataclass(frozen=True, slots=True)
 class RunAnalysis:
-    """grid: None for one setting. All others are of the headline's setting, but signals, which say which they use."""
+    """grid: None for one setting. All others are of the headline's setting, but signals, which say which they use.
+    gold: None where it was not asked for. forced: drift with planted claims, empty where none were planted."""
 
     grid: GridFigures | None
     observed: tuple[ObservedRate, ...]
@@ -31,6 +35,8 @@ class RunAnalysis:
     calibration: tuple[ArmCalibration, ...]
     signals: tuple[ArmSignals, ...]
     retrieval: tuple[RetrievalPart, ...]
+    gold: GoldBeside | None = None
+    forced: tuple[ArmForced, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Nested dicts, lists, numbers, strings and None; undefined is None, never NaN."""
@@ -41,11 +47,15 @@ class RunAnalysis:
 @dataclass(frozen=True, slots=True)
 class Closer:
     """What takes more verification, where it was asked for. entailing: tells meanings apart. faithful: outcomes of
-    answers by their own chunks, and faithful_by the verifier they are of."""
+    answers by their own chunks, and faithful_by the verifier they are of. gold: by fetched evidence and gold passages.
+    forced: continuations of planted claims.
+    """
 
     entailing: Entailing | None = None
     faithful: Mapping[SampleKey, Outcome] | None = None
     faithful_by: str = ""
+    gold: BothOutcomes | None = None
+    forced: ForcedRun | None = None
 
 
 def analyse(
@@ -63,11 +73,17 @@ def analyse(
     arms = [spec.name for spec in config.arms]
     headline = [r for r in records if r.decoding == config.decoding.label]
     texts = {q.id: q.text for q in questions}
+    apart = {q.id for q in questions if stands_apart(config.verifier, q)}
+    # Their verdicts are of faithfulness, and may be the entailment model's own, which must not tell its own signal.
+    others = [r for r in records if r.question_id not in apart]
+    factual = [r for r in headline if r.question_id not in apart]
     return RunAnalysis(
-        grid_figures(config, records, pairs, resampler),
+        grid_figures(config, records, pairs, resampler, apart),
         observed_rates(headline, resampler),
         run_drift(headline, arms, settings),
         run_calibration(headline, arms, texts, closer.entailing),
-        run_signals(config, records, texts, closer.entailing),
-        retrieval_part(headline, arms, questions, closer.faithful, closer.faithful_by, resampler),
+        run_signals(config, others, texts, closer.entailing),
+        retrieval_part(factual, arms, questions, closer.faithful, closer.faithful_by, resampler),
+        gold_beside(headline, arms, pairs, questions, closer.gold, resampler) if closer.gold else None,
+        forced_parts(closer.forced, resampler) if closer.forced else (),
     )

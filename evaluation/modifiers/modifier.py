@@ -39,6 +39,10 @@ class Modifier:
         """What to ask instead of ``words``. Raises NotPossibleError where it cannot."""
         return words
 
+    def beginning(self, question: Question) -> str:
+        """The answer's first words, put into its mouth; "" for none. Raises NotPossibleError where it cannot."""
+        return ""
+
     def answer_span(self, text: str, span: Span) -> Span:
         """Where inside ``text[span.start:span.end]`` the answer stands."""
         return span
@@ -83,6 +87,10 @@ class ModifiedArm:
         for modifier in self._modifiers:
             words = modifier.asked(question, words)
         return words
+
+    def beginning(self, question: Question) -> str:
+        """See BeginningArm.beginning."""
+        return " ".join(filter(None, (m.beginning(question) for m in self._modifiers)))
 
     def answer_span(self, text: str) -> Span:
         """See ActiveArm.answer_span."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 from evaluation.analysis.claim_order import ArmDrift
 from evaluation.analysis.detecting import ArmSignals
+from evaluation.analysis.forced_run import ArmForced
+from evaluation.analysis.gold_rates import GoldBeside
 from evaluation.analysis.grid import GridFigures
 from evaluation.analysis.retrieval_part import RetrievalPart
 from evaluation.analysis.run_analysis import RunAnalysis
@@ -55,8 +57,11 @@ def analysis_rows(found: RunAnalysis) -> tuple[AnalysisRow, ...]:
     rows += [_estimate("observed", o.arm, o.name, o.rate.default) for o in found.observed]
     for part in found.retrieval:
         rows += _retrieval(part)
+    rows += [*_gold(found.gold)] if found.gold else []
     for drift in found.drift:
         rows += _drift(drift)
+    for forced in found.forced:
+        rows += _forced(forced)
     for arm in found.calibration:
         c, n = arm.found, (arm.found.questions, arm.found.claims)
         rows.append(_score("claim calibration", arm.arm, "error", c.error, *n))
@@ -109,6 +114,19 @@ def _retrieval(part: RetrievalPart) -> Iterator[AnalysisRow]:
             yield _estimate("faithfulness", part.arm, name, estimate)
 
 
+def _gold(beside: GoldBeside) -> Iterator[AnalysisRow]:
+    for arm in beside.arms:
+        for whole, rates in (("hallucinated", arm.of_all), ("hallucinated of answered", arm.of_answered)):
+            yield _estimate("gold evidence", arm.arm, f"{whole}, own verdict", rates.own)
+            yield _estimate("gold evidence", arm.arm, f"{whole}, fetched evidence", rates.fetched)
+            yield _estimate("gold evidence", arm.arm, f"{whole}, gold passages", rates.gold)
+            yield _estimate("gold evidence", arm.arm, f"{whole}, gold less fetched", rates.change)
+    for pair in beside.pairs:
+        for source, estimate in (("fetched evidence", pair.fetched), ("gold passages", pair.gold)):
+            row = _estimate("gold evidence", pair.baseline, f"difference, {source}", estimate)
+            yield replace(row, against=pair.other)
+
+
 def _drift(arm: ArmDrift) -> Iterator[AnalysisRow]:
     found = arm.found
     if found is None:
@@ -123,6 +141,29 @@ def _drift(arm: ArmDrift) -> Iterator[AnalysisRow]:
     for k in range(len(band.rates)):
         n = (found.by_position.questions[k], found.by_position.responses[k])
         yield _banded("drift", arm.arm, "", f"unsupported, place {k + 1}", band, k, *n)
+
+
+def _forced(arm: ArmForced) -> Iterator[AnalysisRow]:
+    found = arm.found
+    if found is None:
+        yield AnalysisRow(
+            "forced drift", arm.arm, "", "difference", None, None, None, None, 0, 0, "undefined", arm.reason
+        )
+        return
+    rates = (
+        ("unsupported after a false claim", found.after_false),
+        ("unsupported after a true claim", found.after_true),
+        ("unsupported after its own first claim", found.unforced),
+        ("false less true", found.effect),
+    )
+    for name, measured in rates:
+        yield _estimate("forced drift", arm.arm, name, measured.default)
+    if found.test is not None:
+        n = (found.questions, 0)
+        quantity = "p, null: planting false or true is alike"
+        yield AnalysisRow(
+            "forced drift", arm.arm, "", quantity, found.test.p_value, None, None, None, *n, "sign flip", share=False
+        )
 
 
 def _signals(arm: ArmSignals) -> Iterator[AnalysisRow]:

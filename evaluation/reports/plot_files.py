@@ -1,4 +1,4 @@
-"""The report's charts as SVG files of their own. (PNG needs a renderer, which is no dependency of this project.)"""
+"""The report's charts as SVG files of their own. (As PNG: evaluation.reports.raster.)"""
 
 from __future__ import annotations
 

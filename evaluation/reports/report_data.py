@@ -96,7 +96,8 @@ class ShownArm:
 
 @dataclass(frozen=True, slots=True)
 class ShownQuestion:
-    """A question with its references, by arm. by_entailment: whether its answers were judged by trusted documents."""
+    """A question with its references, by arm. by_entailment: whether its answers were judged by trusted documents.
+    apart: whether each arm's were judged by what it was shown, so that it is part of no difference."""
 
     id: str
     text: str
@@ -105,6 +106,7 @@ class ShownQuestion:
     references: tuple[str, ...]
     arms: tuple[ShownArm, ...]
     by_entailment: bool = False
+    apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +178,14 @@ class ReportData:
         if len(set(ids)) != len(ids):
             twice = next(i for i in ids if ids.count(i) > 1)
             raise EvaluationError(f"question {twice!r} appears twice in the report: give each question once")
+
+
+def apart_note(questions: int) -> str:
+    """Why so many questions are in no difference, for people."""
+    one, several = ("question has", "Its", "It counts"), ("questions have", "Their", "They count")
+    have, their, they = one if questions == 1 else several
+    return (
+        f"{questions} {have} neither reference answers nor an answer in the documents. {their} answers were judged by "
+        "whether the chunks they were given support them (faithfulness), and are unscored where no chunks were given. "
+        f"{they} in each arm's own rates, and in no difference between arms."
+    )

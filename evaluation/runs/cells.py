@@ -9,13 +9,14 @@ from data.questions import Question
 from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import AnswerEvaluation, Claim, Verdict, outcome_of
-from evaluation.runs.arms import ActiveArm, Arm, MissingGoldError, NotPossibleError
+from evaluation.runs.arms import ActiveArm, Arm, BeginningArm, MissingGoldError, NotPossibleError
 from evaluation.runs.records import Failure, Observed, SampleRecord, storable
 from evaluation.runs.run_config import RunConfig
 from evaluation.runs.seeds import derive_seed
 from evaluation.verifiers.verifier import VerificationItem, Verifier
 from evaluation.verifiers.verifier import failed as verdict_failed
 from generation.completion import Completion
+from generation.continuing import begun_prompt
 from generation.generator import GenerationTask, Generator, generate_many
 from generation.prompt import Prompt
 from retrieval.sentences import Span
@@ -62,8 +63,9 @@ class CellDrawer:
         try:
             chunks = arm.chunks(question)
             asked = arm.asked(question) if isinstance(arm, ActiveArm) else question.text
+            beginning = arm.beginning(question) if isinstance(arm, BeginningArm) else ""
             step = "prompt"
-            prompt = self._generator.prompt(asked, chunks, self._longest)
+            prompt = begun_prompt(self._generator, asked, chunks, self._longest, beginning)
             step = "generator"
             completions = self._completions(prompt, slots)
         except NotPossibleError as error:
@@ -99,7 +101,7 @@ class CellDrawer:
         question, arm = drawn.question, drawn.arm
         spans = [arm.answer_span(c.text) if isinstance(arm, ActiveArm) else None for c in drawn.completions]
         said = [self._extract(question, c.text, span) for c, span in zip(drawn.completions, spans, strict=True)]
-        failed, verdicts = self._verdicts(question, said, drawn.completions)
+        failed, verdicts = self._verdicts(drawn, said)
         omitted = tuple(r.chunk.id for r in drawn.prompt.omitted)
         return tuple(
             SampleRecord(
@@ -127,12 +129,12 @@ class CellDrawer:
         moved = tuple(Claim(c.text, c.start + span.start, c.end + span.start) for c in found.claims)
         return Extraction(moved, found.refused)
 
-    def _verdicts(
-        self, question: Question, said: Sequence[Extraction], completions: Sequence[Completion]
-    ) -> tuple[bool, list[tuple[Verdict, ...]]]:
+    def _verdicts(self, drawn: _Drawn, said: Sequence[Extraction]) -> tuple[bool, list[tuple[Verdict, ...]]]:
         """Whether the verifier failed, and its verdicts for every completion, in one call for all of them."""
         items = [
-            VerificationItem(question, s.claims, c.text) for s, c in zip(said, completions, strict=True) if s.claims
+            VerificationItem(drawn.question, s.claims, c.text, drawn.prompt.chunks)
+            for s, c in zip(said, drawn.completions, strict=True)
+            if s.claims
         ]
         failed = False
         found: Sequence[tuple[Verdict, ...]] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +78,8 @@ class PairSummary:
     """baseline minus other on the questions both have; positive means that other hallucinates less.
 
     fixed: hallucinated in baseline and not in other; broken: the reverse; difference = fixed - broken. fixed_questions,
-    broken_questions: their sums, in questions. left_out: questions that only one of the two has. transitions[i][j]: the
+    broken_questions: their sums, in questions. left_out: questions that only one of the two has. apart: questions that
+    both have and whose verdicts are no ground to compare arms on, left out as well. transitions[i][j]: the
     mean share of cross-pairs with baseline in OUTCOMES[i] and other in OUTCOMES[j]; adds up to 1. bounds: of the
     difference, whatever the unscored responses were. answered_difference: of the arms' hall_answered. test: sign-flip
     on the difference; p_holm corrects over all pairs of this summary. changes: worst first (most broken, then most
@@ -101,6 +102,7 @@ class PairSummary:
     test: SignFlipTest
     p_holm: float
     changes: tuple[QuestionChange, ...]
+    apart: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +147,21 @@ def summarise(
     baseline: str = "closed_book",
     pairs: Sequence[tuple[str, str]] | None = None,
     settings: Settings | None = None,
+    apart: Collection[str] = (),
 ) -> RunSummary:
     """Summarise a run. pairs: (baseline, other) to compare, which is the Holm family; default_pairs() if None.
 
-    A run without the baseline arm has no default pair. Raises EvaluationError when a pair names an arm that is
-    not there, names one arm twice, or has no question in common.
+    apart: ids of questions that count in the arms' own rates and in no difference. A run without the baseline arm has
+    no default pair, and a pair whose questions are all apart is left out. Raises EvaluationError when a pair names an
+    arm that is not there, names one arm twice, or has no question in common.
     """
     settings = settings or Settings()
     resampler = Resampler(settings)
     if pairs is None:
         pairs = default_pairs([a.arm for a in table.arms], baseline)
-    compared = [_compare(table.arm(one), table.arm(two), resampler) for one, two in pairs]
+    aside = frozenset(apart)
+    both = [_compare(table.arm(one), table.arm(two), aside, resampler) for one, two in pairs]
+    compared = [pair for pair in both if pair is not None]
     adjusted = holm([pair.test.p_value for pair in compared])
     return RunSummary(
         settings,
@@ -201,12 +207,16 @@ def _arm_summary(arm: ArmCounts, resampler: Resampler) -> ArmSummary:
     )
 
 
-def _compare(one: ArmCounts, two: ArmCounts, resampler: Resampler) -> PairSummary:
+def _compare(one: ArmCounts, two: ArmCounts, apart: frozenset[str], resampler: Resampler) -> PairSummary | None:
+    """None where the arms share questions, but none that can be compared."""
     if one.arm == two.arm:
         raise EvaluationError(f"arm {one.arm!r} is to be compared with itself: name two arms")
-    ids = sorted(set(one.question_ids) & set(two.question_ids))
-    if not ids:
+    shared = set(one.question_ids) & set(two.question_ids)
+    if not shared:
         raise EvaluationError(f"arms {one.arm!r} and {two.arm!r} have no question in common: run both on the same ones")
+    ids = sorted(shared - apart)
+    if not ids:
+        return None
     counts1, counts2 = one.matrix(ids), two.matrix(ids)
     samples1, samples2 = counts1.sum(axis=1), counts2.sum(axis=1)
     s1, s2 = shares(counts1), shares(counts2)
@@ -237,6 +247,7 @@ def _compare(one: ArmCounts, two: ArmCounts, resampler: Resampler) -> PairSummar
         sign_flip_test(h1 - h2, settings.permutations, settings.seed),
         1.0,
         tuple(sorted(changes, key=lambda c: (-c.broken, -c.fixed, c.question_id))),
+        len(shared & apart),
     )
 
 

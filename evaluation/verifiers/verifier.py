@@ -9,15 +9,21 @@ from typing import Protocol
 from data.questions import Question
 from evaluation.claims import Extraction
 from evaluation.outcomes import Claim, Verdict
+from generation.prompt import PromptChunk
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationItem:
-    """One answer to judge. completion: its whole text, which the claims' offsets point into."""
+    """One answer to judge. completion: its whole text, which the claims' offsets point into.
+
+    shown: the chunks it was given. Only for questions that nothing else judges (see ``faithful``): all other evidence
+    is independent of the arm.
+    """
 
     question: Question
     claims: tuple[Claim, ...]
     completion: str
+    shown: tuple[PromptChunk, ...] = ()
 
 
 FAILED = "the verifier failed"

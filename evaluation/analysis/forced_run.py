@@ -1,0 +1,152 @@
+"""The forced version of drift in a run: its planted continuations judged, those that restate the planting marked, and
+the difference of every arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from data.questions import Question
+from evaluation.analysis.faithfulness import AT_ONCE, key_of
+from evaluation.analysis.retrieval_part import SampleKey
+from evaluation.drift.forced import Continuation, ForcedDrift, Planted, forced_drift
+from evaluation.errors import EvaluationError
+from evaluation.language.normalise import normalise
+from evaluation.modifiers.planting import PLANTINGS, Plantings, planted_claim
+from evaluation.outcomes import Label, Verdict
+from evaluation.runs.arms import NotPossibleError
+from evaluation.runs.extra_verdicts import ExtraVerdicts
+from evaluation.runs.records import SampleRecord
+from evaluation.sentence_claims import spoken
+from evaluation.statistics.measure import Resampler
+from model.pair_scoring import Pair, PairScorer
+
+FOLLOWS = "follows | "
+_SEPARATOR = "+planted:"
+
+
+@dataclass(frozen=True, slots=True)
+class ForcedRun:
+    """The planted continuations of a run. follows: of each sample with claims, whether each restates or follows from
+    the planted one, in the order of its verdicts. told_by: what told."""
+
+    records: tuple[SampleRecord, ...]
+    follows: Mapping[SampleKey, tuple[bool, ...]]
+    told_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArmForced:
+    """One arm. found: None where there is nothing to compare, and why. told_by: what told restatements."""
+
+    arm: str
+    found: ForcedDrift | None
+    told_by: str
+    reason: str = ""
+
+
+def planted_name(arm: str, planted: Planted) -> str:
+    """The arm's name with a planted first claim."""
+    return f"{arm}{_SEPARATOR}{planted}"
+
+
+def follows_name(scorer: PairScorer, threshold: float) -> str:
+    """Under which it is stored what restates or follows from a planted claim."""
+    return f"{FOLLOWS}{scorer.name} >={threshold:g} or names it"
+
+
+def mark_followers(
+    run_id: str,
+    records: Sequence[SampleRecord],
+    questions: Sequence[Question],
+    scorer: PairScorer,
+    threshold: float,
+    store: ExtraVerdicts,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Mark the claims that name the planted answer, or that the planted sentence entails, and store the marks.
+
+    A mark is a verdict: supported means that it follows. What is marked already is left. Raises what scoring raises.
+    """
+    name = follows_name(scorer, threshold)
+    known = store.load(run_id, name)
+    by_id, plantings = {q.id: q for q in questions}, Plantings(questions)
+    pending = [r for r in records if r.completion is not None and r.evaluation.verdicts and key_of(r) not in known]
+    for start in range(0, len(pending), AT_ONCE):
+        batch = pending[start : start + AT_ONCE]
+        planted = [_planted_answer(r, by_id[r.question_id], plantings) for r in batch]
+        pairs = [
+            Pair(planted_claim(answer), claim, by_id[r.question_id].text)
+            for r, answer in zip(batch, planted, strict=True)
+            for v in r.evaluation.verdicts
+            if _says(answer) and _says(claim := spoken(v.claim.text))
+        ]
+        scores = dict(zip(pairs, scorer.score(pairs), strict=True)) if pairs else {}
+        marks = []
+        for record, answer in zip(batch, planted, strict=True):
+            text = by_id[record.question_id].text
+            verdicts = []
+            for v in record.evaluation.verdicts:
+                claim = spoken(v.claim.text)
+                score = scores.get(Pair(planted_claim(answer), claim, text), 0.0)
+                support = 1.0 if _names(claim, answer) else score if score == score else 0.0
+                label: Label = "supported" if support >= threshold else "unverifiable"
+                verdicts.append(Verdict(v.claim, label, support, "restates or follows", (), name))
+            marks.append((key_of(record), tuple(verdicts)))
+        store.save(run_id, name, marks)
+        if progress is not None:
+            progress(min(start + AT_ONCE, len(pending)), len(pending))
+
+
+def followers(verdicts: Mapping[SampleKey, tuple[Verdict, ...]]) -> dict[SampleKey, tuple[bool, ...]]:
+    """The marks of ``mark_followers``, by sample."""
+    return {key: tuple(v.label == "supported" for v in mine) for key, mine in verdicts.items()}
+
+
+def forced_parts(run: ForcedRun, resampler: Resampler) -> tuple[ArmForced, ...]:
+    """The difference in every arm that was planted in, in the order of the records."""
+    arms = dict.fromkeys(r.arm.partition(_SEPARATOR)[0] for r in run.records)
+    found = []
+    for arm in arms:
+        names = {planted_name(arm, planted): planted for planted in PLANTINGS}
+        continuations = [
+            _continuation(r, names[r.arm], run.follows.get(key_of(r), ()))
+            for r in run.records
+            if r.arm in names and r.completion is not None
+        ]
+        try:
+            found.append(ArmForced(arm, forced_drift(continuations, resampler), run.told_by))
+        except EvaluationError as error:
+            found.append(ArmForced(arm, None, run.told_by, str(error)))
+    return tuple(found)
+
+
+def _continuation(record: SampleRecord, planted: Planted, follows: tuple[bool, ...]) -> Continuation:
+    """In the order of the text. Left alone, the model's own first claim stands where the others are planted."""
+    marks = follows or (False,) * len(record.evaluation.verdicts)
+    ordered = sorted(zip(record.evaluation.verdicts, marks, strict=True), key=lambda m: m[0].claim.start)
+    later = ordered[1:] if planted == "none" else ordered
+    return Continuation(
+        record.question_id,
+        planted,
+        tuple(None if v.label == "unscored" else v.label != "supported" for v, _ in later),
+        tuple(follow for _, follow in later),
+    )
+
+
+def _planted_answer(record: SampleRecord, question: Question, plantings: Plantings) -> str:
+    planted = next(p for p in PLANTINGS if record.arm.endswith(f"{_SEPARATOR}{p}"))
+    try:
+        return plantings.answers(question).of(planted)
+    except NotPossibleError:
+        return ""
+
+
+def _names(claim: str, answer: str) -> bool:
+    """Whether the claim has the answer's words, one behind the other."""
+    words = normalise(answer)
+    return bool(words) and f" {words} " in f" {normalise(claim)} "
+
+
+def _says(text: str) -> bool:
+    return any(c.isalnum() for c in text)

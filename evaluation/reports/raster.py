@@ -1,0 +1,48 @@
+"""SVG plots as PNG beside them, for what takes no SVG: slides, word processors, chats.
+
+The renderer (resvg) is an extra of this project and uses the fonts of the machine; without either, the SVG stay alone
+and a reason says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaluation.errors import EvaluationError
+
+_WIDTH = 1600
+"""Pixels: sharp on a slide, and some 100 KB."""
+_EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">{}</svg>'
+_LETTER = '<text x="2" y="16" font-family="sans-serif">M</text>'
+
+
+@dataclass(frozen=True, slots=True)
+class Rasters:
+    """files: the PNG that were written. reason: why there are none, "" where there are."""
+
+    files: tuple[Path, ...]
+    reason: str = ""
+
+
+def write_pngs(plots: Sequence[Path]) -> Rasters:
+    """A PNG beside every SVG. Raises EvaluationError, naming the file that cannot be read, drawn or written."""
+    try:
+        from resvg_py import svg_to_bytes
+    except ImportError:
+        return Rasters((), "plots are SVG only: PNG needs pip install 'plumbline-rag[plots]'")
+    if svg_to_bytes(svg_string=_EMPTY.format(_LETTER)) == svg_to_bytes(svg_string=_EMPTY.format("")):
+        return Rasters((), "plots are SVG only: this machine has no fonts to draw PNG with (install DejaVu, for one)")
+    written = []
+    for plot in plots:
+        target = plot.with_suffix(".png")
+        try:
+            svg = plot.read_text(encoding="utf-8")
+            target.write_bytes(svg_to_bytes(svg_string=svg, background="#ffffff", width=_WIDTH))
+        except OSError as error:
+            raise EvaluationError(f"cannot write the plot {target}: {error.strerror}") from error
+        except ValueError as error:
+            raise EvaluationError(f"{plot} cannot be drawn as PNG: {error}") from error
+        written.append(target)
+    return Rasters(tuple(written))

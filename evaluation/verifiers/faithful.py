@@ -1,0 +1,107 @@
+"""Judging an answer by the chunks it was shown, where a question has nothing else to be judged by.
+
+A question with neither reference answers nor an answer in the documents leaves no source of truth: an answer that was
+shown chunks can still be faithful to them or not, one that was shown none cannot be judged at all. Faithfulness is not
+factuality, so such a question stands in no difference between arms (DESIGN.md section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from data.questions import Question
+from evaluation.claim_splitting import extract_by, split_name
+from evaluation.claims import Extraction
+from evaluation.errors import EvaluationError
+from evaluation.outcomes import Verdict
+from evaluation.verifiers.context_evidence import AnsweredQuestion
+from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
+from evaluation.verifiers.evidence import ClaimRequest, EvidenceText
+from evaluation.verifiers.verifier import VerificationItem
+from generation.prompt import PromptChunk
+from model.pair_scoring import PairScorer
+
+VERSION = 1
+NOTHING_TO_JUDGE_BY = (
+    "the question has neither a reference answer nor an answer in the documents, and the answer was given no chunks "
+    "that it could be faithful to"
+)
+
+
+def nothing_else_judges(question: Question) -> bool:
+    """Whether a question has neither references nor an answer in the documents (one with references has no such mark).
+
+    Where that is not marked, it is not known: the trusted collection judges.
+    """
+    return not question.answerable
+
+
+class FaithfulVerifier:
+    """A claim is supported when the chunks shown to its own answer entail it; unscored when there were none."""
+
+    def __init__(self, scorer: PairScorer, threshold: float = THRESHOLD, *, split: bool = False) -> None:
+        """threshold, split: as of EntailmentVerifier. Raises EvaluationError for another threshold, or a name too long
+        to store.
+        """
+        if not 0.0 < threshold <= 1.0:
+            raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
+        self._scorer, self._threshold, self._split = scorer, threshold, split
+        self._name = f"faithful/{VERSION} {scorer.name} >={threshold:g}{split_name(split)}"
+        if len(self._name) > 255:
+            raise EvaluationError(f"the verifier's name {self._name[:80]!r}... is longer than 255 characters")
+
+    @property
+    def name(self) -> str:
+        """``faithful/VERSION SCORER >=THRESHOLD``."""
+        return self._name
+
+    def extract(self, question: Question, completion: str) -> Extraction:
+        """As the entailment verifier reads it: one claim per sentence, or simpler ones."""
+        return extract_by(self._split, completion)
+
+    def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
+        """One verdict per claim of every item (see ``Verifier.verify``). Raises what the scorer raises."""
+        prompts: dict[tuple[str, tuple[PromptChunk, ...]], str] = {}
+        for item in items:
+            if item.shown:
+                prompts.setdefault((item.question.text, item.shown), str(len(prompts)))
+        evidence = _ShownEvidence({number: shown for (_, shown), number in prompts.items()})
+        verifier = EntailmentVerifier(self._scorer, evidence, self._threshold, split=self._split)
+        asked = [
+            # Answers to one prompt share evidence, and equal claims of theirs are scored once.
+            VerificationItem(
+                AnsweredQuestion(prompts[item.question.text, item.shown], item.question.text),
+                item.claims,
+                item.completion,
+            )
+            for item in items
+            if item.shown
+        ]
+        judged = iter(verifier.verify(asked))
+        return tuple(
+            tuple(Verdict(v.claim, v.label, v.support, v.reason, v.evidence, self._name) for v in next(judged))
+            if item.shown
+            else tuple(Verdict(c, "unscored", None, NOTHING_TO_JUDGE_BY, (), self._name) for c in item.claims)
+            for item in items
+        )
+
+
+class _ShownEvidence:
+    """An EvidenceSource that holds what each prompt showed, with offsets into the documents."""
+
+    name = "chunks shown"
+
+    def __init__(self, prompts: Mapping[str, Sequence[PromptChunk]]) -> None:
+        self._texts = {
+            number: tuple(
+                EvidenceText(
+                    c.retrieved.chunk.document_id, c.text, c.retrieved.chunk.start + c.start, c.retrieved.chunk.title
+                )
+                for c in shown
+            )
+            for number, shown in prompts.items()
+        }
+
+    def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
+        """The texts of each request's prompt, whatever the claim."""
+        return tuple(self._texts.get(r.question.id, ()) for r in requests)

@@ -1,0 +1,59 @@
+"""Answers whose first words are given: the prompt ends in them, and the model goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from generation.causal import CausalGenerator
+from generation.continuing import ContinuingGenerator, begun_prompt
+from generation.errors import GenerationError
+from generation.params import SamplingParams
+from generation.reader import EmbeddedReader
+from generation.transformers_generator import TransformersGenerator
+from model.tokenizer import Tokenizer
+from retrieval.chunks import RetrievedChunk
+
+LIGHT = "The lighthouse at Skerry was built in 1871. Ada Thorne drew it. It stands 34 metres above the sea."
+WORDS = "The answer is Ada Thorne."
+GREEDY = SamplingParams(temperature=0.0, max_tokens=8)
+
+
+@pytest.mark.parametrize("template", [False, True])
+def test_the_prompt_ends_in_the_words_and_greedy_goes_on_alike_in_both_generators(
+    llama: Callable[..., Path], chunk: Callable[..., RetrievedChunk], template: bool
+) -> None:
+    folder = llama(chat=template, positions=700)
+    tokenizer = Tokenizer(folder / "tokenizer.json")
+    ours, theirs = CausalGenerator(folder), TransformersGenerator(folder)
+    shown = [chunk(LIGHT, "Skerry")]
+    plain = ours.prompt("Who drew it?", shown, 8)
+    begun = begun_prompt(ours, "Who drew it?", shown, 8, WORDS)
+    assert begun.token_ids[: len(plain.token_ids)] == plain.token_ids
+    tail = tokenizer.decode(begun.token_ids[len(plain.token_ids) :])
+    assert tail == (WORDS if template else f" {WORDS}")
+    assert begun == begun_prompt(theirs, "Who drew it?", shown, 8, WORDS)
+    (one,), (two,) = (g.generate(begun, GREEDY, (1,)) for g in (ours, theirs))
+    assert one.token_ids == two.token_ids and WORDS not in one.text
+    assert begun_prompt(ours, "Who drew it?", shown, 8, "") == plain
+
+
+def test_the_words_are_never_cut_and_chunks_make_room(
+    llama: Callable[..., Path], chunk: Callable[..., RetrievedChunk]
+) -> None:
+    generator = CausalGenerator(llama(positions=512))
+    many = [chunk(LIGHT * 3, "Skerry", rank) for rank in range(1, 9)]
+    begun = begun_prompt(generator, "Who drew it?", many, 20, WORDS * 5)
+    assert len(begun.token_ids) + 20 <= generator.context_length
+    assert len(begun.chunks) < len(generator.prompt("Who drew it?", many, 20).chunks) or begun.chunks
+    with pytest.raises(GenerationError, match="shorten it"):
+        begun_prompt(generator, "Who drew it?", (), 20, WORDS * 200)
+
+
+def test_a_generator_that_cannot_says_so(reader: EmbeddedReader) -> None:
+    assert not isinstance(reader, ContinuingGenerator)
+    with pytest.raises(GenerationError, match="cannot go on from words"):
+        begun_prompt(reader, "Who drew it?", (), 8, WORDS)
+    assert begun_prompt(reader, "Who drew it?", (), 8, "") == reader.prompt("Who drew it?", (), 8)
