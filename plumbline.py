@@ -8,16 +8,35 @@ Answer from your documents, and measure how often the model makes things up:
         plumbline.index(pipeline, ["handbook/"], collection="handbook")
         answer = pipeline.answer(plumbline.QueryRequest("How long is the notice period?", collection="handbook"))
         print(answer.answers[0].text, answer.sources)
+
+Measure it on questions, let people label a random part of the answers, and read rates corrected by them:
+
+    with plumbline.open() as pipeline:
+        run = plumbline.evaluate(pipeline, "questions.jsonl", collection="handbook", samples=3)
+        session = plumbline.label(pipeline, run.id, annotator="ann", questions=60)
+        for item in session.items:  # blind to arm and verdict, in random order
+            session.label(item, ask_ann(item.question, item.answer, item.references, item.passages))
+        for arm in plumbline.figures(pipeline, run.id).corrected.run.arms:
+            print(arm.arm, arm.hallucinated.uncorrected.rate, arm.hallucinated.estimate)
+        plan = plumbline.plan(pipeline, run.id, half_width=0.05)
+        print([(row.samples, row.questions) for row in plan.questions.rows], plan.labels.labels)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from app.answers import Answer, QueryRequest, QueryResult, Source
+from app.judging import VerifierPlan
+from app.labelling import LabelSession
+from app.labelling_items import LabelItem
 from app.pipeline import Pipeline
+from app.planning import FullPlan, Wanted, make_plan, pilot_of_run
+from app.run_analysis import Looking
+from app.run_figures import RunFigures, evaluated, label_session, run_figures
+from app.runs import ARMS, EvaluationPlan
 from app.score_assertion import assert_rate
 from app.score_judging import JudgePlan
 from app.scoring import ScoredAnswer, ScorePlan, ScoreResult, score
@@ -26,6 +45,8 @@ from data.answers import answers_from_rows, load_answers
 from data.documents import Document
 from data.loaders import load_documents, load_question_files
 from data.questions import Question
+from evaluation.runs.experiment import Progress
+from evaluation.runs.run_config import Decoding
 from evaluation.statistics.estimates import HallucinationEstimate
 from generation.params import SamplingParams
 from model.device import pick_device
@@ -33,22 +54,33 @@ from retrieval.index_report import IndexReport
 
 __all__ = [
     "Answer",
+    "Decoding",
     "Document",
+    "FullPlan",
     "HallucinationEstimate",
     "IndexReport",
+    "LabelItem",
+    "LabelSession",
+    "Looking",
     "Pipeline",
     "QueryRequest",
     "QueryResult",
     "Question",
+    "RunFigures",
     "SamplingParams",
     "ScoreResult",
     "ScoredAnswer",
     "Settings",
     "Source",
+    "VerifierPlan",
     "assert_hallucination_rate",
+    "evaluate",
+    "figures",
     "index",
+    "label",
     "load_question_files",
     "open",
+    "plan",
     "score_answers",
 ]
 
@@ -64,6 +96,92 @@ def index(pipeline: Pipeline, paths: Sequence[str | Path], *, collection: str) -
     Raises DataError for a missing path, RetrievalError when nothing can be indexed.
     """
     return pipeline.index(collection, load_documents([Path(path) for path in paths]))
+
+
+def evaluate(
+    pipeline: Pipeline,
+    questions: str | Path | Sequence[str | Path] | Sequence[Question],
+    *,
+    collection: str | None = None,
+    arms: Sequence[str] = ARMS,
+    samples: int = 3,
+    decoding: Decoding | None = None,
+    grid: Sequence[Decoding] = (),
+    seed: int = 0,
+    verifier: VerifierPlan | None = None,
+    name: str = "",
+    progress: Callable[[Progress], None] | None = None,
+) -> RunFigures:
+    """Measure how often the model makes things up: ``plumbline evaluate`` from Python (docs/arms.md).
+
+    questions: files, or Questions. Every sample is committed; the same call goes on where an interrupted one stopped.
+    progress: told how far it is. Raises DataError for files, EvaluationError for arms, and what drawing them raises.
+    """
+    plan = EvaluationPlan(
+        _questions(questions),
+        tuple(arms),
+        collection,
+        samples,
+        decoding=decoding or Decoding(max_tokens=32),
+        grid=tuple(grid),
+        seed=seed,
+        judging=verifier or VerifierPlan(),
+    )
+    return evaluated(pipeline, plan, name, progress)
+
+
+def _questions(given: str | Path | Sequence[str | Path] | Sequence[Question]) -> tuple[Question, ...]:
+    items = [given] if isinstance(given, str | Path) else list(given)
+    asked = tuple(item for item in items if isinstance(item, Question))
+    return asked if len(asked) == len(items) else load_question_files([Path(str(item)) for item in items])
+
+
+def figures(pipeline: Pipeline, run: str, looking: Looking | None = None) -> RunFigures:
+    """A stored run's rates and differences, corrected ones where people labelled: ``plumbline report``.
+
+    run: its id, or the beginning of it. looking: what takes more verification. Raises EvaluationError for an unknown
+    run, AppError for one without a finished sample.
+    """
+    return run_figures(pipeline, run, looking)
+
+
+def label(
+    pipeline: Pipeline,
+    run: str,
+    *,
+    annotator: str,
+    questions: int | None = None,
+    arms: Sequence[str] = (),
+    seed: int | None = None,
+    adjudicate: bool = False,
+) -> LabelSession:
+    """One person's labelling of a finished run: ``plumbline label`` from Python (docs/labels.md).
+
+    ``items`` are the answers to label, ``label(item, label)`` commits one: "supported", "hallucinated", "abstained" or
+    "unscored" (cannot tell). The first call draws (60 questions, unless ``questions`` says otherwise), later ones go
+    on. adjudicate: only what annotators differ on. Raises EvaluationError for an unknown run or too many questions,
+    AppError for a run that is not finished, UsageError for what would be another draw.
+    """
+    return label_session(pipeline, run, annotator, questions, arms, seed, adjudicate)
+
+
+def plan(
+    pipeline: Pipeline,
+    run: str,
+    *,
+    half_width: float | None = None,
+    detect: float | None = None,
+    power: float = 0.8,
+    arms: Sequence[str] = (),
+    samples: Sequence[int] = (1, 3, 5, 8),
+) -> FullPlan:
+    """How many questions, samples and labels a wanted precision takes, with a run as pilot: ``plumbline plan``.
+
+    half_width: of the interval, or detect: a difference to see with ``power``; exactly one. arms: one, or two whose
+    difference is planned; by default the run's first two. Raises UsageError for numbers that cannot be,
+    EvaluationError for an unknown run or arm, or fewer than 5 questions.
+    """
+    return make_plan(pilot_of_run(pipeline, run, arms), Wanted(half_width, detect, power, tuple(samples)))
 
 
 def score_answers(
