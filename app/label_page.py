@@ -21,12 +21,12 @@ from starlette.routing import Route
 from app.errors import USER_ERRORS, AppError
 from app.labelling import LabelSession
 from app.labelling_terminal import KEYS
+from app.page_text import visible
 from data.label_file import word_of_label
 from evaluation.reports.corrected_view import agreement_lines
 
 HOST = "127.0.0.1"
 _TEMPLATES = Path(__file__).parent / "templates"
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 _MOST_BYTES = 4096
 _HOSTS = frozenset({"127.0.0.1", "localhost"})
 
@@ -227,12 +227,5 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_visible,
+        finalize=visible,
     )
-
-
-def _visible(value: object) -> object:
-    """What HTML cannot hold, or would show in another order than it stands in, becomes U+FFFD."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return _FORBIDDEN.sub("\ufffd", value)
-    return value

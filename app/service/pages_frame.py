@@ -11,6 +11,7 @@ import jinja2
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from app.page_text import visible
 from app.service.access import COOKIE, Caller, access_of, require
 from app.service.errors import ApiError
 from app.service.resources import refuse_other_sites
@@ -31,6 +32,7 @@ ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    finalize=visible,
 )
 ENVIRONMENT.filters["share"] = _share
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from app.jobs.worker import Worker
 from app.keys import KeyStore
 from app.pipeline import Pipeline
 from app.service.application import create_app
+from tests.app.page_checks import check_page
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)> & "quoted"'
 
@@ -30,54 +30,6 @@ def pipeline(make_pipeline: Any, make_settings: Any, home_copy: Path, first_word
 def client(pipeline: Pipeline) -> Iterator[TestClient]:
     with TestClient(create_app(pipeline)) as opened:
         yield opened
-
-
-class _Elements(HTMLParser):
-    """Tags with their attributes, ids, and which inputs have a label."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.depth: list[str] = []
-        self.labelled: list[dict[str, str | None]] = []
-        self.feed(html)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag == "label":
-            self.depth.append(tag)
-        if tag in ("input", "select", "textarea") and self.depth:
-            self.labelled.append(dict(attrs))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "label":
-            self.depth.pop()
-
-
-def check_page(response: Any, status: int = 200) -> str:
-    """The HTML of a page that keeps to what all pages promise."""
-    assert response.status_code == status, response.text[:300]
-    html = str(response.text)
-    policy = response.headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
-    elements = _Elements(html)
-    ids = [attributes["id"] for _, attributes in elements.tags if "id" in attributes]
-    assert len(ids) == len(set(ids))
-    labels = {attributes.get("for") for tag, attributes in elements.tags if tag == "label"}
-    for tag, attributes in elements.tags:
-        assert not [name for name in attributes if name.startswith("on")]
-        assert "style" not in attributes
-        for name in ("src", "href", "action"):
-            assert not re.match(r"(?:\w+:)?//", attributes.get(name) or "")
-        if tag in ("input", "select", "textarea") and attributes.get("type") != "hidden":
-            named = attributes.get("id") in labels or "aria-label" in attributes or attributes in elements.labelled
-            assert named, attributes
-        if tag == "script":
-            assert f"'nonce-{attributes['nonce']}'" in policy
-    assert ("html", {"lang": "en"}) in elements.tags
-    assert [tag for tag, _ in elements.tags].count("h1") == 1
-    return html
 
 
 def work(pipeline: Pipeline) -> None:
