@@ -51,6 +51,11 @@ class LiveGenerator(Protocol):
     def begin(self, task: GenerationTask, listener: Listener) -> Begun:
         """Take a task in and return at once; whatever is wrong with it goes to the listener."""
 
+
+@runtime_checkable
+class EngineGenerator(Protocol):
+    """A generator whose requests share an engine of this process."""
+
     def load(self) -> EngineLoad:
         """How busy it is, as of about now."""
 

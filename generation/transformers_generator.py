@@ -7,9 +7,14 @@ from a seed to a token. One sample at a time, nothing shared: expect a fraction 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from threading import Event
+from time import monotonic
 from typing import Any
 
 import torch
@@ -17,8 +22,10 @@ import torch
 from generation.causal_prompt import CausalPrompter
 from generation.chat_format import chat_frame
 from generation.citations import find_citations
-from generation.completion import Completion, FinishReason, Usage
+from generation.completion import Completion, FinishReason, TextDelta, Usage
 from generation.errors import GenerationError
+from generation.generator import GenerationTask
+from generation.live import Begun, Drawn, Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt
 from generation.sampling import check_finite, top_logprobs
@@ -57,6 +64,7 @@ class TransformersGenerator:
         )
         self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
         self._name = folder.name
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="transformers")
 
     @property
     def name(self) -> str:
@@ -93,7 +101,38 @@ class TransformersGenerator:
         """See Generator.generate. Raises GenerationError for NaN weights and for a biased token that does not exist."""
         return tuple(self._sample(prompt, params, seed) for seed in seeds)
 
-    def _sample(self, prompt: Prompt, params: SamplingParams, seed: int) -> Completion:
+    def begin(self, task: GenerationTask, listener: Listener) -> Begun:
+        """See LiveGenerator. Requests are worked on one after the other; a cancelled one ends at its next token."""
+        begun = _Begun(task.params.deadline_seconds)
+        self._threads.submit(self._live, task, listener, begun)
+        return begun
+
+    def _live(self, task: GenerationTask, listener: Listener, begun: _Begun) -> None:
+        def said(sample: int, piece: str) -> None:
+            if piece:
+                listener(TextDelta(piece, sample))
+
+        drawn: list[Completion] = []
+        try:
+            for sample, seed in enumerate(task.seeds):
+                params = replace(task.params, deadline_seconds=begun.left())
+                drawn.append(self._sample(task.prompt, params, seed, partial(said, sample), begun.cancelled.is_set))
+        except Exception as error:  # whatever is wrong goes to the listener
+            listener(error)
+            return
+        listener(Drawn(tuple(drawn)))
+
+    def _sample(
+        self,
+        prompt: Prompt,
+        params: SamplingParams,
+        seed: int,
+        said: Callable[[str], None] = lambda piece: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Completion:
+        """said: told of text as it becomes certain. cancelled: asked at every token."""
+        if cancelled():
+            return Completion("", (), (), "cancelled", Usage(len(prompt.token_ids), 0), seed)
         device = self._model.device
         length = len(prompt.token_ids)
         room = min(params.max_tokens, self._context_length - length + 1)
@@ -107,18 +146,18 @@ class TransformersGenerator:
                 attention_mask=torch.ones_like(ids),
                 generation_config=self._settings(params, room),
                 logits_processor=[_finite],
-                stopping_criteria=[self._stopping(stream)],
+                stopping_criteria=[self._stopping(stream, said, cancelled)],
             )
         drawn = out.sequences[0, length:].tolist()
         ended = bool(drawn) and drawn[-1] in self._ends
         kept = drawn[:-1] if ended else drawn
         logprobs = torch.log_softmax(torch.cat(out.logits)[: len(kept)].float(), dim=-1)  # (A, V)
-        stream.finish()
+        said(stream.finish())
         return Completion(
             text=stream.text,
             token_ids=tuple(kept),
             token_logprobs=tuple(logprobs[range(len(kept)), kept].tolist()) if kept else (),
-            finish_reason=_finish(ended or stream.stopped, len(drawn) >= room),
+            finish_reason=_finish(ended or stream.stopped, len(drawn) >= room, cancelled()),
             usage=Usage(length, len(kept)),
             seed=seed,
             citations=find_citations(stream.text, len(prompt.chunks)),
@@ -156,14 +195,14 @@ class TransformersGenerator:
             output_logits=True,
         )
 
-    def _stopping(self, stream: TextStream) -> Any:
+    def _stopping(self, stream: TextStream, said: Callable[[str], None], cancelled: Callable[[], bool]) -> Any:
         ends = self._ends
 
         def stopped(ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
             token = int(ids[0, -1])
             if token not in ends:
-                stream.push(token)
-            return torch.tensor([stream.stopped], device=ids.device)
+                said(stream.push(token))
+            return torch.tensor([stream.stopped or cancelled()], device=ids.device)
 
         return stopped
 
@@ -174,10 +213,28 @@ def _finite(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
     return scores
 
 
-def _finish(stopped: bool, full: bool) -> FinishReason:
+def _finish(stopped: bool, full: bool, cancelled: bool) -> FinishReason:
     if stopped:
         return "stop"
-    return "length" if full else "deadline"
+    if full:
+        return "length"
+    return "cancelled" if cancelled else "deadline"
+
+
+class _Begun:
+    """See generation.live.Begun. deadline_s: for the whole request, None for none."""
+
+    def __init__(self, deadline_s: float | None) -> None:
+        self.cancelled = Event()
+        self._deadline = None if deadline_s is None else monotonic() + deadline_s
+
+    def cancel(self) -> None:
+        """Stop at the next token."""
+        self.cancelled.set()
+
+    def left(self) -> float | None:
+        """Seconds until the deadline; never 0, so that a token is drawn."""
+        return None if self._deadline is None else max(0.001, self._deadline - monotonic())
 
 
 def _load(folder: Path, device: str, dtype: torch.dtype) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.errors import USER_ERRORS
 from app.service.answering import Answering
 from app.service.seeing.metrics import IndexAge, Metrics
-from generation.live import LiveGenerator
+from generation.live import EngineGenerator
 from retrieval.collections import list_collections
 
 
@@ -24,7 +24,7 @@ def _load(service: Answering) -> tuple[int, int]:
     if not service.health.parts.all_open:
         return 0, 0
     generator: object = service.pipeline.generator
-    if not isinstance(generator, LiveGenerator):
+    if not isinstance(generator, EngineGenerator):
         return 0, 0
     load = generator.load()
     return load.rows, load.free_positions

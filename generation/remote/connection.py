@@ -7,13 +7,15 @@ import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from generation.errors import GenerationError, UnavailableError
+from generation.remote.events import event_data
+from generation.remote.hanging_up import HangUp
 from generation.remote.options import RemoteOptions
 from generation.remote.replies import error_message, json_object
 from generation.remote.retrying import RETRIED, asked_wait, backoff
@@ -72,19 +74,26 @@ class Connection:
         self._not_before = 0.0
         self._lock = threading.Lock()
         headers = {"authorization": f"Bearer {options.api_key}"} if options.api_key else {}
-        self._client = httpx2.Client(
-            # A user name and password in the URL become basic authentication, unless there is a key to send.
-            base_url=(options.shown_url if options.api_key else options.url).rstrip("/") + "/",
-            headers=headers,
-            timeout=httpx2.Timeout(options.read_s, connect=options.connect_s, pool=None),
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=options.parallel),
-            trust_env=False,
-            follow_redirects=False,
-        )
+
+        def client(kept: int) -> httpx2.Client:
+            return httpx2.Client(
+                # A user name and password in the URL become basic authentication, unless there is a key to send.
+                base_url=(options.shown_url if options.api_key else options.url).rstrip("/") + "/",
+                headers=headers,
+                timeout=httpx2.Timeout(options.read_s, connect=options.connect_s, pool=None),
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=kept),
+                trust_env=False,
+                follow_redirects=False,
+            )
+
+        self._client = client(options.parallel)
+        # What may be hung up on opens its own connection: only so is it known which one to shut.
+        self._single = client(0)
 
     def close(self) -> None:
         """Let the connections go."""
         self._client.close()
+        self._single.close()
 
     def post(self, body: dict[str, Any], total_s: float | None = None) -> dict[str, Any]:
         """The JSON object that the server answers with. total_s: less patience than the options have.
@@ -101,17 +110,20 @@ class Connection:
 
         return self._retried(attempt, deadline)
 
-    def events(self, body: dict[str, Any], total_s: float | None = None) -> Iterator[dict[str, Any]]:
+    def events(
+        self, body: dict[str, Any], total_s: float | None = None, line: HangUp | None = None
+    ) -> Generator[dict[str, Any]]:
         """The objects of a server-sent stream, as they come; a server that does not stream gives one. Raises as
-        ``post``; once something has come, nothing is tried again."""
+        ``post``; once something has come, nothing is tried again. line: what another thread may cut; then something of
+        the kind of a broken connection, or HungUpError, is raised."""
         deadline = self._deadline(total_s)
         with ExitStack() as stack:
-            response = self._retried(lambda: self._open(body, stack, deadline), deadline)
+            response = self._retried(lambda: self._open(body, stack, deadline, line), deadline, line)
             if "text/event-stream" not in response.headers.get("content-type", ""):
                 yield json_object(self._whole(response, deadline), self._where)
                 return
             try:
-                for data in _event_data(self._texts(response, deadline)):
+                for data in event_data(self._texts(response, deadline)):
                     if data.strip() == "[DONE]":
                         return
                     yield json_object(data, self._where)
@@ -131,15 +143,23 @@ class Connection:
         longest = self._options.total_s
         return self._timing.clock() + (longest if total_s is None else min(total_s, longest))
 
-    def _open(self, body: dict[str, Any], stack: ExitStack, deadline: float) -> httpx2.Response:
+    def _open(
+        self, body: dict[str, Any], stack: ExitStack, deadline: float, line: HangUp | None = None
+    ) -> httpx2.Response:
         """A reply whose status is 200, its body not yet read. Raises _AgainError, or GenerationError for the others."""
         import httpx2
 
-        self._wait_for_limit(deadline)
+        self._wait_for_limit(deadline, line)
+        if line is not None:
+            line.check()
         content = json.dumps(body, allow_nan=False).encode()
         with ExitStack() as attempt:
-            request = self._client.stream(
-                "POST", self._options.endpoint, content=content, headers={"content-type": "application/json"}
+            request = (self._client if line is None else self._single).stream(
+                "POST",
+                self._options.endpoint,
+                content=content,
+                headers={"content-type": "application/json"},
+                extensions=None if line is None else {"trace": line.trace},
             )
             try:
                 response = attempt.enter_context(request)
@@ -218,7 +238,7 @@ class Connection:
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             raise _AgainError(f"the connection broke ({error})") from error
 
-    def _retried(self, attempt: Callable[[], Result], deadline: float) -> Result:
+    def _retried(self, attempt: Callable[[], Result], deadline: float, line: HangUp | None = None) -> Result:
         options = self._options
         for number in range(1, options.retries + 2):
             try:
@@ -234,7 +254,7 @@ class Connection:
                     raise UnavailableError(
                         f"{self._where} failed ({error}), and waiting {pause:.3g} s to ask again would take too long"
                     ) from error
-            self._timing.sleep(pause)
+            self._sleep(pause, line)
         raise AssertionError("the last attempt returns or raises")
 
     def _note_limit(self, response: httpx2.Response) -> None:
@@ -244,29 +264,17 @@ class Connection:
             with self._lock:
                 self._not_before = max(self._not_before, self._timing.clock() + wait)
 
-    def _wait_for_limit(self, deadline: float) -> None:
+    def _sleep(self, seconds: float, line: HangUp | None) -> None:
+        if line is None:
+            self._timing.sleep(seconds)
+        else:
+            line.wait(seconds)
+
+    def _wait_for_limit(self, deadline: float, line: HangUp | None = None) -> None:
         with self._lock:
             pause = self._not_before - self._timing.clock()
         if pause <= 0:
             return
         if self._timing.clock() + pause > deadline:
             raise UnavailableError(f"{self._where} allows no request for {pause:.3g} s: its rate limit is used up")
-        self._timing.sleep(pause)
-
-
-def _event_data(texts: Iterator[str]) -> Iterator[str]:
-    """The data of server-sent events (WHATWG HTML, 9.2.6); comments, names and ids are passed over."""
-    rest, data = "", list[str]()
-    for text in texts:
-        *lines, rest = (rest + text).split("\n")
-        for line in lines:
-            line = line.removesuffix("\r")
-            if line.startswith("data:"):
-                data.append(line[5:].removeprefix(" "))
-            elif not line and data:
-                yield "\n".join(data)
-                data.clear()
-    if rest.startswith("data:"):  # some servers end without the empty line
-        data.append(rest[5:].removeprefix(" "))
-    if data:
-        yield "\n".join(data)
+        self._sleep(pause, line)

@@ -12,8 +12,10 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from contextlib import closing
+from functools import cached_property, partial
 from typing import Any
+from weakref import WeakSet
 
 from generation.budget import Fitted, fit_chunks
 from generation.causal_prompt import WITH_PASSAGES, WITHOUT_PASSAGES, instruction_text, passage_text, sentence_ends
@@ -21,11 +23,14 @@ from generation.citations import find_citations
 from generation.completion import Completion, TextDelta, Usage
 from generation.errors import GenerationError, UnavailableError
 from generation.generator import GenerationTask
+from generation.live import Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
 from generation.remote.connection import Connection, ContextExceededError, Timing
+from generation.remote.live import RemoteRequest
 from generation.remote.options import RemoteOptions
 from generation.remote.replies import Reply, delta_of, finish_reason, read_reply
+from generation.remote.streamed import StreamedReply
 from generation.streaming import TextFilter
 from retrieval.chunks import RetrievedChunk
 
@@ -45,9 +50,15 @@ class OpenAIGenerator:
         self._options = options
         self._connection = Connection(options, timing)
         self._where = f"the server at {options.shown_url}"
+        self._threads = ThreadPoolExecutor(options.parallel, thread_name_prefix="remote")
+        self._begun: WeakSet[RemoteRequest] = WeakSet()
+        self._tells_usage = True
 
     def close(self) -> None:
         """Let the connections go, and with them requests that are under way."""
+        for request in tuple(self._begun):
+            request.cancel()
+        self._threads.shutdown(wait=False)
         self._connection.close()
 
     @property
@@ -67,11 +78,6 @@ class OpenAIGenerator:
         given = fields.get("system_fingerprint")
         parts = (options.shown_url, options.model, options.api, given if isinstance(given, str) else "")
         return hashlib.sha256(repr(parts).encode()).hexdigest()
-
-    @property
-    def parallel(self) -> int:
-        """How many requests it may be sent at once."""
-        return self._options.parallel
 
     @property
     def context_length(self) -> int:
@@ -122,6 +128,51 @@ class OpenAIGenerator:
         finally:
             # The first error, or Ctrl-C, ends the rest; what is under way is not waited for: see close.
             pool.shutdown(wait=False, cancel_futures=True)
+
+    def begin(self, task: GenerationTask, listener: Listener) -> RemoteRequest:
+        """See LiveGenerator. A cancelled request's connections are shut at once, whatever they wait for. With
+        ``one_request`` several samples come whole."""
+        samples = range(len(task.seeds))
+        request = RemoteRequest(len(samples), listener, task.params.deadline_seconds)
+        self._begun.add(request)
+        if self._options.one_request and len(samples) > 1:
+            self._threads.submit(request.draw, samples, partial(self._drawn_whole, task, request))
+        else:
+            for sample in samples:
+                self._threads.submit(request.draw, (sample,), partial(self._drawn, task, sample, request))
+        return request
+
+    def _drawn_whole(self, task: GenerationTask, request: RemoteRequest) -> tuple[Completion, ...]:
+        completions = self._ask(task.prompt, task.params, task.seeds)
+        for sample, completion in enumerate(completions):
+            request.said(sample, completion.text)
+        return completions
+
+    def _drawn(self, task: GenerationTask, sample: int, request: RemoteRequest) -> tuple[Completion]:
+        """One sample, told piece by piece. A refusal comes before the first, so chunks can still be dropped."""
+        shown, seed, params = task.prompt.chunks, task.seeds[sample], task.params
+        while True:
+            reply = StreamedReply(self._options, params, self._where)
+            body = self._body(_text(task.prompt, shown), params, (seed,), logprobs=self._options.logprobs)
+            asked = self._tells_usage
+            body |= {"stream": True, **({"stream_options": {"include_usage": True}} if asked else {})}
+            try:
+                with closing(self._connection.events(body, None, request.line)) as events:
+                    for fields in events:
+                        request.said(sample, reply.feed(fields))
+                        if reply.stopped:
+                            break
+            except ContextExceededError as error:
+                shown = _fewer(shown, error)
+                continue
+            except Exception as error:  # of a shut connection: of many kinds, and what was wanted
+                if request.line.reason is None:
+                    if asked and isinstance(error, GenerationError) and "stream_options" in str(error):
+                        self._tells_usage = False  # an older server, which refuses what it does not know
+                        continue
+                    raise
+            request.said(sample, reply.finish())
+            return (reply.completion(seed, len(shown), request.line.reason),)
 
     def stream(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> Iterator[TextDelta]:
         """The completions' texts as they come, one sample after the other. A closed iterator lets the server go.

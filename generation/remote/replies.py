@@ -57,13 +57,12 @@ def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool,
     if len(raw) != wanted:
         raise UnavailableError(f"{where} sent {len(raw)} choices for {wanted} that were asked for: try again")
     ordered = sorted(raw, key=lambda choice: _count(choice.get("index")) or 0)
-    usage = fields.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+    prompt_tokens, completion_tokens = usage_of(fields)
     fingerprint = fields.get("system_fingerprint")
     return Reply(
         tuple(_choice(choice, api, logprobs, where) for choice in ordered),
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
+        prompt_tokens,
+        completion_tokens,
         fingerprint if isinstance(fingerprint, str) else "",
     )
 
@@ -107,6 +106,21 @@ def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> tuple[str, obje
     else:
         text = delta.get("content")
     return text if isinstance(text, str) else "", choice.get("finish_reason")
+
+
+def delta_logprobs(fields: Mapping[str, Any], api: Api) -> tuple[tuple[float, ...], str]:
+    """The log-probabilities of a streamed event's tokens, and why there are none ("" where there are)."""
+    choices = fields.get("choices")
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        return (), "the server sent none"
+    return _logprobs(choices[0].get("logprobs"), api)
+
+
+def usage_of(fields: Mapping[str, Any]) -> tuple[int | None, int | None]:
+    """Tokens of prompt and completion; None where they are not given."""
+    usage = fields.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    return _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
 
 
 def _choice(choice: Mapping[str, Any], api: Api, logprobs: bool, where: str) -> Choice:

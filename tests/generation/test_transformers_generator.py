@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import queue
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
 from generation.causal import CausalGenerator
+from generation.completion import TextDelta
 from generation.errors import GenerationError
+from generation.generator import GenerationTask
+from generation.live import Begun, Drawn, LiveGenerator
 from generation.params import SamplingParams
 from generation.transformers_generator import TransformersGenerator
 from model.errors import ModelError
@@ -116,3 +121,50 @@ def test_pickles_and_code_of_the_checkpoint_are_refused(llama: MakeLlama, tmp_pa
         TransformersGenerator(tmp_path)
     with pytest.raises(ModelError, match="no such folder"):
         TransformersGenerator(tmp_path / "nowhere")
+
+
+def test_text_comes_while_it_is_drawn(peer: TransformersGenerator) -> None:
+    assert isinstance(peer, LiveGenerator)
+    prompt = peer.prompt("Who drew it?", [], 12)
+    params = SamplingParams(temperature=1.0, max_tokens=12, stop=("qq",), top_logprobs=2)
+    heard: queue.SimpleQueue[TextDelta | Drawn | Exception] = queue.SimpleQueue()
+    peer.begin(GenerationTask(prompt, params, (1, 2)), heard.put)
+    pieces: list[TextDelta] = []
+    while isinstance(found := heard.get(timeout=240), TextDelta):
+        pieces.append(found)
+    assert isinstance(found, Drawn), found
+    assert found.completions == peer.generate(prompt, params, (1, 2))
+    assert len(pieces) > len(found.completions)
+    for sample, completion in enumerate(found.completions):
+        assert "".join(piece.text for piece in pieces if piece.sample == sample) == completion.text
+
+
+def test_a_cancelled_request_ends_at_its_next_token(peer: TransformersGenerator) -> None:
+    """The listener cancels when it hears the first text; a model of random weights would go on to the last token."""
+    prompt = peer.prompt("Who drew it?", [], 400)
+    params = SamplingParams(temperature=1.0, max_tokens=400, logit_bias=tuple((end, -1e9) for end in peer._ends))
+    heard: queue.SimpleQueue[Drawn | Exception] = queue.SimpleQueue()
+    ready = Event()
+    begun: list[Begun] = []
+
+    def listener(event: TextDelta | Drawn | Exception) -> None:
+        if isinstance(event, TextDelta):
+            assert ready.wait(240)
+            begun[0].cancel()
+        else:
+            heard.put(event)
+
+    begun.append(peer.begin(GenerationTask(prompt, params, (1, 2)), listener))
+    ready.set()
+    drawn = heard.get(timeout=240)
+    assert isinstance(drawn, Drawn), drawn
+    assert [completion.finish_reason for completion in drawn.completions] == ["cancelled", "cancelled"]
+    assert 0 < len(drawn.completions[0].token_ids) < 400
+    assert drawn.completions[1].token_ids == ()
+
+
+def test_what_is_wrong_is_heard(peer: TransformersGenerator) -> None:
+    heard: queue.SimpleQueue[object] = queue.SimpleQueue()
+    params = SamplingParams(logit_bias=((99_999, 1.0),))
+    peer.begin(GenerationTask(peer.prompt("Who?", [], 5), params, (0,)), heard.put)
+    assert isinstance(heard.get(timeout=240), GenerationError)

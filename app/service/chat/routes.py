@@ -20,7 +20,7 @@ from app.service.live_query import LiveQuery
 from app.service.routes import MayQuery, Service
 from app.service.stream.failing import unless_gone
 from app.service.stream.sse import EVENTS_CONTENT, EventStream
-from generation.live import LiveGenerator
+from generation.live import EngineGenerator
 
 _STREAM = {
     "description": "The completion; with ``stream``, chunks as server-sent events",
@@ -96,7 +96,7 @@ def _models(service: Answering, tenant: str) -> list[ModelReply]:
 def _head(body: ChatBody, asked: ChatAsk, live: LiveQuery, service: Answering) -> ChatHead:
     generator = service.pipeline.generator
     # A server's fingerprint is asked for over the network, which an answer should not wait for.
-    local = generator.fingerprint if isinstance(generator, LiveGenerator) else generator.name
+    local = generator.fingerprint if isinstance(generator, EngineGenerator) else generator.name
     fingerprint = f"plumbline-{local[:12]}"
     return ChatHead(live.id, int(time.time()), body.model, fingerprint, asked.seed, asked.notes, bool(body.logprobs))
 

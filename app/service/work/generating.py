@@ -1,7 +1,6 @@
 """Generation for the event loop: requests share the engine's batch, and nobody waits in a thread for theirs.
 
-A generator that cannot be listened to works in threads, as many requests at once as it allows (one, unless it says
-otherwise); its text comes in one piece.
+A generator that cannot be listened to works in a thread, one request at a time; its text comes in one piece.
 """
 
 from __future__ import annotations
@@ -9,21 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol, runtime_checkable
 
 from app.service.work.mailbox import Mailbox
 from generation.completion import Completion, TextDelta
 from generation.generator import GenerationTask, Generator
 from generation.live import Begun, Drawn, LiveGenerator
-
-
-@runtime_checkable
-class ParallelGenerator(Protocol):
-    """A generator that may be asked by several threads at once."""
-
-    @property
-    def parallel(self) -> int:
-        """By how many."""
 
 
 class Generation:
@@ -80,8 +69,7 @@ class Generating:
             generation.started(generator.begin(task, generation.hear))
         else:
             if self._threads is None:
-                workers = generator.parallel if isinstance(generator, ParallelGenerator) else 1
-                self._threads = ThreadPoolExecutor(workers, thread_name_prefix="generator")
+                self._threads = ThreadPoolExecutor(1, thread_name_prefix="generator")
             generation.started(_InThread(self._threads, generator, task, generation))
         return generation
 

@@ -1,0 +1,71 @@
+"""One request to a server while its answers come: several samples, each over a line of its own, listened to as one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from generation.completion import Completion, TextDelta
+from generation.live import Drawn, Listener
+from generation.remote.hanging_up import HangUp
+
+Said = Callable[[int, str], None]
+"""Told of a piece of a sample's text."""
+
+
+class RemoteRequest:
+    """See generation.live.Begun. samples: how many. deadline_s: when what has come is the answer, None for never."""
+
+    def __init__(self, samples: int, listener: Listener, deadline_s: float | None) -> None:
+        self.line = HangUp()
+        self._listener = listener
+        self._lock = threading.Lock()
+        self._completions: dict[int, Completion] = {}
+        self._error: Exception | None = None
+        self._left = samples
+        self._timer = threading.Timer(deadline_s, self.line.cut, ("deadline",)) if deadline_s is not None else None
+        if self._timer is not None:
+            self._timer.daemon = True
+            self._timer.start()
+        if not samples:
+            self._end()
+
+    def cancel(self) -> None:
+        """Hang up, without waiting: the server sees its connection shut and can stop."""
+        self.line.cut("cancelled")
+
+    def said(self, sample: int, piece: str) -> None:
+        """Text has come."""
+        if piece:
+            self._listener(TextDelta(piece, sample))
+
+    def draw(self, samples: Sequence[int], work: Callable[[], Sequence[Completion]]) -> None:
+        """Do the work that draws these samples, in the thread of whoever calls. Whatever it raises is the end of all;
+        the listener hears of it when the others have ended too."""
+        found: Sequence[Completion] = ()
+        error: Exception | None = None
+        try:
+            found = work()
+        except Exception as raised:  # whatever is wrong goes to the listener
+            error = raised
+            self.line.cut("cancelled")
+        with self._lock:
+            self._error = self._error or error
+            self._completions |= dict(zip(samples, found, strict=False))
+            self._left -= len(samples)
+            over = self._left == 0
+        if over:
+            self._end()
+
+    def _end(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._error is not None:
+            self._listener(self._error)
+            return
+        drawn = tuple(completion for _, completion in sorted(self._completions.items(), key=_sample))
+        self._listener(Drawn(drawn))
+
+
+def _sample(drawn: tuple[int, Completion]) -> int:
+    return drawn[0]

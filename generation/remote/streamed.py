@@ -1,0 +1,77 @@
+"""A streamed answer put together: text as it becomes certain, and at the end the completion that ``generate`` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from generation.citations import find_citations
+from generation.completion import Completion, FinishReason, Usage
+from generation.errors import UnavailableError
+from generation.params import SamplingParams
+from generation.remote.options import RemoteOptions
+from generation.remote.replies import delta_logprobs, delta_of, finish_reason, usage_of
+from generation.streaming import TextFilter
+
+
+class StreamedReply:
+    """Fed with the events of one answer. where: the server, for messages."""
+
+    def __init__(self, options: RemoteOptions, params: SamplingParams, where: str) -> None:
+        self._options, self._where = options, where
+        self._text = TextFilter(params.stop, strip=True)  # a server may not know stop strings, or so many of them
+        self._logprobs: list[float] = []
+        self._missing = "" if options.logprobs else "not asked for"
+        self._ended: object = None
+        self._prompt_tokens: int | None = None
+        self._completion_tokens: int | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop string was met: nothing more is wanted."""
+        return self._text.stopped
+
+    def feed(self, fields: Mapping[str, Any]) -> str:
+        """The text that this event makes certain. Raises UnavailableError for an error, or an event without sense."""
+        piece, reason = delta_of(fields, self._options.api, self._where)
+        self._ended = reason or self._ended
+        prompt, drawn = usage_of(fields)
+        self._prompt_tokens = self._prompt_tokens if prompt is None else prompt
+        self._completion_tokens = self._completion_tokens if drawn is None else drawn
+        if not self._missing:
+            values, missing = delta_logprobs(fields, self._options.api)
+            self._logprobs += values
+            if piece and missing:  # all or none: a mean over some of them would be of nothing
+                self._missing = missing
+        return self._text.feed(piece) if piece else ""
+
+    def finish(self) -> str:
+        """The rest of the text, which nothing can change any more."""
+        return self._text.finish()
+
+    def completion(self, seed: int, chunks: int, cut: FinishReason | None) -> Completion:
+        """The answer, after ``finish``. cut: why it was broken off on this side. chunks: how many could be cited.
+
+        Raises UnavailableError for a stream that ended without saying so, or whose answer is no whole one.
+        """
+        reason: FinishReason
+        if self.stopped:
+            reason = "stop"
+        elif self._ended is not None:
+            reason = finish_reason(self._ended, self._where)
+        elif cut is not None:
+            reason = cut
+        else:
+            raise UnavailableError(f"{self._where} broke off its answer without saying that it ended. Ask again")
+        logprobs = () if self._missing else tuple(self._logprobs)
+        drawn = self._completion_tokens
+        return Completion(
+            text=self._text.text,
+            token_ids=(),
+            token_logprobs=logprobs,
+            finish_reason=reason,
+            usage=Usage(self._prompt_tokens or 0, len(logprobs) if drawn is None else drawn),
+            seed=seed,
+            citations=find_citations(self._text.text, chunks),
+            logprobs_missing=self._missing,
+        )
