@@ -99,7 +99,9 @@ class CellDrawer:
 
     def _judge(self, drawn: _Drawn) -> tuple[SampleRecord, ...]:
         question, arm = drawn.question, drawn.arm
-        spans = [arm.answer_span(c.text) if isinstance(arm, ActiveArm) else None for c in drawn.completions]
+        # Asked once: what a runtime protocol takes to check is more than the rest of a sample's record.
+        active = arm if isinstance(arm, ActiveArm) else None
+        spans = [active.answer_span(c.text) if active else None for c in drawn.completions]
         said = [self._extract(question, c.text, span) for c, span in zip(drawn.completions, spans, strict=True)]
         failed, verdicts = self._verdicts(drawn, said)
         omitted = tuple(r.chunk.id for r in drawn.prompt.omitted)
@@ -116,7 +118,7 @@ class CellDrawer:
                 evaluation=_evaluate(completion.text, said[i], verdicts[i]),
                 failure="verifier" if (failed and said[i].claims) or any(map(verdict_failed, verdicts[i])) else "",
                 asked=drawn.asked,
-                observed=_observed(arm, question, completion.text, spans[i]),
+                observed=_observed(active, question, completion.text, spans[i]),
             )
             for i, (slot, completion) in enumerate(zip(drawn.slots, drawn.completions, strict=True))
         )
@@ -163,8 +165,8 @@ def _unscored(
     )
 
 
-def _observed(arm: Arm, question: Question, text: str, span: Span | None) -> tuple[Observed, ...]:
-    if not isinstance(arm, ActiveArm) or span is None:
+def _observed(arm: ActiveArm | None, question: Question, text: str, span: Span | None) -> tuple[Observed, ...]:
+    if arm is None or span is None:
         return ()
     seen = arm.observe(question, text, text[span.start : span.end])
     return tuple(replace(o, sought=storable(o.sought), reason=storable(o.reason)) for o in seen)

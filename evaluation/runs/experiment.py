@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from data.errors import DataError
 from data.questions import Question
 from evaluation.errors import EvaluationError
 from evaluation.runs.arms import Arm, prepare_arm
 from evaluation.runs.cells import CellDrawer
+from evaluation.runs.committing import Committer
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig, hash_questions
 from evaluation.runs.run_store import Cell, RunStore
@@ -187,21 +189,18 @@ def _draw(
 ) -> None:
     """Commit every pending cell. Cells whose generator failed wait for the next that did not: see FAILURES_IN_A_ROW."""
     waiting: list[tuple[SampleRecord, ...]] = []
-    for question, arm in pending:
-        records = cells.draw(question, arm)
-        if records[0].failure == "generator":
-            waiting.append(records)
-            if len(waiting) >= FAILURES_IN_A_ROW:
-                raise EvaluationError(
-                    f"the generator failed on {len(waiting)} cells in a row, last on question {question.id!r} in arm "
-                    f"{arm.name}: {records[0].evaluation.reason}. What was committed before is kept: repair the "
-                    "generator and run again to go on"
-                )
-            continue
-        for kept in (*waiting, records):
-            runs.save_samples(run_id, kept)
-            tally.add(kept)
-        waiting.clear()
-    for kept in waiting:
-        runs.save_samples(run_id, kept)
-        tally.add(kept)
+    with Committer(partial(runs.save_samples, run_id), tally.add) as committer:
+        for question, arm in pending:
+            records = cells.draw(question, arm)
+            if records[0].failure == "generator":
+                waiting.append(records)
+                if len(waiting) >= FAILURES_IN_A_ROW:
+                    raise EvaluationError(
+                        f"the generator failed on {len(waiting)} cells in a row, last on question {question.id!r} in "
+                        f"arm {arm.name}: {records[0].evaluation.reason}. What was committed before is kept: repair "
+                        "the generator and run again to go on"
+                    )
+                continue
+            committer.put((*waiting, records))
+            waiting.clear()
+        committer.put(waiting)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from data.columns import utc_now
@@ -45,6 +45,18 @@ class RunInfo:
     samples: int
     config: RunConfig
     labels: tuple[tuple[str, str], ...]
+
+
+_OF_CELL = (
+    select(samples.c.sample)
+    .where(
+        samples.c.run_id == bindparam("run"),
+        samples.c.question_id == bindparam("question"),
+        samples.c.arm == bindparam("arm"),
+    )
+    .limit(1)
+)
+"""Made once: it is asked for every cell of a run."""
 
 
 class RunStore:
@@ -104,10 +116,8 @@ class RunStore:
             by_cell[Cell(record.question_id, record.arm)].append(record)
         with self._store.write() as connection:
             for cell, members in by_cell.items():
-                there = select(samples.c.sample).where(
-                    samples.c.run_id == run_id, samples.c.question_id == cell.question_id, samples.c.arm == cell.arm
-                )
-                if connection.execute(there.limit(1)).first() is not None:
+                names = {"run": run_id, "question": cell.question_id, "arm": cell.arm}
+                if connection.execute(_OF_CELL, names).first() is not None:
                     continue
                 connection.execute(insert(samples), [sample_row(run_id, r) for r in members])
                 judged = [row for r in members for row in verdict_rows(run_id, r)]
