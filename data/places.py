@@ -51,7 +51,7 @@ def place_of(document: Document, start: int, end: int) -> Place:
         last_line = line + document.text.count("\n", start, end - 1)
     trail = tuple(
         " ".join(document.text[heading.start : heading.end].split())
-        for heading in heading_trail(outline.headings, start)
+        for heading in heading_trail(outline.headings, _first_word(document.text, start, end))
     )
     return Place(page, last_page, trail, line, last_line)
 
@@ -65,6 +65,11 @@ def heading_trail(headings: tuple[Heading, ...], offset: int) -> tuple[Heading, 
             if heading.level == 1:
                 break
     return tuple(reversed(trail))
+
+
+def _first_word(text: str, start: int, end: int) -> int:
+    """Past blanks and Markdown's marks of a heading: the heading's own words begin behind them."""
+    return next((place for place in range(start, end) if text[place] not in " \t\n#"), start)
 
 
 def _page(pages: tuple[int, ...], offset: int) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from app.console import Output
@@ -39,7 +38,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Answer and print."""
     from app.answers import QueryRequest
     from app.commands.options import checked_k, pipeline, sampling
-    from app.retrieval_places import places_of
 
     if not arguments.question.strip():
         raise UsageError("the question is empty: ask something")
@@ -55,28 +53,24 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     )
     with pipeline(arguments) as line:
         result = line.answer(request)
-        places = places_of(line.store, result.collection or "", result.sources)
     if output.as_json:
-        content = result.to_json()
-        for source, place in zip(content["sources"], places, strict=True):
-            source["place"] = place
-        output.json(content)
+        output.json(result.to_json())
         return EXIT_OK
-    show(result, output, places)
+    show(result, output)
     return EXIT_OK
 
 
-def show(result: QueryResult, output: Output, places: Sequence[str] = ()) -> None:
-    """Print the answers, then what was retrieved; a star marks what was cited. places: of the sources, in words."""
+def show(result: QueryResult, output: Output) -> None:
+    """Print the answers, then what was retrieved; a star marks what was cited."""
     for answer in result.answers:
         output.data(answer.text)
     cited = {citation.number for answer in result.answers for citation in answer.completion.citations}
     if result.sources:
         output.data("")
-    for source, place in zip(result.sources, places or [""] * len(result.sources), strict=True):
+    for source in result.sources:
         mark = "*" if source.number in cited else " "
         label = f"[{source.number}]" if source.number is not None else "[-]"
-        where = f"{source.document_id} {source.start}-{source.end}" + (f" ({place})" if place else "")
+        where = f"{source.document_id} {source.start}-{source.end}" + (f" ({source.place})" if source.place else "")
         output.data(f"{mark}{label} {where}  {_first_words(source.text)}")
     if any(source.number is None for source in result.sources):
         output.say("[-]: retrieved, but did not fit the model's context")

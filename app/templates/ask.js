@@ -102,7 +102,8 @@
       if (source.number) box.id = `${into.side}-source-${source.number}`;
       const name = `${source.number ? `[${source.number}] ` : ""}${source.title || source.document_id}`;
       const fate = source.number ? (cited.has(source.number) ? "; cited" : "") : "; did not fit the model's context";
-      const place = ` ${source.document_id}, characters ${source.start} to ${source.end}${fate}`;
+      const where = source.place || `characters ${source.start} to ${source.end}`;
+      const place = ` ${source.document_id}, ${where}${fate}`;
       const text = element("p");
       const span = answer ? quotedSpan(source, answer, verdicts) : null;
       if (span) {

@@ -26,6 +26,15 @@ def test_headings_from_the_outermost_in_and_lines_of_the_file() -> None:
     assert place_of(document, 0, len(TEXT)).shown() == "One, lines 3-8"
 
 
+def test_the_marks_before_a_heading_belong_to_it() -> None:
+    text = "Before.\n\n## Notice\n\nSix weeks."
+    start = text.index("Notice")
+    document = Document("d", "", text, outline=Outline((Heading(start, start + 6, 2),), first_line=1))
+    assert place_of(document, text.index("##"), len(text)).shown() == "Notice, lines 3-5"
+    assert place_of(document, start - 4, len(text)).shown() == "Notice, lines 2-5"
+    assert place_of(document, 0, len(text)).shown() == "lines 1-5"
+
+
 def test_pages_of_which_some_are_empty() -> None:
     document = Document("d", "", TEXT, outline=Outline(pages=(0, 4, 4, 10), first_line=0))
     assert place_of(document, 0, 3).shown() == "page 1"

@@ -81,6 +81,7 @@ def annotations_json(answer: Answer, result: QueryResult) -> list[dict[str, Any]
                 },
                 "number": citation.number,
                 "document_id": source.document_id,
+                "place": source.place,
             }
         )
     return out
