@@ -31,6 +31,7 @@ INDEXES = {
     "flat": DenseParams(kind="flat"),
     "sq8": DenseParams(quantisation="int8", kind="flat"),
     "hnsw": DenseParams(kind="hnsw"),
+    "ivf": DenseParams(kind="ivf"),
 }
 
 

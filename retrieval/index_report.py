@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from data.refused import Refused
+from retrieval.vectors.params import BuiltKind
 
 IndexPhase = Literal["documents", "chunks", "vectors", "words", "index", "publishing"]
 
@@ -16,12 +17,13 @@ class IndexProgress:
 
     "documents": documents read and stored. "chunks": documents cut into chunks. "vectors": chunk texts embedded, of
     those that no earlier run has. These three go on at the same time. Then "words": documents counted for BM25,
-    "index": vectors put into their index, "publishing": 0 of 1, then 1 of 1.
+    "index": vectors put into their index, "publishing": 0 of 1, then 1 of 1. kind: of the index, in that phase.
     """
 
     phase: IndexPhase
     done: int
     total: int | None
+    kind: BuiltKind | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from retrieval.indexing.reading import Reading, read_source
 from retrieval.manifest import Manifest, generation_hash
 from retrieval.publishing import PublishedGeneration, current_generation, generation_versions, publish_generation
 from retrieval.tokenising import TokenisingParams
-from retrieval.vectors.params import DenseParams
+from retrieval.vectors.params import DenseParams, resolved_kind
 
 __all__ = ["JobParams", "ProgressListener", "index_documents"]
 
@@ -258,7 +258,9 @@ class _Job:
             content.documents,
             lambda: self.embedder(content.collection_id, lambda _: None),
             lambda done, total: self.say("words", done, total),
-            lambda done, total: self.say("index", done, total),
+            lambda done, total: self.progress(
+                IndexProgress("index", done, total, resolved_kind(self.params.dense, total))
+            ),
         )
         table = assembly.table()
         found = generation_hash(table.versions, table.rows, self.params, self.encoder.fingerprint)

@@ -81,12 +81,14 @@ def verify_collection(
         if collection_key(connection, name) is None:
             raise RetrievalError(f"there is no collection {name!r}; `plumbline collections` lists those there are")
         if connection.dialect.name == "sqlite":
+            progress("database", 0, 1)
             said = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
             if said != "ok":
                 raise RetrievalError(
                     f"the database file is damaged ({' '.join(said.split())[:200]}): restore a backup, or move the "
                     "database away and index again"
                 )
+            progress("database", 1, 1)
     check = _Check(store, home, name, progress)
     published = _published(check)
     manifest = _manifest(check, published) if published else None

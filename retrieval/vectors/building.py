@@ -1,4 +1,4 @@
-"""Building and loading vector indexes: flat up to a size, HNSW above, quantised on request, recall measured."""
+"""Building and loading vector indexes: flat up to a size, HNSW above, lists, quantised on request; recall measured."""
 
 from __future__ import annotations
 
@@ -12,14 +12,26 @@ import numpy as np
 
 from retrieval.errors import RetrievalError
 from retrieval.vectors.faiss_index import FaissIndex, Vectors
-from retrieval.vectors.params import BuiltKind, DenseParams, resolved_kind
-from retrieval.vectors.recall import DenseRecall, exact_neighbours, measured_recall, neighbours, sampled_positions
+from retrieval.vectors.params import BuiltKind, DenseParams, list_count, resolved_kind
+from retrieval.vectors.recall import (
+    DenseRecall,
+    Positions,
+    exact_neighbours,
+    measured_recall,
+    neighbours,
+    sampled_positions,
+)
 
 _BLOCK = 4_096
 _RECALL_K = 10
 _RECALL_QUERIES = 200
 _TRAINING = 20_000
-_DEEPEST = 1_024
+_PER_LIST = 64
+"""Vectors a list that the k-means sees: FAISS asks for 39 at least and takes up to 256."""
+_ROUNDS = 10
+_CLOSE = 0.005
+"""How near to what quantisation allows is near enough: the rest would cost double the time for each halving."""
+_LISTS = ("ivf", "ivf-int8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +50,35 @@ def build_dense(
 
     vectors: may be a np.memmap; it is read in blocks. progress: called with (added, N) after each block, and again with
     (N, N) for each block that the measurement of the recall reads. The same vectors and parameters
-    give the same bytes: a graph is built by one thread, since with more its links depend on who came first. Raises
-    RetrievalError if a vector holds a NaN, which would make a graph unreachable without a word.
+    give the same bytes: one thread builds, since with more a graph's links depend on who came first, and the sums of a
+    k-means on who computes them. Raises RetrievalError if a vector holds a NaN, which would make a graph unreachable
+    without a word.
     """
     params = params or DenseParams()
     count = len(vectors)
     kind = resolved_kind(params, count)
-    index = _empty(int(vectors.shape[1]), kind, params)
+    index = _empty(int(vectors.shape[1]), count, kind, params)
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
-        if not index.is_trained:
-            index.train(np.ascontiguousarray(vectors[sampled_positions(count, _TRAINING)], dtype=np.float32))
+        if not index.is_trained and count:
+            wanted = max(_TRAINING, list_count(count) * _PER_LIST if kind in _LISTS else 0)
+            places = sampled_positions(count, wanted)
+            index.train(_finite(vectors[places], places, count))
         _reserve(index, count)
         for start in range(0, count, _BLOCK):
-            block = np.ascontiguousarray(vectors[start : start + _BLOCK], dtype=np.float32)
-            if not np.isfinite(block).all():
-                bad = start + int(np.flatnonzero(~np.isfinite(block).all(axis=1))[0])
-                raise RetrievalError(f"vector {bad} of {count} holds a value that is not a number; embed it again")
-            index.add(block)
+            places = np.arange(start, min(start + _BLOCK, count))
+            index.add(_finite(vectors[start : start + _BLOCK], places, count))
             if progress is not None:
-                progress(min(start + _BLOCK, count), count)
+                progress(int(places[-1]) + 1, count)
     finally:
         faiss.omp_set_num_threads(threads)
+    if kind in _LISTS:
+        index.make_direct_map()  # where each vector lies, to give it back by its position
     built = FaissIndex(index)
     if kind == "flat" or count < 2:
         return DenseBuild(built, kind, None)
-    return DenseBuild(built, kind, _recall(built, index, vectors, params, progress))
+    return DenseBuild(built, kind, _recall(built, vectors, params, kind, progress))
 
 
 def build_flat(vectors: Vectors) -> FaissIndex:
@@ -87,9 +101,9 @@ def load_dense(path: Path, expected_bytes: int) -> FaissIndex:
         raise RetrievalError(f"{path} cannot be read as a FAISS index; index the collection again") from error
     finally:
         faiss.set_deserialization_vector_byte_limit(limit)
-    if not isinstance(index, faiss.IndexFlat | faiss.IndexScalarQuantizer | faiss.IndexHNSW):
+    if not isinstance(index, faiss.IndexFlat | faiss.IndexScalarQuantizer | faiss.IndexHNSW | faiss.IndexIVF):
         raise RetrievalError(
-            f"{path} holds a {type(index).__name__}, neither flat nor HNSW; index the collection again"
+            f"{path} holds a {type(index).__name__}, neither flat, HNSW nor lists; index the collection again"
         )
     if index.metric_type != faiss.METRIC_INNER_PRODUCT:
         raise RetrievalError(f"{path} does not search by inner product; index the collection again")
@@ -100,11 +114,21 @@ def load_flat(path: Path, expected_bytes: int) -> FaissIndex:
     """``load_dense`` for a file that must hold a flat index. Raises RetrievalError if it holds another kind."""
     index = load_dense(path, expected_bytes)
     if index.search_depth is not None:
-        raise RetrievalError(f"{path} holds a graph, not a flat index; index the collection again")
+        raise RetrievalError(f"{path} holds a graph or lists, not a flat index; index the collection again")
     return index
 
 
-def _empty(dimension: int, kind: BuiltKind, params: DenseParams) -> Any:
+def _finite(block: Vectors, places: Positions, count: int) -> Vectors:
+    """(P, E) vectors of these places, contiguous. Raises RetrievalError naming the first that holds no number."""
+    block = np.ascontiguousarray(block, dtype=np.float32)
+    good = np.isfinite(block).all(axis=1)
+    if not good.all():
+        bad = int(places[np.flatnonzero(~good)[0]])
+        raise RetrievalError(f"vector {bad} of {count} holds a value that is not a number; embed it again")
+    return block
+
+
+def _empty(dimension: int, count: int, kind: BuiltKind, params: DenseParams) -> Any:
     metric = faiss.METRIC_INNER_PRODUCT
     index: Any
     int8: Any = faiss.ScalarQuantizer.QT_8bit
@@ -112,6 +136,19 @@ def _empty(dimension: int, kind: BuiltKind, params: DenseParams) -> Any:
         return faiss.IndexFlatIP(dimension)
     if kind == "flat-int8":
         return faiss.IndexScalarQuantizer(dimension, int8, metric)
+    if kind in _LISTS:
+        centres = faiss.IndexFlatIP(dimension)
+        lists = list_count(count)
+        if kind == "ivf":
+            index = faiss.IndexIVFFlat(centres, dimension, lists, metric)
+        else:
+            make_lists: Any = faiss.IndexIVFScalarQuantizer
+            index = make_lists(centres, dimension, lists, int8, metric)
+        index.cp.spherical = True  # centres of length 1, as the vectors are
+        index.cp.niter = _ROUNDS
+        index.cp.min_points_per_centroid = 1  # few vectors: it is no reason to write to the terminal
+        index.cp.max_points_per_centroid = _PER_LIST
+        return index
     if kind == "hnsw":
         index = faiss.IndexHNSWFlat(dimension, params.links, metric)
     else:
@@ -122,7 +159,12 @@ def _empty(dimension: int, kind: BuiltKind, params: DenseParams) -> Any:
 
 
 def _reserve(index: Any, count: int) -> None:
-    """Room for all vectors at once: growing by doubling would hold them twice, and half as many again, at the end."""
+    """Room for all vectors at once: growing by doubling would hold them twice, and half as many again, at the end.
+
+    Lists are many small arrays, of which one grows at a time.
+    """
+    if isinstance(index, faiss.IndexIVF):
+        return
     stored: Any = faiss.downcast_index(index.storage) if isinstance(index, faiss.IndexHNSW) else index
     stored.codes.resize(count * stored.code_size)
     stored.codes.resize(0)
@@ -130,29 +172,34 @@ def _reserve(index: Any, count: int) -> None:
 
 def _recall(
     built: FaissIndex,
-    index: Any,
     vectors: Vectors,
     params: DenseParams,
+    kind: BuiltKind,
     progress: Callable[[int, int], None] | None,
 ) -> DenseRecall:
     """Measured against the vectors as they were given, so that quantisation's loss counts too.
 
-    Sets the depth of a graph: the given one, or the smallest doubling that reaches the target.
+    Sets the depth of a graph or of lists: the given one, or the smallest doubling that reaches the target, or what an
+    exact search of quantised vectors reaches, beyond which no depth helps.
     """
     own = sampled_positions(len(vectors), _RECALL_QUERIES, seed=1)
     k = min(_RECALL_K, len(vectors) - 1)
     count = len(vectors)
     exact = exact_neighbours(vectors, own, k, progress=lambda _: progress(count, count) if progress else None)
     queries = np.ascontiguousarray(vectors[own], dtype=np.float32)
-    if built.search_depth is None:
-        return measured_recall(neighbours(built.exact(queries, k + 1), own, k), exact, k, None)
-    depth = params.search_depth or 32
+    target = params.target_recall
+    if params.quantisation != "none":
+        ceiling = measured_recall(neighbours(built.exact(queries, k + 1), own, k), exact, k, None)
+        if built.search_depth is None:
+            return ceiling
+        target = min(target, ceiling.recall - _CLOSE)
+    depth = min(params.search_depth or (8 if kind in _LISTS else 32), built.deepest)
     while True:
-        index.hnsw.efSearch = depth
+        built.deepen(depth)
         found = np.asarray(
             [[hit.position for hit in hits] + [-1] * (k + 1 - len(hits)) for hits in built.search(queries, k + 1)]
         )
         recall = measured_recall(neighbours(found, own, k), exact, k, depth)
-        if params.search_depth is not None or recall.recall >= params.target_recall or depth >= _DEEPEST:
+        if params.search_depth is not None or recall.recall >= target or depth >= built.deepest:
             return recall
-        depth *= 2
+        depth = min(2 * depth, built.deepest)

@@ -27,6 +27,7 @@ _BLAS, _STOCK = 1_000, 128_000
 # A graph walked among few allowed vectors visits the others for nothing and may not reach all: those are searched
 # exactly.
 _EXACT_SHARE, _EXACT_COUNT = 0.1, 20_000
+_DEEPEST = 1_024
 
 
 class VectorIndex(Protocol):
@@ -53,11 +54,12 @@ class VectorIndex(Protocol):
 
 
 class FaissIndex:
-    """Flat or HNSW, of whole or quantised vectors."""
+    """Flat, HNSW or lists (an inverted file), of whole or quantised vectors."""
 
     def __init__(self, index: Any):
         self._index = index
         self._graph = isinstance(index, faiss.IndexHNSW)
+        self._lists = isinstance(index, faiss.IndexIVF)
         self._stored = faiss.downcast_index(index.storage) if self._graph else index
 
     @property
@@ -72,8 +74,24 @@ class FaissIndex:
 
     @property
     def search_depth(self) -> int | None:
-        """HNSW's efSearch, None for a flat index."""
+        """HNSW's efSearch, the number of lists that are looked into, or None for a flat index."""
+        if self._lists:
+            return int(self._index.nprobe)
         return int(self._index.hnsw.efSearch) if self._graph else None
+
+    @property
+    def deepest(self) -> int:
+        """The search depth beyond which nothing is gained, or not worth its time."""
+        return min(int(self._index.nlist), _DEEPEST) if self._lists else _DEEPEST
+
+    def deepen(self, depth: int) -> None:
+        """Set the search depth. Raises AssertionError for a flat index, which has none."""
+        if self._lists:
+            self._index.nprobe = depth
+        elif self._graph:
+            self._index.hnsw.efSearch = depth
+        else:
+            raise AssertionError("a flat index has no search depth")
 
     def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[tuple[Hit, ...], ...]:
         """For each of the (Q, E) queries its k best chunks (fewer if fewer are allowed), best first, equal scores by
@@ -91,14 +109,19 @@ class FaissIndex:
         with _threads(len(queries)):
             if allowed is None:
                 positions = self._index.search(contiguous, k, params=self._depth(k))[1]
+                short = (positions < 0).any(axis=1) if self._lists else np.zeros(len(positions), dtype=bool)
+                if short.any():  # the lists that were looked into hold fewer than k: look into all
+                    positions[short] = self._index.search(contiguous[short], k, params=self._depth(k, whole=True))[1]
             else:
                 positions = self._among(contiguous, k, allowed, found)
         return self._scored(contiguous, positions)
 
     def exact(self, queries: Vectors, k: int) -> NDArray[np.int64]:
         """(Q, k) positions of the k best of all stored vectors, whatever the kind."""
+        k = min(k, self.size)
+        params = self._depth(k, whole=True) if self._lists else None
         with _threads(len(queries)):
-            found: NDArray[np.int64] = self._stored.search(np.ascontiguousarray(queries), min(k, self.size))[1]
+            found: NDArray[np.int64] = self._stored.search(np.ascontiguousarray(queries), k, params=params)[1]
         return found
 
     def vectors(self, positions: NDArray[np.int64]) -> Vectors:
@@ -120,8 +143,12 @@ class FaissIndex:
         if allowed is not None and allowed.shape != (self.size,):
             raise RetrievalError(f"the filter speaks of {allowed.size} chunks, the index holds {self.size}")
 
-    def _depth(self, k: int, selector: Any = None) -> Any:
-        """Search parameters: a graph must keep at least k candidates, or it finds fewer than there are."""
+    def _depth(self, k: int, selector: Any = None, whole: bool = False) -> Any:
+        """Search parameters: a graph must keep at least k candidates, or it finds fewer than there are. whole: look
+        into every list."""
+        if self._lists:
+            lists = self._index.nlist if whole else self._index.nprobe
+            return _FAISS.SearchParametersIVF(nprobe=lists, sel=selector)
         if self._graph:
             return _FAISS.SearchParametersHNSW(efSearch=max(self._index.hnsw.efSearch, k), sel=selector)
         return _FAISS.SearchParameters(sel=selector) if selector is not None else None
@@ -130,9 +157,12 @@ class FaissIndex:
         # The selector only points at the packed bits: both must live until the search is over.
         bits = np.packbits(allowed, bitorder="little")
         selector = _FAISS.IDSelectorBitmap(bits)
-        whole = not self._graph or found <= max(_EXACT_COUNT, _EXACT_SHARE * self.size)
+        flat = not self._graph and not self._lists
+        whole = flat or found <= max(_EXACT_COUNT, _EXACT_SHARE * self.size)
         index = self._stored if whole else self._index
         params = _FAISS.SearchParameters(sel=selector) if whole else self._depth(k, selector)
+        if self._lists:
+            params = self._depth(k, selector, whole)
         positions: NDArray[np.int64] = index.search(queries, k, params=params)[1]
         del selector
         return positions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.index_progress import ProgressLines, duration
+from app.index_progress import GraphNotice, ProgressLines, duration, remaining
 from app.watching import WatchParams, fingerprint, follow
 from retrieval.index_report import IndexProgress
 
@@ -130,3 +130,35 @@ def test_lines_say_the_rate_and_what_is_left_now_and_then() -> None:
         "chunks embedded: 4,500 of 50,000, 50.0/s, 15 min left",
     ]
     assert [duration(s) for s in (4.2, 99, 120, 6000, 11100)] == ["4 s", "99 s", "2 min", "1 h 40 min", "3 h 5 min"]
+
+
+def test_a_long_graph_is_announced_once_with_what_is_faster() -> None:
+    time = Time([nothing] * 100)
+    said: list[str] = []
+    notice = GraphNotice(said.append, time.clock)
+    for step in range(1, 20):
+        for kind in ("flat", "ivf", "hnsw-int8"):
+            notice.update(IndexProgress("index", step * 4_000, 400_000, kind))  # type: ignore[arg-type]
+        notice.update(IndexProgress("vectors", step * 4_000, 10**6))
+        time.now += 2
+    assert len(said) == 1
+    assert "a graph (HNSW) of 400,000 vectors is built by one thread: about" in said[0]
+    assert "--index ivf" in said[0]
+    short: list[str] = []
+    notice = GraphNotice(short.append, time.clock)
+    for step in range(1, 11):
+        notice.update(IndexProgress("index", step * 4_000, 40_000, "hnsw"))
+        time.now += 2
+    assert short == []
+
+
+def test_a_graph_slows_down_and_the_time_that_remains_knows_it() -> None:
+    def graph(done: int, total: int | None) -> IndexProgress:
+        return IndexProgress("index", done, total, "hnsw")
+
+    assert remaining(IndexProgress("index", 10_000, 100_000, "flat"), 0, 5.0) == pytest.approx(45.0)
+    slowed = remaining(graph(10_000, 100_000), 0, 5.0)
+    assert slowed is not None and slowed > 45.0
+    assert remaining(graph(100_000, 100_000), 0, 5.0) == 0.0
+    assert remaining(graph(10_000, None), 0, 5.0) is None
+    assert remaining(graph(10_000, 100_000), 10_000, 5.0) is None

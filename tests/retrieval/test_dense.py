@@ -10,9 +10,10 @@ import pytest
 
 from retrieval.dense import DenseParams, build_dense, build_flat, load_dense, load_flat, resolved_kind
 from retrieval.errors import RetrievalError
+from retrieval.vectors.params import list_count
 from retrieval.vectors.recall import exact_neighbours, measured_recall, neighbours, sampled_positions
 
-KINDS = [("flat", "none"), ("flat", "int8"), ("hnsw", "none"), ("hnsw", "int8")]
+KINDS = [("flat", "none"), ("flat", "int8"), ("hnsw", "none"), ("hnsw", "int8"), ("ivf", "none"), ("ivf", "int8")]
 
 
 def unit(rows: int, dimension: int, seed: int = 0) -> Any:
@@ -59,10 +60,11 @@ def test_filters_are_exact_for_few_and_never_let_another_through(kind: str, quan
     assert index.search(queries[:2], 5, np.zeros(600, dtype=bool)) == ((), ())
 
 
-def test_a_graph_among_many_allowed_vectors_finds_only_those(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kind", ["hnsw", "ivf"])
+def test_among_many_allowed_vectors_only_those_are_found(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     monkeypatch.setattr("retrieval.vectors.faiss_index._EXACT_COUNT", 10)
     stored = unit(600, 24)
-    index = build_dense(stored, small("hnsw", "none")).index
+    index = build_dense(stored, small(kind, "none")).index
     allowed = np.arange(600) % 2 == 1
     for hits in index.search(unit(20, 24, seed=3), 8, allowed):
         assert len(hits) == 8
@@ -103,6 +105,9 @@ def test_the_size_decides_and_can_be_overridden() -> None:
     assert resolved_kind(DenseParams(), 100_000) == "flat"
     assert resolved_kind(DenseParams(), 100_001) == "hnsw"
     assert resolved_kind(DenseParams(kind="flat", quantisation="int8"), 10**6) == "flat-int8"
+    assert resolved_kind(DenseParams(quantisation="int8"), 10**6) == "hnsw-int8"
+    assert [resolved_kind(DenseParams(kind="ivf"), count) for count in (0, 10**6)] == ["ivf", "ivf"]
+    assert [list_count(count) for count in (0, 79, 80, 600, 100_000, 10**6)] == [1, 1, 2, 8, 1024, 2048]
     assert build_dense(unit(30, 8), DenseParams(flat_up_to=20, links=4)).kind == "hnsw"
 
 
@@ -116,6 +121,17 @@ def test_depth_grows_until_the_recall_is_reached_or_stays_as_given() -> None:
     assert (searched.recall.search_depth or 0) > 32
     assert fixed.recall.search_depth == fixed.index.search_depth == 11
     assert fixed.recall.recall < searched.recall.recall
+
+
+def test_lists_that_are_looked_into_and_hold_too_few_are_not_the_end() -> None:
+    stored = unit(4_000, 16)
+    index = build_dense(stored, DenseParams(kind="ivf", search_depth=1)).index
+    assert index.search_depth == 1
+    query = unit(3, 16, seed=2)
+    for k in (1_000, 4_000):
+        assert [len(hits) for hits in index.search(query, k)] == [k] * 3
+    best = np.argsort(-(query[0] @ stored.T))[:1_000]
+    assert {hit.position for hit in index.search(query[:1], 1_000)[0]} == set(best.tolist())
 
 
 def test_recall_by_hand() -> None:
@@ -133,7 +149,7 @@ def test_k_beyond_the_corpus_one_vector_and_none() -> None:
     index = build_flat(unit(3, 4))
     assert len(index.search(unit(1, 4), 10)[0]) == 3
     assert index.search(np.zeros((0, 4), dtype=np.float32), 10) == ()
-    for kind in ("flat", "hnsw"):
+    for kind in ("flat", "hnsw", "ivf"):
         one = build_dense(unit(1, 4), DenseParams(kind=kind))  # type: ignore[arg-type]
         assert one.recall is None
         assert [hit.position for hit in one.index.search(unit(1, 4), 5)[0]] == [0]
@@ -152,20 +168,21 @@ def test_bad_queries_vectors_masks_and_files_are_refused(tmp_path: Path) -> None
         index.search(unit(1, 4), 1, np.ones(2, dtype=bool))
     bad = unit(5, 4)
     bad[3, 2] = np.inf
-    with pytest.raises(RetrievalError, match="vector 3 of 5"):
-        build_dense(bad, DenseParams(kind="hnsw"))
     (tmp_path / "no.faiss").write_bytes(b"nothing")
     with pytest.raises(RetrievalError, match="cannot be read as a FAISS index"):
         load_dense(tmp_path / "no.faiss", 7)
-    build_dense(unit(30, 8), small("hnsw", "none")).index.save(tmp_path / "graph")
-    with pytest.raises(RetrievalError, match="holds a graph"):
-        load_flat(tmp_path / "graph", (tmp_path / "graph").stat().st_size)
+    for kind in ("hnsw", "ivf"):
+        build_dense(unit(30, 8), small(kind, "none")).index.save(tmp_path / kind)
+        with pytest.raises(RetrievalError, match="holds a graph or lists"):
+            load_flat(tmp_path / kind, (tmp_path / kind).stat().st_size)
+        with pytest.raises(RetrievalError, match="vector 3 of 5"):
+            build_dense(bad, DenseParams(kind=kind))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        {"kind": "ivf"},
+        {"kind": "lsh"},
         {"quantisation": "int4"},
         {"flat_up_to": -1},
         {"links": 1},
