@@ -24,7 +24,7 @@ from app.jobs.staging import remove_orphans, remove_staging
 from app.jobs.stopping import Stopped, StopReason
 from app.pipeline import Pipeline
 from data.columns import utc_now
-from data.errors import DataError
+from data.errors import DataError, StoreBusyError
 from data.schema import jobs
 from retrieval.errors import CollectionBusyError
 
@@ -75,7 +75,8 @@ class Worker:
                 result = self._do(job, beating, refusals)
         except Stopped as stopped:
             self._stopped(job, stopped.reason, refusals)
-        except CollectionBusyError as error:
+        except (CollectionBusyError, StoreBusyError) as error:
+            # Somebody else writes: what was kept is kept, and the job goes on from there.
             self._log.info("job %s waits: %s", job.id, error)
             self._leases.give_back(job.id, BUSY_WAIT_S)
         except (*USER_ERRORS, OSError) as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,14 +18,20 @@ from typing import BinaryIO
 from fastapi import Request
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from app.jobs.staging import safe_name
 from app.service.body_limit import BODY_TIMEOUT_S, too_large
-from app.service.errors import ApiError
+from app.service.errors import CLIENT_GONE, ApiError
+from app.service.problems import storage_problem
+from app.service.seeing.logs import LOGGER
 
 MOST_FILES = 1000
 _PIECE = 1 << 20
+_LEAST_RATE = 10_000
+"""Bytes a second that a body must come at, beside the time it may stand still: one byte a second would hold a
+connection, and what was sent so far, for years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,8 @@ class StagedFile:
 async def read_form(request: Request, most_bytes: int, timeout_s: float = BODY_TIMEOUT_S) -> FormData:
     """The form of a request, its files in temporary ones; close it when done.
 
-    Raises ApiError 400, 408, 413 and 415 for a body that is no such form, does not come, or is too large.
+    Raises ApiError 400, 408, 413 and 415 for a body that is no such form, does not come, or is too large, 503 where the
+    disk does not take it.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
@@ -49,15 +57,20 @@ async def read_form(request: Request, most_bytes: int, timeout_s: float = BODY_T
     if promised.isdecimal() and (len(promised) > 18 or int(promised) > most_bytes):
         raise too_large(most_bytes)
     receive = request.receive
+    clock = asyncio.get_running_loop().time
+    begun = clock()
     seen = 0
 
     async def counted() -> Message:
         nonlocal seen
+        due = begun + timeout_s + seen / _LEAST_RATE
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout_at(min(clock() + timeout_s, due)):
                 message = await receive()
         except TimeoutError:
+            slow = clock() >= due
             said = f"nothing of the body arrived for {timeout_s:g} seconds"
+            said = f"the body comes at less than {_LEAST_RATE // 1000} kB a second" if slow and seen else said
             raise ApiError(408, said, code="request_timeout") from None
         seen += len(message.get("body", b""))
         if seen > most_bytes:
@@ -66,6 +79,10 @@ async def read_form(request: Request, most_bytes: int, timeout_s: float = BODY_T
 
     try:
         return await Request(request.scope, counted).form(max_files=MOST_FILES, max_fields=16)
+    except ClientDisconnect as error:
+        raise ApiError(CLIENT_GONE, "the client has left", code="client_gone") from error
+    except OSError as error:  # files of a form wait in the system's temporary folder
+        raise storage_problem(error, logging.getLogger(LOGGER)) from error
     except HTTPException as error:
         raise ApiError(400, f"the form cannot be read: {error.detail}", code="bad_request") from error
     except (KeyError, UnicodeError, ValueError) as error:

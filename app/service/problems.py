@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 from typing import NoReturn
 
@@ -50,6 +51,14 @@ def problem(error: Exception, log: logging.Logger) -> Exception:
         code=f"{part}_unavailable",
         retry_after=30,
     )
+
+
+def storage_problem(error: OSError, log: logging.Logger) -> ApiError:
+    """503 for a file that cannot be written or read; a full disk has a name of its own."""
+    log.error("cannot work: %s", error.strerror)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return ApiError(503, "the server's disk is full", code="disk_full", retry_after=60)
+    return ApiError(503, "the server's files are not available", code="storage_unavailable", retry_after=30)
 
 
 def late() -> ApiError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import logging
 import re
 from collections.abc import Callable
@@ -20,7 +19,7 @@ from app.jobs.staging import BadNameError
 from app.pipeline import Pipeline
 from app.service.answering import Answering
 from app.service.errors import ApiError
-from app.service.problems import problem
+from app.service.problems import problem, storage_problem
 from app.tenants import OwnCollection, TakenError, own_collection
 from retrieval.errors import CollectionBusyError
 
@@ -119,10 +118,7 @@ def meaning(error: Exception, log: logging.Logger) -> Exception:
         said = "the collection is being indexed: cancel its job, or wait for it"
         return ApiError(409, said, code="collection_busy", retry_after=5)
     if isinstance(error, OSError):
-        log.error("cannot work: %s", error.strerror)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return ApiError(503, "the server's disk is full", code="disk_full", retry_after=60)
-        return ApiError(503, "the server's files are not available", code="storage_unavailable", retry_after=30)
+        return storage_problem(error, log)
     return problem(error, log)
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi import Request
 from fastapi.testclient import TestClient
 
 from app.jobs.worker import Worker
-from app.keys import KeyLimits, KeyStore
 from app.pipeline import Pipeline
 from app.service.application import create_app
-from app.service.collections_upload import read_form
-from app.service.errors import ApiError
-
-BREAD = "The bread of the house is baked at four in the morning. It rests for a day."
-TEA = "Tea is served at five. The pot holds six cups."
+from tests.app.collection_calls import BREAD, TEA, done, done_status, error_code, upload
 
 
 @pytest.fixture
@@ -33,27 +26,6 @@ def pipeline(make_pipeline: Any, make_settings: Any, home_copy: Path, first_word
 def client(pipeline: Pipeline) -> Iterator[TestClient]:
     with TestClient(create_app(pipeline)) as opened:
         yield opened
-
-
-def error_code(response: Any, status: int) -> str:
-    assert response.status_code == status, response.text[:500]
-    assert set(response.json()["error"]) == {"message", "type", "param", "code"}
-    return str(response.json()["error"]["code"])
-
-
-def upload(client: TestClient, name: str, files: dict[str, bytes | str], **headers: str) -> Any:
-    parts = [("files", (file, content)) for file, content in files.items()]
-    return client.post(f"/v1/collections/{name}/documents", files=parts, headers=headers)
-
-
-def done(client: TestClient, pipeline: Pipeline, response: Any) -> dict[str, Any]:
-    """The job of a 202, after a worker has done what waits."""
-    assert response.status_code == 202, response.text[:500]
-    assert response.headers["location"] == f"/v1/jobs/{response.json()['id']}"
-    worker = Worker(pipeline)
-    while worker.run_one():
-        pass
-    return dict(client.get(response.headers["location"]).json())
 
 
 def test_documents_are_uploaded_indexed_found_replaced_and_removed(client: TestClient, pipeline: Pipeline) -> None:
@@ -102,91 +74,6 @@ def test_documents_that_were_indexed_otherwise_stay(client: TestClient, pipeline
     assert ids == ["markup", "office", "tea.txt", "warranty"]
 
 
-def test_an_upload_of_which_nothing_is_read_fails_with_the_reasons(client: TestClient, pipeline: Pipeline) -> None:
-    client.post("/v1/collections", json={"name": "house"})
-    job = done(client, pipeline, upload(client, "house", {"x.exe": "MZ", "empty.txt": "", "bad.pdf": "no pdf"}))
-    assert job["status"] == "failed"
-    assert {r["where"] for r in job["result"]["refused"]} == {"x.exe", "empty.txt", "bad.pdf"}
-    assert str(pipeline.home) not in str(job)
-    again = client.post(f"/v1/jobs/{job['id']}/retry")  # its files are still there
-    assert done_status(client, pipeline, again) == ("failed", 1)
-
-
-def done_status(client: TestClient, pipeline: Pipeline, response: Any) -> tuple[str, int]:
-    assert response.status_code == 202, response.text
-    while Worker(pipeline).run_one():
-        pass
-    job = client.get(f"/v1/jobs/{response.json()['id']}").json()
-    return job["status"], job["attempts"]
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["../x.txt", "/etc/x.txt", "a/../../x.txt", "a//x.txt", "..\\x.txt", "C:x.txt", ".hidden.txt", "a/.b/x.txt",
-     "x\u202etxt.exe", "./x.txt", "a/", " x.txt", "y" * 201],
-)  # fmt: skip
-def test_a_name_that_leaves_its_folder_is_refused(client: TestClient, pipeline: Pipeline, name: str) -> None:
-    assert error_code(upload(client, "notes", {"good.txt": TEA, name: TEA}), 422) == "invalid_value"
-    assert client.get("/v1/jobs").json()["data"] == []
-    staging = pipeline.home / "staging"
-    assert not staging.exists() or list(staging.iterdir()) == []
-
-
-def test_bodies_that_are_no_upload(client: TestClient) -> None:
-    path = "/v1/collections/notes/documents"
-    assert error_code(client.post(path, json={}), 415) == "unsupported_media_type"
-    assert error_code(client.post(path, content=b"x", headers={"content-type": "multipart/form-data"}), 400)
-    kind = {"content-type": "multipart/form-data; boundary=b"}
-    assert error_code(client.post(path, content=b"--c\r\n", headers=kind), 400)
-    assert error_code(client.post(path, content=b"--b--\r\n", headers=kind), 422) == "invalid_value"
-    assert error_code(client.post(path, data={"files": "words"}, files={"other": ("x.txt", b"x")}), 422)
-    assert error_code(upload(client, "notes", {"a.txt": "x", "a.txt/b.txt": "y"}), 422) == "invalid_value"
-    twice = [("files", ("a.txt", b"x")), ("files", ("a.txt", b"y"))]
-    assert error_code(client.post(path, files=twice), 422) == "invalid_value"
-    assert error_code(upload(client, "nothing", {"a.txt": "x"}), 404) == "collection_not_found"
-
-
-def test_a_body_that_is_too_large_is_refused_before_it_is_read(
-    make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any
-) -> None:
-    pipeline = make_pipeline(make_settings(home_copy, max_upload_mb=1), first_words())
-    with TestClient(create_app(pipeline)) as client:
-        assert error_code(upload(client, "notes", {"a.txt": b"x" * 1_100_000}), 413) == "body_too_large"
-
-
-def test_a_body_without_a_length_is_counted_as_it_comes_and_given_up_when_nothing_does() -> None:
-    head = b'--b\r\ncontent-disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
-    pieces = iter([head, *[b"x" * 1000] * 9])
-    scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"multipart/form-data; boundary=b")]}
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": next(pieces), "more_body": True}
-
-    async def never() -> dict[str, Any]:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    with pytest.raises(ApiError, match="larger than 5000 bytes"):
-        asyncio.run(read_form(Request(scope, receive), 5000))
-    assert len(list(pieces)) == 4  # the rest was never asked for
-    with pytest.raises(ApiError, match="nothing of the body arrived"):
-        asyncio.run(read_form(Request(scope, never), 5000, timeout_s=0.01))
-
-
-def test_a_double_submit_is_one_job(client: TestClient, pipeline: Pipeline) -> None:
-    key = {"Idempotency-Key": "one"}
-    first = upload(client, "notes", {"tea.txt": TEA}, **key)
-    second = upload(client, "notes", {"tea.txt": TEA}, **key)
-    assert (first.status_code, second.json()["id"]) == (202, first.json()["id"])
-    assert error_code(upload(client, "notes", {"tea.txt": BREAD}, **key), 422) == "idempotency_key_reused"
-    assert [path.name for path in (pipeline.home / "staging").iterdir()] == [first.json()["id"]]
-    assert done(client, pipeline, second)["result"]["added"] == 1
-    assert upload(client, "notes", {"tea.txt": TEA}, **key).json()["status"] == "succeeded"
-    # Without a key it is done twice, and the second finds nothing to do.
-    assert done(client, pipeline, upload(client, "notes", {"tea.txt": TEA}))["result"]["rebuilt"] is False
-    assert list((pipeline.home / "staging").iterdir()) == []
-
-
 def test_a_job_is_cancelled_before_it_begins_and_cannot_be_twice(client: TestClient, pipeline: Pipeline) -> None:
     job = upload(client, "notes", {"tea.txt": TEA}).json()
     assert client.post(f"/v1/jobs/{job['id']}/cancel").json()["status"] == "cancelled"
@@ -216,13 +103,6 @@ def test_jobs_are_filtered(client: TestClient, pipeline: Pipeline) -> None:
     assert client.post(f"/v1/jobs/{waiting['id']}/cancel").status_code == 202
 
 
-def test_pages_of_other_sites_can_change_nothing(client: TestClient) -> None:
-    for headers in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "http://[bad"}):
-        assert error_code(upload(client, "notes", {"tea.txt": TEA}, **headers), 403) == "foreign_origin"
-        assert error_code(client.delete("/v1/collections/notes", headers=headers), 403) == "foreign_origin"
-    assert upload(client, "notes", {"tea.txt": TEA}, Origin="http://testserver").status_code == 202
-
-
 @pytest.mark.parametrize("name", ["", ".x", "a/b", "é", "x" * 65, 7, None])
 def test_a_bad_name_of_a_collection(client: TestClient, name: object) -> None:
     assert error_code(client.post("/v1/collections", json={"name": name}), 422) == "invalid_value"
@@ -230,76 +110,3 @@ def test_a_bad_name_of_a_collection(client: TestClient, name: object) -> None:
 
 def test_a_name_that_is_taken(client: TestClient) -> None:
     assert error_code(client.post("/v1/collections", json={"name": "notes"}), 409) == "collection_exists"
-
-
-def test_another_tenants_things_are_as_if_they_were_not_there(pipeline: Pipeline) -> None:
-    keys = KeyStore(pipeline.store)
-    scopes = ["query", "index", "evaluate"]
-    headers = {
-        tenant: {"Authorization": f"Bearer {keys.create(tenant or 'own', scopes, tenant=tenant).secret}"}
-        for tenant in ("acme", "globex", "")
-    }
-    with TestClient(create_app(pipeline, require_key=True)) as client:
-        acme, globex = headers["acme"], headers["globex"]
-        assert client.post("/v1/collections", json={"name": "house"}, headers=acme).status_code == 201
-        submitted = upload(client, "house", {"tea.txt": TEA}, **acme)
-        while Worker(pipeline).run_one():
-            pass
-        job = submitted.json()["id"]
-        assert client.get(f"/v1/jobs/{job}", headers=acme).json()["status"] == "succeeded"
-
-        def both(method: str, path: str, absent: str, **arguments: Any) -> None:
-            """The same request for what is another's and for what never was: the same answer, to the letter."""
-            one = client.request(method, path, headers=globex, **arguments)
-            other = client.request(method, absent, headers=globex, **arguments)
-            assert one.status_code == other.status_code == 404, (path, one.text)
-            assert one.json() == other.json()
-
-        for method, tail in (("GET", ""), ("DELETE", ""), ("GET", "/documents"), ("GET", "/generations"),
-                             ("GET", "/documents/tea.txt"), ("DELETE", "/documents/tea.txt")):  # fmt: skip
-            both(method, f"/v1/collections/house{tail}", f"/v1/collections/never{tail}")
-        both("GET", f"/v1/jobs/{job}", "/v1/jobs/" + "0" * 32)
-        both("POST", f"/v1/jobs/{job}/cancel", "/v1/jobs/" + "0" * 32 + "/cancel")
-        for path, body in (("/v1/query", {"question": "Tea?"}), ("/v1/retrieve", {"query": "Tea?"})):
-            replies = [client.post(path, json={**body, "collection": c}, headers=globex) for c in ("house", "never")]
-            assert [r.status_code for r in replies] == [404, 404]
-            assert replies[0].text.replace("house", "never") == replies[1].text
-        for path in ("/v1/collections", "/v1/jobs", "/v1/evaluations"):
-            assert client.get(path, headers=globex).json()["data"] == []
-        assert [c["name"] for c in client.get("/v1/collections", headers=acme).json()["data"]] == ["house"]
-        assert [c["name"] for c in client.get("/v1/collections", headers=headers[""]).json()["data"]] == ["notes"]
-        # A name that another tenant uses is free.
-        assert client.post("/v1/collections", json={"name": "house"}, headers=globex).status_code == 201
-        found = client.post("/v1/retrieve", json={"query": "tea"}, headers=acme).json()
-        assert (found["collection"], found["data"][0]["document_id"]) == ("house", "tea.txt")
-
-
-def test_keys_scopes_and_rates(pipeline: Pipeline) -> None:
-    keys = KeyStore(pipeline.store)
-    asks = keys.create("asks", ["query"])
-    few = keys.create("few", ["query", "index"], limits=KeyLimits(requests_per_minute=2, upload_bytes=1000))
-    gone = keys.create("gone", ["admin"])
-    keys.revoke("gone")
-    with TestClient(create_app(pipeline, require_key=True)) as client:
-
-        def get(path: str, secret: str | None) -> Any:
-            headers = {"Authorization": f"Bearer {secret}"} if secret is not None else {}
-            return client.get(path, headers=headers)
-
-        for secret in (None, "sk-123", gone.secret, asks.secret + "x"):
-            refused = get("/v1/collections", secret)
-            assert error_code(refused, 401) in ("missing_api_key", "invalid_api_key")
-            assert refused.headers["www-authenticate"].startswith("Bearer")
-        assert get("/v1/collections", asks.secret).status_code == 200
-        assert error_code(get("/v1/jobs", asks.secret), 403) == "insufficient_scope"
-        assert client.get("/livez").status_code == 200
-        large = upload(client, "notes", {"a.txt": "x" * 2000}, Authorization=f"Bearer {few.secret}")
-        assert error_code(large, 413) == "body_too_large"
-        assert get("/v1/collections/notes", few.secret).status_code == 200
-        slow = get("/v1/collections/notes", few.secret)
-        assert error_code(slow, 429) == "rate_limit_exceeded"
-        assert 1 <= int(slow.headers["retry-after"]) <= 60
-    with TestClient(create_app(pipeline)) as client:  # on loopback: no key is needed, but a wrong one of ours is wrong
-        assert get("/v1/collections", None).status_code == 200
-        assert get("/v1/collections", "sk-anything").status_code == 200
-        assert error_code(get("/v1/collections", gone.secret), 401) == "invalid_api_key"

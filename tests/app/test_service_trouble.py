@@ -7,18 +7,24 @@ import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 
+from app.jobs.indexing import run_index
+from app.jobs.leases import JobLeases
 from app.jobs.worker import Worker
 from app.keys import KeyStore
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from app.service.errors import ApiError
 from app.service.resources import meaning
+from data.columns import utc_now
+from data.schema import queries
 from data.store import Store
 from retrieval.collection_folder import collection_lock
 
@@ -74,6 +80,46 @@ def test_a_job_whose_database_is_locked_goes_on_when_it_is_free(client: TestClie
         worker.run_one()
     assert worker.run_one()
     assert client.get(f"/v1/jobs/{job['id']}").json()["status"] == "succeeded"
+
+
+def test_a_job_goes_on_that_was_at_work_when_the_database_was_locked(
+    client: TestClient, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is queued again as if it had never been begun: nobody has to try it again by hand."""
+    job = client.post("/v1/collections/notes/documents", files=[("files", ("a.txt", "Words."))]).json()
+
+    def while_locked(*given: Any) -> Any:
+        with locked(pipeline):
+            return run_index(*given)
+
+    monkeypatch.setattr("app.jobs.worker.run_index", while_locked)
+    assert Worker(pipeline).run_one()
+    waiting = client.get(f"/v1/jobs/{job['id']}").json()
+    assert (waiting["status"], waiting["attempts"], waiting["error"]) == ("queued", 0, None)
+    monkeypatch.undo()
+    later = JobLeases(pipeline.store, "another", now=lambda: utc_now() + timedelta(minutes=1))
+    assert Worker(pipeline, leases=later).run_one()
+    assert client.get(f"/v1/jobs/{job['id']}").json()["status"] == "succeeded"
+
+
+def test_answers_are_given_while_the_database_is_locked_and_stored_when_it_is_free(pipeline: Pipeline) -> None:
+    with TestClient(create_app(pipeline)) as client:
+        with locked(pipeline):
+            replies = [client.post("/v1/query", json={"question": f"How long is warranty {n}?"}) for n in range(5)]
+            assert [reply.status_code for reply in replies] == [200] * 5
+            assert client.get("/").status_code == client.get("/collections").status_code == 200
+        more = client.post("/v1/query", json={"question": "How long is the last warranty?"})
+    with pipeline.store.read() as connection:
+        stored = connection.execute(select(queries.c.id)).scalars().all()
+    assert sorted(stored) == sorted(reply.json()["id"] for reply in [*replies, more])
+
+
+def test_a_server_that_stops_does_not_wait_for_a_locked_database_for_ever(
+    pipeline: Pipeline, caplog: pytest.LogCaptureFixture
+) -> None:
+    with locked(pipeline), TestClient(create_app(pipeline)) as client:
+        assert client.post("/v1/query", json={"question": "How long is the warranty?"}).status_code == 200
+    assert "1 queries are not stored: the database is locked" in caplog.text
 
 
 def test_a_collection_that_somebody_else_indexes_is_waited_for(client: TestClient, pipeline: Pipeline) -> None:
