@@ -9,7 +9,7 @@ from evaluation.statistics.estimates import HallucinationEstimate
 
 WIDTH = 400.0
 LABEL = 84.0
-VALUE = 140.0
+VALUE = 166.0
 ROW = 30.0
 AXIS = 22.0
 
