@@ -44,12 +44,11 @@ class BodyLimit:
             async with asyncio.timeout(self._timeout_s):
                 body = await self._read(scope, receive, limit)
         except ApiError as error:
-            # The rest of the body is still on its way: the connection cannot serve another request.
-            await error_response(error, {"Connection": "close"})(scope, receive, send)
+            await error_response(error)(scope, receive, send)
             return
         except TimeoutError:
             late = ApiError(408, f"the body did not arrive within {self._timeout_s:g} seconds", code="request_timeout")
-            await error_response(late, {"Connection": "close"})(scope, receive, send)
+            await error_response(late)(scope, receive, send)
             return
         if body is None:
             return

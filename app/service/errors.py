@@ -13,6 +13,8 @@ from starlette.exceptions import HTTPException
 
 CLIENT_GONE = 499
 """For the log: the client left before there was a response."""
+UNREAD = (408, 413)
+"""Refusals of a body of which the rest is still on its way: it is not waited for, so the connection must end."""
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
 _MESSAGES = {
     400: "the request cannot be read: send JSON in UTF-8",
@@ -50,6 +52,8 @@ def error_response(error: ApiError, headers: Mapping[str, str] | None = None) ->
     sent = dict(headers or {})
     if error.retry_after is not None:
         sent["Retry-After"] = str(error.retry_after)
+    if error.status in UNREAD:
+        sent["Connection"] = "close"
     if error.status == 401:
         sent["WWW-Authenticate"] = 'Bearer realm="plumbline"'  # RFC 9110 section 11.6.1 asks for it
     body = error_body(error.status, error.message, error.code, error.param)

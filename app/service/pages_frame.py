@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from app.page_text import visible
 from app.service.access import COOKIE, Caller, access_of, require
-from app.service.errors import ApiError
+from app.service.errors import UNREAD, ApiError
 from app.service.resources import refuse_other_sites
 from evaluation.reports.report_view import interval, percent
 from evaluation.statistics.estimates import HallucinationEstimate
@@ -52,6 +52,8 @@ def page(
     headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
     if error is not None and error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
+    if error is not None and error.status in UNREAD:
+        headers["Connection"] = "close"
     return HTMLResponse(html, status_code=error.status if error else 200, headers=headers)
 
 

@@ -73,7 +73,11 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(
 ) -> None:
     pipeline = make_pipeline(make_settings(home_copy, max_upload_mb=1), first_words())
     with TestClient(create_app(pipeline)) as client:
-        assert error_code(upload(client, "notes", {"a.txt": b"x" * 1_100_000}), 413) == "body_too_large"
+        large = upload(client, "notes", {"a.txt": b"x" * 1_100_000})
+        assert error_code(large, 413) == "body_too_large"
+        assert large.headers["connection"] == "close"  # the rest is not read, be it a gigabyte
+        page = client.post("/collections/notes/documents", files={"files": ("a.txt", b"x" * 1_100_000)})
+        assert (page.status_code, page.headers["connection"]) == (413, "close")
 
 
 def test_a_body_without_a_length_is_counted_as_it_comes_and_given_up_when_nothing_does() -> None:

@@ -1,5 +1,5 @@
-"""The pages of collections and evaluations in a browser: upload, watch a job, open a report; by keyboard, light and
-dark."""
+"""The pages of collections and evaluations in a browser: upload, watch a job, open a report, label answers; by
+keyboard, light and dark."""
 
 from __future__ import annotations
 
@@ -137,10 +137,49 @@ def test_an_evaluation_is_started_watched_and_its_report_opened(chromium: Browse
     page.close()
 
 
-@pytest.mark.parametrize("path", ["/collections", "/evaluations", "/login"])
-def test_every_control_is_reached_by_keyboard_and_has_a_name(chromium: Browser, server: str, path: str) -> None:
+def test_five_answers_are_labelled_and_a_disagreement_is_settled(chromium: Browser, server: str) -> None:
     page = opened(chromium)
-    page.goto(server + path)
+    page.goto(f"{server}/evaluations")
+    page.get_by_role("link", name="Label answers of first try").press("Enter")
+    page.get_by_label("Questions to label").fill("6")
+    page.get_by_role("button", name="Draw").press("Enter")
+    for name, keys in (("ann", "shash"), ("bo", "shas")):
+        page.get_by_label("Your name").fill(name)
+        page.get_by_role("button", name="Label", exact=True).press("Enter")
+        for number, key in enumerate(keys, start=1):
+            expect(page.get_by_text(f"Question {number} of 12")).to_be_visible()
+            page.keyboard.press(key)
+        expect(page.get_by_text(f"Question {len(keys) + 1} of 12")).to_be_visible()
+        assert all_controls_are_reached(page) >= 4
+        if name == "ann":
+            page.keyboard.press("b")
+            expect(page.get_by_role("button", name="hallucinated")).to_have_attribute("aria-pressed", "true")
+            picture(page, "label")
+        page.get_by_role("link", name="progress, agreement, end").press("Enter")
+        expect(page.get_by_text("5 of 12 answers have a label")).to_be_visible()
+    page.get_by_label("Your name").fill("bo")
+    page.get_by_role("button", name="Label", exact=True).press("Enter")
+    page.keyboard.press("s")  # ann said h
+    expect(page.get_by_text("Question 6 of 12")).to_be_visible()
+    page.emulate_media(color_scheme="dark")
+    page.get_by_role("link", name="progress, agreement, end").press("Enter")
+    expect(page.get_by_text("Cohen's kappa of ann and bo")).to_be_visible()
+    picture(page, "label-progress-dark")
+    assert all_controls_are_reached(page) >= 4
+    with page.expect_download() as coming:
+        page.get_by_role("button", name="Download as CSV").press("Enter")
+    assert coming.value.path().read_bytes().decode("utf-8-sig").startswith("item,label,question")
+    page.get_by_label("Your name").fill("cy")
+    page.get_by_role("button", name="Settle 1 disagreement").press("Enter")
+    expect(page.get_by_role("heading", name="Settle disagreements")).to_be_visible()
+    page.keyboard.press("h")
+    expect(page.get_by_role("button", name="Settle")).to_have_count(0)
+    assert page.__dict__["troubles"] == []
+    page.close()
+
+
+def all_controls_are_reached(page: Page) -> int:
+    """With the Tab key alone; each has a name. How many there are."""
     # Of a group of radio buttons the Tab key reaches one, the arrow keys the others.
     controls = page.locator("a:visible, button:visible, input:visible:not([type=radio]), select:visible, summary")
     wanted = controls.count()
@@ -153,6 +192,14 @@ def test_every_control_is_reached_by_keyboard_and_has_a_name(chromium: Browser, 
     assert len(reached) >= wanted
     for control in controls.all():
         assert control.evaluate("e => e.textContent.trim() || e.ariaLabel || e.labels?.length")
+    return wanted
+
+
+@pytest.mark.parametrize("path", ["/collections", "/evaluations", "/login"])
+def test_every_control_is_reached_by_keyboard_and_has_a_name(chromium: Browser, server: str, path: str) -> None:
+    page = opened(chromium)
+    page.goto(server + path)
+    all_controls_are_reached(page)
     width = page.evaluate("document.documentElement.scrollWidth")
     page.set_viewport_size({"width": 320, "height": 640})
     assert page.evaluate("document.documentElement.scrollWidth") <= max(320, min(width, 336))
