@@ -23,8 +23,8 @@ from app.service.answering import Answering
 from app.service.errors import ApiError, validation_error
 from app.service.live_query import Ask
 from app.service.page_view import Piece, Quoted, pieces, quoted
+from app.service.query_body import QueryBody
 from app.service.routes import answering
-from app.service.schemas import QueryBody
 from app.service.stream.failing import unless_gone
 
 _TEMPLATES = Path(__file__).parent.parent / "templates"

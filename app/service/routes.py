@@ -14,12 +14,12 @@ from app.service.errors import error_body
 from app.service.health import not_ready
 from app.service.json_route import RETRY_HEADER, JsonRoute, error_responses
 from app.service.live_query import Ask
+from app.service.query_body import QueryBody
 from app.service.schemas import (
     CollectionReply,
     CollectionsReply,
     LiveReply,
     NotReadyReply,
-    QueryBody,
     QueryReply,
     ReadyReply,
 )
