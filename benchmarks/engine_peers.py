@@ -21,6 +21,8 @@ from torch.nn import functional as F
 from model.architectures.families import decoder_config, family_of
 from model.decoder import Decoder
 from model.device import keep_freed_memory
+from model.heads import PointerHead
+from model.packing import PackedLinear, pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +87,9 @@ def arguments(about: str, *, sizes: bool = False) -> argparse.Namespace:
     return given
 
 
-def random_pair(shape: Shape, dtype: torch.dtype, seed: int = 0) -> Pair:
-    """A random Llama, written by transformers' own initialisation, and a Decoder with copies of its weights."""
+def random_pair(shape: Shape, dtype: torch.dtype, seed: int = 0, *, packed: bool = True) -> Pair:
+    """A random Llama, written by transformers' own initialisation, and a Decoder with copies of its weights, packed as
+    the generators pack them."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(seed)
@@ -112,19 +115,24 @@ def random_pair(shape: Shape, dtype: torch.dtype, seed: int = 0) -> Pair:
     rotary = ours.rotary
     ours.to(dtype)
     ours.rotary = rotary.float() if rotary is not None else None  # as when loaded: angles stay in fp32
+    if packed:
+        pack(ours)
     return Pair(ours, peer.to(dtype))
 
 
 def products_seconds(model: Decoder, rows: int, *, head_rows: int | None = None, tries: int = 5) -> float:
     """Least time of all of the model's matrix products for so many rows, in the model's dtype."""
-    layers = [module for module in model.modules() if isinstance(module, nn.Linear)]
+    layers = [module for module in model.blocks.modules() if isinstance(module, (nn.Linear, PackedLinear))]
     inputs = {m.in_features: torch.randn(rows, m.in_features).to(model.dtype) for m in layers}
     last = torch.randn(head_rows or rows, model.config.hidden_size).to(model.dtype)
 
     def once() -> None:
         for module in layers:
-            F.linear(inputs[module.in_features], module.weight)
-        F.linear(last, model.embedding.weight)
+            module(inputs[module.in_features])
+        if isinstance(model.head, PointerHead):  # the softmax over the vocabulary, the largest of its products
+            F.linear(last, model.embedding.weight) if model.head.packed is None else model.head.packed(last)
+        else:
+            model.logits(last)
 
     with torch.inference_mode():
         return min(seconds(once) for _ in range(tries))

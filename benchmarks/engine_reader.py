@@ -15,6 +15,7 @@ from generation.engine.requests import EngineRequest
 from generation.params import SamplingParams
 from model.decoder import Decoder
 from model.heads import HeadMemory, copyable_tokens
+from model.packing import pack
 from model.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID, warm_start
 
 
@@ -22,6 +23,7 @@ def main() -> None:
     given = arguments("the embedded prefix decoder")
     length, new = (48, 4) if given.tiny else (384, 32)
     model = warm_start(0).eval().requires_grad_(False)
+    pack(model)
     cases = []
     for samples in (1, 5):
         engine = Engine(model, EngineOptions(memory_bytes=1 << 29, cache_bytes=0, invariant=True))

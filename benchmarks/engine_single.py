@@ -27,6 +27,7 @@ from generation.engine.requests import EngineRequest
 from generation.params import SamplingParams
 from model.device import bf16_pays
 from model.engine_state.int8 import int8_weights, logit_loss
+from model.packing import pack
 
 
 def main() -> None:
@@ -37,16 +38,19 @@ def main() -> None:
     cases = []
     loss = None
     for dtype in dtypes:
-        pair = random_pair(shape, dtype)
+        pair = random_pair(shape, dtype, packed=False)
+        quantised = int8_weights(pair.ours) if dtype is dtypes[-1] else None
+        if quantised is not None:
+            sample = torch.tensor([random_prompt(length, shape.vocabulary, 999)])
+            loss = logit_loss(pair.ours, quantised, sample)
+            print(f"int8 weights: {loss}")
+            pack(quantised)
+        pack(pair.ours)
         name = str(dtype).removeprefix("torch.")
         ours, peer = times(pair, length, new, given.repeats)
         floor = products_seconds(pair.ours, length, head_rows=1) + (new - 1) * products_seconds(pair.ours, 1)
         cases.append(case(f"single {name}", ours, peer, floor, targets[dtype], given.repeats))
-        if dtype is dtypes[-1]:
-            sample = torch.tensor([random_prompt(length, shape.vocabulary, 999)])
-            quantised = int8_weights(pair.ours)
-            loss = logit_loss(pair.ours, quantised, sample)
-            print(f"int8 weights: {loss}")
+        if quantised is not None:
             ours, peer = times(Pair(quantised, pair.peer), length, new, given.repeats)
             cases.append(case(f"single int8 against {name}", ours, peer, floor, targets[dtype], given.repeats))
     finish("engine_single", cases, int8_loss=None if loss is None else loss.as_dict())

@@ -29,6 +29,7 @@ from model.engine_state.int8 import int8_weights
 from model.errors import ModelError
 from model.files import sha256_of
 from model.loading import load_decoder
+from model.packing import pack
 from model.tokenizer import Tokenizer
 from retrieval.chunks import RetrievedChunk
 
@@ -52,6 +53,7 @@ class CausalGenerator:
         self._model = load_decoder(folder, device=device, dtype=precision.dtype)
         if precision.int8:
             self._model = int8_weights(self._model)
+        pack(self._model)
         self._tokenizer = Tokenizer(folder / "tokenizer.json")
         if self._tokenizer.size > self._model.config.vocab_size:
             raise ModelError(

@@ -24,6 +24,7 @@ from generation.reader_prompt import ReaderPrompter
 from generation.reader_vocabulary import NO_ANSWER_TEXT, reader_vocabulary
 from generation.surface import SurfaceStream, restore
 from model.decoder import Decoder
+from model.packing import pack
 from model.prefix_decoder import (
     FIRST_COPYABLE_ID,
     ReaderUse,
@@ -45,6 +46,7 @@ class EmbeddedReader:
     def __init__(self, folder: Path | None = None, *, device: str = "cpu") -> None:
         folder = folder or shipped_reader()
         self._model = load_prefix_decoder(folder, device=device)
+        pack(self._model)
         self._use = reader_use(folder)
         self._fingerprint = prefix_decoder_fingerprint(folder)
         self._vocabulary = reader_vocabulary()

@@ -7,6 +7,7 @@ every token, and those of given targets (cheaper in training).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,14 @@ from torch.nn import functional as F
 
 from model.config import DecoderConfig
 from model.marks import follow_lengths
+
+
+class Product(Protocol):
+    """A matrix in a layout of its own: what a packed head multiplies with (model/packing.py)."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(..., E) -> (..., V)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +72,15 @@ class LinearHead(nn.Module):
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
+        self.packed: Product | None = None
         self.weight = None if config.tied_head else nn.Parameter(torch.empty(config.vocab_size, config.hidden_size))
         if self.weight is not None:  # small, so that an untrained model starts near the uniform distribution
             nn.init.normal_(self.weight, std=0.02)
 
     def logits(self, hidden: Tensor, embedding: Tensor) -> Tensor:
         """(..., E) -> (..., V)."""
+        if self.packed is not None:
+            return self.packed(hidden)
         return F.linear(hidden, embedding if self.weight is None else self.weight)
 
     def next_token(self, hidden: Tensor, embedding: Tensor, memory: HeadMemory | None) -> NextToken:
@@ -93,6 +105,7 @@ class PointerHead(nn.Module):
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
         size = config.hidden_size
+        self.packed: Product | None = None  # the embedding, for the softmax over the vocabulary
         self.dense = nn.Linear(size, size)
         self.norm = nn.LayerNorm(size, eps=config.norm_eps)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
@@ -130,7 +143,8 @@ class PointerHead(nn.Module):
 
     def _vocabulary(self, hidden: Tensor, embedding: Tensor) -> Tensor:
         state = hidden + self.norm(F.gelu(self.dense(hidden)))
-        return torch.log_softmax(F.linear(state, embedding).float() + self.bias.float(), dim=-1)
+        scores = F.linear(state, embedding) if self.packed is None else self.packed(state)
+        return torch.log_softmax(scores.float() + self.bias.float(), dim=-1)
 
     def next_token(self, hidden: Tensor, embedding: Tensor, memory: HeadMemory | None) -> NextToken:
         """hidden (B, E) -> NextToken, whose copy is (1 - g) a."""

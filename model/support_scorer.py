@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from model.device import bf16_pays, keep_freed_memory
+from model.packing import can_pack, pack_blocks
 from model.pair_scoring import Pair
 from model.support_encoder import PAD_ID
 from model.support_files import LoadedSupport, load_support, shipped_verifier
@@ -92,4 +93,10 @@ class SupportScorer:
 
 def load_support_scorer(folder: Path | None = None, *, device: str = "cpu") -> SupportScorer:
     """The scorer of a verifier's folder, the shipped one for None. Raises ModelError as load_support does."""
-    return SupportScorer(load_support(folder or shipped_verifier(), device=device))
+    loaded = load_support(folder or shipped_verifier(), device=device)
+    place = loaded.model.device
+    bf16 = bf16_pays(place)
+    precision = torch.bfloat16 if bf16 else torch.float32
+    if can_pack(place, precision):
+        pack_blocks(loaded.model.blocks, precision)
+    return SupportScorer(loaded, bf16=bf16)

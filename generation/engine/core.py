@@ -10,8 +10,9 @@ import torch
 
 from generation.completion import FinishReason
 from generation.engine.admission import Admission
+from generation.engine.compaction import close_gaps
 from generation.engine.decoding_pass import DecodingPass
-from generation.engine.memory_errors import is_out_of_memory
+from generation.engine.memory_errors import is_out_of_memory, out_of_memory
 from generation.engine.options import EngineOptions
 from generation.engine.prompt_pass import PromptPass
 from generation.engine.requests import EngineRequest, Handle, RequestResult, TokenEvent, check_request
@@ -21,6 +22,8 @@ from generation.errors import GenerationError
 from generation.sampling import SampleStream
 from model.decoder import Decoder
 from model.engine_state.arena import KeyValueArena
+
+_NOT_FINITE = "the model returned NaN or infinite probabilities: its weights are damaged or overflow in this precision"
 
 
 class Engine:
@@ -201,17 +204,26 @@ class Engine:
         self._draw(torch.cat(endings), ready)
 
     def _draw(self, hidden: torch.Tensor, cohorts: list[Rows]) -> None:
-        drawn = iter(self._drawer.draw(hidden, cohorts))
+        # Once: a draw that is tried again without some of its rows must not be another one.
+        uniforms = [sample.stream.uniform() for rows in cohorts for sample in rows.samples]
+        while True:
+            owners = [rows.ticket for rows in cohorts for _ in rows.samples]
+            try:
+                drawn = iter(self._drawer.draw(hidden, cohorts, uniforms))
+                break
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                self._fail_youngest(cohorts, error)
+            kept = [row for row, ticket in enumerate(owners) if ticket.error is None]
+            if not kept:
+                return
+            hidden, uniforms = hidden[kept], [uniforms[row] for row in kept]
+            cohorts = [rows for rows in cohorts if rows.samples]
         # Taken apart first: a request that fails takes its other rows along, wherever they stand.
         for rows, mine in [(rows, [next(drawn) for _ in rows.samples]) for rows in cohorts]:
             if any(token.token_id < 0 for token in mine):
-                self._fail(
-                    rows.ticket,
-                    GenerationError(
-                        "the model returned NaN or infinite probabilities: its weights are damaged or overflow in this "
-                        "precision"
-                    ),
-                )
+                self._fail(rows.ticket, GenerationError(_NOT_FINITE))
                 continue
             if rows.ticket.error is not None:
                 continue  # another part of the same request failed just now
@@ -248,22 +260,14 @@ class Engine:
         self._events.append(event)
 
     def _drop_finished(self, rows: Rows) -> None:
-        """Rows of finished samples go to others: the last rows move into the gaps."""
-        live = [place for place, sample in enumerate(rows.samples) if sample.finish is None]
-        if rows.seen is not None and live:
-            for place in live:
-                rows.seen[place, rows.samples[place].token_ids[-1]] = True
-        if len(live) == len(rows.samples):
+        if rows.seen is not None:
+            for place, sample in enumerate(rows.samples):
+                if sample.finish is None:
+                    rows.seen[place, sample.token_ids[-1]] = True
+        if all(sample.finish is None for sample in rows.samples):
             return
         self._decoding.rows_changed()
-        count = len(live)
-        gaps = [place for place in range(count) if rows.samples[place].finish is not None]
-        for gap, place in zip(gaps, [place for place in live if place >= count], strict=True):
-            stretch = rows.own.without_first(place * rows.stride).first(rows.read)
-            self._arena.copy(stretch, rows.own.start + gap * rows.stride)
-            rows.samples[gap] = rows.samples[place]
-            if rows.seen is not None:
-                rows.seen[gap] = rows.seen[place]
+        count = close_gaps(rows, self._arena)
         self._admission.shrink(rows, count)
         del rows.samples[count:]
         if rows.seen is not None:
@@ -293,9 +297,4 @@ class Engine:
     def _fail_youngest(self, concerned: Sequence[Rows], error: BaseException) -> None:
         """One request gives way, the last that came; the others try again at the next step."""
         ticket = max((rows.ticket for rows in concerned), key=lambda t: t.handle.number)
-        reason = GenerationError(
-            f"out of memory while {len(concerned)} requests were at work: ask for fewer samples or tokens at once, or "
-            "lower max_rows, prefill_tokens or memory_bytes"
-        )
-        reason.__cause__ = error
-        self._fail(ticket, reason)
+        self._fail(ticket, out_of_memory(len(concerned), error))

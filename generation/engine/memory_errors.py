@@ -1,8 +1,10 @@
-"""Telling that memory ran out from other errors."""
+"""Telling that memory ran out from other errors, and saying so."""
 
 from __future__ import annotations
 
 import torch
+
+from generation.errors import GenerationError
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -11,3 +13,13 @@ def is_out_of_memory(error: BaseException) -> bool:
         return True
     # The CPU allocator's own error is a plain RuntimeError.
     return isinstance(error, RuntimeError) and "not enough memory" in str(error)
+
+
+def out_of_memory(requests: int, cause: BaseException) -> GenerationError:
+    """What the one of ``requests`` that gives way is told."""
+    reason = GenerationError(
+        f"out of memory while {requests} requests were at work: ask for fewer samples or tokens at once, or lower "
+        "max_rows, prefill_tokens or memory_bytes"
+    )
+    reason.__cause__ = cause
+    return reason

@@ -33,8 +33,8 @@ class RowDrawer:
         self._model, self._block = model, row_block
         self._pointer = model.config.head == "pointer"
 
-    def draw(self, hidden: Tensor, cohorts: Sequence[Rows]) -> list[DrawnToken]:
-        """hidden (N, E), the rows of all cohorts in order -> a token for each of the N samples."""
+    def draw(self, hidden: Tensor, cohorts: Sequence[Rows], uniforms: Sequence[float]) -> list[DrawnToken]:
+        """hidden (N, E), the rows of all cohorts in order, and a number in [0, 1) for each -> N tokens."""
         steps = self._copying_steps(hidden, cohorts) if self._pointer else None
         scores, logprobs = self._scores(hidden, cohorts, steps)
         finite = torch.isfinite(logprobs.amax(-1)).tolist()  # amax of a row with a NaN is NaN
@@ -43,7 +43,6 @@ class RowDrawer:
             scores = scores.clone()
             scores[bad] = 0.0  # something that can be drawn from; nobody sees the draw
         params = [rows.ticket.request.params for rows in cohorts for _ in rows.samples]
-        uniforms = [sample.stream.uniform() for rows in cohorts for sample in rows.samples]
         tokens = draw_tokens(scores, params, uniforms)
         chosen = logprobs.gather(-1, tokens[:, None]).squeeze(-1)
         best = top_logprobs(logprobs, [p.top_logprobs for p in params]) if any(p.top_logprobs for p in params) else None

@@ -17,6 +17,7 @@ from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest
 from generation.params import SamplingParams
 from model.decoder import Decoder
+from model.packing import can_pack, pack
 
 Tiny = Callable[[str], Decoder]
 
@@ -45,9 +46,11 @@ def company() -> list[EngineRequest]:
     return out
 
 
-@pytest.mark.parametrize("kind", ["llama", "window", "marked"])
-def test_alone_in_company_and_again(tiny: Tiny, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "packed"), [("llama", True), ("window", False), ("marked", True)])
+def test_alone_in_company_and_again(tiny: Tiny, kind: str, packed: bool) -> None:
     model, requests = tiny(kind), company()
+    if packed and can_pack(model.device, model.dtype):
+        pack(model)
     assert rows_agree(model, options(True), trials=1)
     together = Engine(model, options(True)).run(requests)
     engine = Engine(model, options(True))

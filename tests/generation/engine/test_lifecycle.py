@@ -14,6 +14,7 @@ from generation.engine.requests import EngineRequest, Handle
 from generation.errors import GenerationError
 from generation.params import SamplingParams
 from model.decoder import Decoder
+from model.heads import LinearHead
 
 Tiny = Callable[[str], Decoder]
 Plainly = Callable[[Decoder, EngineRequest], tuple[DecodedTokens, ...]]
@@ -224,6 +225,42 @@ def test_out_of_memory_fails_the_youngest_and_the_others_go_on(tiny: Tiny, plain
     model.limit = 1000
     expected = [s.token_ids for s in plainly(model, request())]
     assert [s.token_ids for s in engine.run([request()])[0].samples] == expected
+
+
+class Narrow(LinearHead):
+    """A head whose machine has memory for the logits of so many rows."""
+
+    limit = 1000
+
+    def logits(self, hidden: torch.Tensor, embedding: torch.Tensor) -> torch.Tensor:
+        if hidden.shape[0] > self.limit:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return super().logits(hidden, embedding)
+
+
+def test_out_of_memory_while_drawing_fails_the_youngest_and_changes_no_draw(tiny: Tiny, plainly: Plainly) -> None:
+    model = tiny("llama")
+    expected = {last: [s.token_ids for s in plainly(model, request((1, 2, last)))] for last in (4, 5, 6)}
+    head = Narrow(model.config)
+    head.load_state_dict(model.head.state_dict())
+    model.head = head
+    engine = Engine(model, SMALL)
+    free = engine.free_positions
+    handles = [engine.submit(request((1, 2, last))) for last in (4, 5, 6)]
+    engine.step()
+    engine.step()  # all three have drawn
+    head.limit = 5
+    while engine.busy:
+        engine.step()
+    for handle, last in zip(handles[:2], (4, 5), strict=True):
+        assert [s.token_ids for s in engine.result(handle).samples] == expected[last]
+    with pytest.raises(GenerationError, match="out of memory while 3 requests were at work"):
+        engine.result(handles[2])
+    assert engine.free_positions == free
+    head.limit = 1
+    with pytest.raises(GenerationError, match="out of memory"):  # at the first token, and nobody is left
+        engine.run([request()])
+    assert engine.free_positions == free
 
 
 def test_an_interrupt_leaves_nothing_behind(tiny: Tiny) -> None:
