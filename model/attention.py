@@ -10,7 +10,6 @@ from torch.nn import functional as F
 
 from model.attention_state import AttentionState
 from model.config import DecoderConfig
-from model.linear import onto
 from model.norms import RMSNorm
 from model.rotary import Rotation
 
@@ -108,14 +107,9 @@ class Attention(nn.Module):
         self.key_norm = RMSNorm(self.dim, config.norm_eps) if config.qk_norm else None
 
     def forward(
-        self,
-        x: Tensor,
-        residual: Tensor,
-        mask: Tensor | None,
-        rotation: Rotation | None,
-        state: AttentionState | None,
+        self, x: Tensor, mask: Tensor | None, rotation: Rotation | None, state: AttentionState | None
     ) -> Tensor:
-        """x (B, T, E) -> residual + attention (B, T, E).
+        """x (B, T, E) -> (B, T, E).
 
         mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed. None leaves it to the state, and
         without a state allows all; the layer's window narrows either.
@@ -128,7 +122,8 @@ class Attention(nn.Module):
             mask = narrowed(mask, steps, steps, self.window, x.device)
             train = self.training and q.device.type == "cpu"
             y = attend_for_training(q, k, v, mask) if train else read(q, k, v, mask)
-        return onto(residual, self.out, y.transpose(1, 2).reshape(batch, steps, self.heads * self.dim))
+        out: Tensor = self.out(y.transpose(1, 2).reshape(batch, steps, self.heads * self.dim))
+        return out
 
     def _split(self, qkv: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor, Tensor]:
         """(B, T, (H + 2 Hkv) D) -> queries (B, H, T, D), keys and values (B, Hkv, T, D), normed and rotated."""

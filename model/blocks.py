@@ -8,27 +8,27 @@ from torch.nn import functional as F
 from model.attention import Attention
 from model.attention_state import AttentionState
 from model.config import DecoderConfig
-from model.linear import onto
 from model.norms import make_norm
 from model.rotary import Rotation
 
 
 class SwiGLU(nn.Module):
-    """residual + down(silu(gate(x)) * up(x)) (Shazeer 2020, eq. 6); gate and up are one matrix product."""
+    """down(silu(gate(x)) * up(x)) (Shazeer 2020, eq. 6); gate and up are one matrix product."""
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
         self.gate_up = nn.Linear(config.hidden_size, 2 * config.intermediate_size, bias=config.mlp_bias)
         self.down = nn.Linear(config.intermediate_size, config.hidden_size, bias=config.mlp_bias)
 
-    def forward(self, x: Tensor, residual: Tensor) -> Tensor:
-        """Both (B, T, E) -> (B, T, E)."""
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, E) -> (B, T, E)."""
         gate, up = self.gate_up(x).chunk(2, dim=-1)
-        return onto(residual, self.down, F.silu(gate) * up)
+        out: Tensor = self.down(F.silu(gate) * up)
+        return out
 
 
 class GeluMLP(nn.Module):
-    """residual + down(gelu(up(x))) (Hendrycks and Gimpel 2016), by erf or by the tanh approximation (section 2)."""
+    """down(gelu(up(x))) (Hendrycks and Gimpel 2016), by erf or by the tanh approximation of their section 2."""
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
@@ -36,9 +36,10 @@ class GeluMLP(nn.Module):
         self.up = nn.Linear(config.hidden_size, config.intermediate_size, bias=config.mlp_bias)
         self.down = nn.Linear(config.intermediate_size, config.hidden_size, bias=config.mlp_bias)
 
-    def forward(self, x: Tensor, residual: Tensor) -> Tensor:
-        """Both (B, T, E) -> (B, T, E)."""
-        return onto(residual, self.down, F.gelu(self.up(x), approximate=self.approximate))
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, E) -> (B, T, E)."""
+        out: Tensor = self.down(F.gelu(self.up(x), approximate=self.approximate))
+        return out
 
 
 class Block(nn.Module):
@@ -57,9 +58,9 @@ class Block(nn.Module):
     ) -> Tensor:
         """(B, T, E) -> (B, T, E). mask, rotation, state: see Attention."""
         if self.post:
-            x = self.attention_norm(self.attention(x, x, mask, rotation, state))
-            out: Tensor = self.mlp_norm(self.mlp(x, x))
+            x = self.attention_norm(x + self.attention(x, mask, rotation, state))
+            out: Tensor = self.mlp_norm(x + self.mlp(x))
             return out
-        x = self.attention(self.attention_norm(x), x, mask, rotation, state)
-        summed: Tensor = self.mlp(self.mlp_norm(x), x)
+        x = x + self.attention(self.attention_norm(x), mask, rotation, state)
+        summed: Tensor = x + self.mlp(self.mlp_norm(x))
         return summed
