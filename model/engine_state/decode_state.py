@@ -10,6 +10,7 @@ from torch import Tensor
 
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.cascade import Part, merge, merge_invariant, read_part, read_part_alike
+from model.engine_state.lone_reads import SplitPlan, read_lone, split_plan
 from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
 from model.errors import ModelError
 
@@ -50,7 +51,7 @@ class DecodeState:
         self._positions = torch.tensor(places, device=device)[:, None]  # (N, 1)
         self._slots = torch.tensor(slots, device=device)  # (N)
         self._forward = len(places) - padding
-        self._plans: dict[int | None, tuple[Read, ...]] = {}
+        self._plans: dict[int | None, SplitPlan] = {}
 
     @property
     def rows(self) -> int:
@@ -90,23 +91,26 @@ class DecodeState:
         self._longest += steps
         self._plans.clear()
 
-    def _plan(self, window: int | None) -> tuple[Read, ...]:
+    def _plan(self, window: int | None) -> SplitPlan:
         if window not in self._plans:
             real = self._groups[: len(self._groups) - self._padding]
             plan = (plan_separate_reads if self._invariant else plan_reads)(real, window)
             if self._padding:
                 spare = self._groups[-1]
                 plan = (*plan, Read(self._forward, spare.rows, spare.own_start, 0, 1, True))
-            self._plans[window] = plan
+            keys = self._arena.keys
+            # A group's sums depend on who else is in it: the invariant mode reads every row by itself.
+            split = SplitPlan((), plan) if self._invariant else split_plan(plan, keys.dtype, keys.device)
+            self._plans[window] = split
         return self._plans[window]
 
-    def _read(self, layer: int, query: Tensor, plan: Sequence[Read]) -> Tensor:
+    def _read(self, layer: int, query: Tensor, plan: SplitPlan) -> Tensor:
         """(N, Hkv, G, D) -> (N, Hkv, G, D)."""
-        if len(plan) == 1:
-            return self._part(layer, query, plan[0]).output
+        if not plan.lone and len(plan.others) == 1:
+            return self._part(layer, query, plan.others[0]).output
         joined = merge_invariant if self._invariant else merge
         output = log_sum = None
-        for read in plan:
+        for read in plan.others:
             part = self._part(layer, query, read)
             if output is None or log_sum is None:
                 if read.rows == query.shape[0]:  # all rows begin here: no copy
@@ -121,7 +125,10 @@ class DecodeState:
                     output, log_sum = part.output, part.log_sum
                     continue
             output[rows], log_sum[rows] = part.output, part.log_sum
-        assert output is not None  # noqa: S101 - a plan has at least one read
+        if output is None:
+            output = torch.empty_like(query, memory_format=torch.contiguous_format)
+        for group in plan.lone:
+            output.index_copy_(0, group.rows, read_lone(self._arena, layer, query, group))
         return output
 
     def _part(self, layer: int, query: Tensor, read: Read) -> Part:
