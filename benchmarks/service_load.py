@@ -20,6 +20,7 @@ import argparse
 import asyncio
 import json
 import statistics
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,7 @@ import torch
 import uvicorn
 from fastapi import FastAPI
 
+from app.commands.serve import SWITCH_S
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from app.settings import Settings
@@ -44,6 +46,7 @@ from data.samples_paths import sample_corpus_path, sample_question_paths
 from model.device import keep_freed_memory
 
 OVERHEAD_MS, OVERHEAD_SHARE, TIMES = 5.0, 0.10, 3.0
+LEAST_REQUESTS = 24  # a median of four says little
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,11 @@ def main() -> None:
     if given.threads:
         torch.set_num_threads(given.threads)
     keep_freed_memory()
+    sys.setswitchinterval(SWITCH_S)  # as plumbline serve does
     clients = [1, 2] if given.tiny else [1, 8, 32]
     with tempfile.TemporaryDirectory() as folder:
-        loads = [*reader_loads(Path(folder), clients, given), *llama_loads(Path(folder), clients, given)]
+        loads = [] if given.only == "135M" else reader_loads(Path(folder), clients, given)
+        loads += [] if given.only == "reader" else llama_loads(Path(folder), clients, given)
     for load in loads:
         first = "" if load.first_p50 is None else f", first text {1000 * load.first_p50:.0f} ms"
         print(
@@ -81,6 +86,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--tiny", action="store_true", help="tiny models and little work: shows that it runs")
     parser.add_argument("--rounds", type=int, default=None, help="questions of each client (default 4, tiny 1)")
     parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--only", choices=("reader", "135M"), default=None, help="one of the two comparisons")
     given = parser.parse_args()
     given.rounds = given.rounds or (1 if given.tiny else 4)
     return given
@@ -95,12 +101,14 @@ def reader_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace
         pipeline.index("samples", documents[:6] if given.tiny else documents)
         with served(create_app(pipeline)) as url:
             bodies = [{"question": text, "collection": "samples", "stream": True} for text in questions]
-            warm(lambda: asyncio.run(closed_loop(url, "/v1/query", bodies, 2, 1)))
+            warm(lambda: asyncio.run(closed_loop(url, "/v1/query", bodies, max(clients), 1)))
+            warm(lambda: direct(pipeline, "samples", questions, 1, 2))
             loads = []
             for count in clients:
-                times = asyncio.run(closed_loop(url, "/v1/query", bodies, count, given.rounds))
+                rounds = given.rounds if given.tiny else max(given.rounds, LEAST_REQUESTS // count)
+                times = asyncio.run(closed_loop(url, "/v1/query", bodies, count, rounds))
                 loads.append(load("reader, service", count, times))
-                loads.append(load("reader, direct", count, direct(pipeline, "samples", questions, count, given.rounds)))
+                loads.append(load("reader, direct", count, direct(pipeline, "samples", questions, count, rounds)))
             return loads
 
 
@@ -171,19 +179,18 @@ def verdict(loads: Sequence[Load]) -> dict[str, object]:
     """What was asked of the service, and what came of it."""
     by = {(one.side, one.clients): one for one in loads}
     least, most = min(c for _, c in by), max(c for _, c in by)
-    added = 1000 * (by["reader, service", least].p50 - by["reader, direct", least].p50)
-    share = 1 - by["reader, service", most].per_second / by["reader, direct", most].per_second
-    times = by["135M, service", most].per_second / by["135M, generate", most].per_second
-    return {
-        "overhead_ms_at_one": added,
-        "overhead_share_at_most": share,
-        "times_generate_at_most": times,
-        "met": {
-            "overhead_ms_at_one": added <= OVERHEAD_MS,
-            "overhead_share_at_most": share <= OVERHEAD_SHARE,
-            "times_generate_at_most": times >= TIMES,
-        },
-    }
+    found: dict[str, float] = {}
+    met: dict[str, bool] = {}
+    if ("reader, service", most) in by:
+        added = 1000 * (by["reader, service", least].p50 - by["reader, direct", least].p50)
+        share = 1 - by["reader, service", most].per_second / by["reader, direct", most].per_second
+        found |= {"overhead_ms_at_one": added, "overhead_share_at_most": share}
+        met |= {"overhead_ms_at_one": added <= OVERHEAD_MS, "overhead_share_at_most": share <= OVERHEAD_SHARE}
+    if ("135M, service", most) in by:
+        times = by["135M, service", most].per_second / by["135M, generate", most].per_second
+        found["times_generate_at_most"] = times
+        met["times_generate_at_most"] = times >= TIMES
+    return {**found, "met": met}
 
 
 def warm(call: Callable[[], object]) -> None:
