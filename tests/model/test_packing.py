@@ -15,6 +15,7 @@ from model.errors import ModelError
 from model.heads import HeadMemory, LinearHead
 from model.norms import RMSNorm
 from model.packing import PackedLinear, ShortRMSNorm, can_pack, pack
+from tests.tiny_decoders import PREFIX
 
 pytestmark = pytest.mark.skipif(not can_pack(torch.device("cpu"), torch.float32), reason="this torch has no oneDNN")
 
@@ -34,20 +35,7 @@ KINDS = {
         num_kv_heads=4,
         tied_head=True,
     ),
-    "bert": replace(
-        LLAMA,
-        norm="layer",
-        norm_position="post",
-        positions="learned",
-        activation="gelu",
-        attention_bias=True,
-        output_bias=True,
-        mlp_bias=True,
-        tied_head=True,
-        embedding_norm=True,
-        prefix=True,
-        head="pointer",
-    ),
+    "bert": replace(PREFIX, vocab_size=96, max_positions=64),
 }
 
 

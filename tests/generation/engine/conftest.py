@@ -10,34 +10,11 @@ import torch
 
 from generation.decoding import DecodedTokens, decode
 from generation.engine.requests import EngineRequest
-from model.config import DecoderConfig
 from model.decoder import Decoder
+from tests import tiny_decoders
 
-LLAMA = DecoderConfig(
-    vocab_size=31,
-    hidden_size=16,
-    num_layers=2,
-    num_heads=4,
-    num_kv_heads=2,
-    head_dim=4,
-    intermediate_size=24,
-    max_positions=40,
-)
-PREFIX = dataclasses.replace(
-    LLAMA,
-    num_kv_heads=4,
-    norm="layer",
-    norm_position="post",
-    positions="learned",
-    activation="gelu",
-    attention_bias=True,
-    output_bias=True,
-    mlp_bias=True,
-    tied_head=True,
-    embedding_norm=True,
-    prefix=True,
-    head="pointer",
-)
+LLAMA = dataclasses.replace(tiny_decoders.LLAMA, vocab_size=31, max_positions=40)
+PREFIX = dataclasses.replace(tiny_decoders.PREFIX, vocab_size=31, max_positions=40)
 KINDS = {
     "llama": LLAMA,
     "window": dataclasses.replace(LLAMA, windows=(6, None)),
