@@ -2,7 +2,7 @@
 
 A product with few rows reads every weight once, and how fast they are read depends on how they lie. On two cores (torch
 2.13, AVX-512, the 135M Llama shape, 2026-11-21) all products of a step of one token took 48 ms in fp32 and 24 in bf16
-by ``F.linear``, 26 and 15 from packed weights; those of 512 rows 700 and 326 ms, and 534 and 282.
+by ``F.linear``, 28 and 14 from packed weights; those of 512 rows 700 and 326 ms, and 545 and 281.
 
 The operators are those that torch.compile's CPU backend emits for linear layers; where torch has none, nothing is
 packed.
