@@ -12,7 +12,7 @@ from evaluation.correction.label_progress import progress_of
 from evaluation.correction.label_store import LabelStore
 from evaluation.reports.corrected_view import corrected_rows, without_labels
 from evaluation.runs.records import SampleRecord
-from evaluation.statistics.estimates import HallucinationEstimate
+from evaluation.statistics.estimates import HallucinationEstimate, undefined
 from evaluation.statistics.summary import RunSummary
 
 QUANTITIES = {"hallucinated": "corrected_hall", "answered": "corrected_hall_answered", "difference": "corrected_diff"}
@@ -56,8 +56,17 @@ def corrected_estimates(
     return found
 
 
-def gate_figures(summary: RunSummary, corrected: CorrectedFigures | None) -> dict[str, HallucinationEstimate]:
-    """Every figure that a condition may name, those of ``summary_figures`` and the corrected ones."""
-    words = arm_words([arm.arm for arm in summary.arms])
+def gate_figures(
+    summary: RunSummary, corrected: CorrectedFigures | None, declared: Sequence[tuple[str, str]] = ()
+) -> dict[str, HallucinationEstimate]:
+    """Every figure that a condition may name, those of ``summary_figures`` and the corrected ones.
+
+    declared: pairs of arms that were to be compared; one that the run cannot compare (all its questions are apart) has
+    an undefined difference and not none, or a gate that was right before the run would be an unknown name after it.
+    """
+    words, level = arm_words([arm.arm for arm in summary.arms]), summary.settings.level
     pairs = [(pair.baseline, pair.other) for pair in summary.pairs]
-    return summary_figures(summary) | corrected_estimates(corrected, words, pairs, summary.settings.level)
+    missing = [pair for pair in declared if pair not in pairs]
+    reason = "the two arms have no question on which they can be compared"
+    absent = {f"diff_{words[one]}_{words[two]}": undefined(level, reason) for one, two in missing}
+    return absent | summary_figures(summary) | corrected_estimates(corrected, words, [*pairs, *missing], level)

@@ -81,9 +81,11 @@ def report_data(
     figures = entailment_figures(shown, order, threshold, summary.settings.level)
     aside = sum(q.apart for q in shown)
     if figures is not None and figures.judged + aside < figures.questions:
+        by_references = figures.questions - figures.judged - aside
+        were = "question was judged by its" if by_references == 1 else "questions were judged by their"
         notes.append(
-            f"{figures.questions - figures.judged - aside} questions were judged by their reference answers, the other "
-            f"{figures.judged} by the documents of the trusted collection: each question the same way in every arm."
+            f"{by_references} {were} reference answers, the other {figures.judged} by the documents of the trusted "
+            "collection: each question the same way in every arm."
         )
     if aside:
         notes.append(apart_note(aside))

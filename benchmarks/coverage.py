@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks.coverage_cells import Cell
 from benchmarks.coverage_corrected import ANSWERED, DIFFERENCES, RATES, labelled, labelled_answers
 from benchmarks.coverage_intervals import PAIRS, answered, answered_differences, bands, bca, differences, rates
-from benchmarks.coverage_table import markdown, worst_of
+from benchmarks.coverage_table import as_csv, markdown, worst_of
 
 ANSWERED_SHARE = 5
 """Answered-only rates corrected by labels get one data set where the other corrected cells get so many: 40 ms each."""
@@ -149,7 +149,9 @@ def main() -> None:
     )
     parser.add_argument("--state", type=Path, default=None, metavar="FILE", help="finished cells; resumes from it")
     parser.add_argument("--finished", action="store_true", help="only the cells that --state holds; runs nothing")
-    parser.add_argument("--write", type=Path, default=None, metavar="FILE.md", help="the tables, with every cell")
+    parser.add_argument(
+        "--write", type=Path, default=None, metavar="FILE.md", help="the tables; every cell goes to FILE.csv"
+    )
     parser.add_argument("--every", action="store_true", help="every cell, not only the worst of each kind")
     parser.add_argument("--seed", type=int, default=20)
     args = parser.parse_args()
@@ -160,7 +162,8 @@ def main() -> None:
         parser.error("there is no finished cell: leave out --finished, or name the --state that holds some")
     print(markdown(cells, args.every))
     if args.write is not None:
-        args.write.write_text(markdown(cells, every=True, heading=True), "utf-8")
+        args.write.write_text(markdown(cells, heading=True), "utf-8")
+        args.write.with_suffix(".csv").write_text(as_csv(cells), "utf-8")
     replicates = sorted({c.replicates for c in cells})
     print(
         json.dumps(

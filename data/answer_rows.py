@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import csv
 import gzip
 import io
@@ -33,6 +34,7 @@ _SUFFIXES: Mapping[str, AnswerFormat] = {
 _SNIFFED = 65_536
 _LONGEST_CELL = 50_000_000
 _PACKED = (".gz", ".bz2")
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +107,11 @@ def rows_of(items: Iterable[object], name: str) -> Iterator[Row | Refused]:
 def _json_rows(path: Path) -> Iterator[Row | Refused]:
     try:
         with _opened(path) as file:
-            value = json.loads(file.read().decode("utf-8-sig"))
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+            content = file.read()
+            value = json.loads(content.decode(_encoding(content)))
+    except UnicodeDecodeError as error:
+        raise _not_text(path, error) from error
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{shown(path)} cannot be read: {error}") from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"{shown(path)} is not JSON ({error}): mend it, or give one object a line (.jsonl)") from error
@@ -133,7 +138,7 @@ def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
     name = shown(path)
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
-        with _opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
+        with _opened(path) as raw, io.TextIOWrapper(raw, encoding=_file_encoding(path), newline="") as file:
             mark = "\t" if layout == "tsv" else _separator(_head(path))
             reader = csv.reader(file, delimiter=mark, strict=True)
             header = next((cells for cells in reader if any(c.strip() for c in cells)), None)
@@ -143,7 +148,9 @@ def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
             return [_cells(header, cells, reader.line_num, name) for cells in reader if any(cells)]
     except csv.Error as error:
         raise DataError(f"{name} is no table that can be read ({error}): check its quotes and its separator") from error
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise _not_text(path, error) from error
+    except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{name} cannot be read: {error}") from error
     finally:
         csv.field_size_limit(before)
@@ -182,9 +189,27 @@ def _opened(path: Path) -> IO[bytes]:
 def _head(path: Path) -> str:
     try:
         with _opened(path) as file:
-            return file.read(_SNIFFED).decode("utf-8", "replace").removeprefix("\ufeff")
+            content = file.read(_SNIFFED)
+            return content.decode(_encoding(content), "replace")
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{shown(path)} cannot be read: {error}") from error
+
+
+def _encoding(content: bytes) -> str:
+    """UTF-16 where a byte order mark says so (what Excel calls Unicode text), else UTF-8."""
+    return "utf-16" if content.startswith(_UTF16) else "utf-8-sig"
+
+
+def _file_encoding(path: Path) -> str:
+    with _opened(path) as file:
+        return _encoding(file.read(2))
+
+
+def _not_text(path: Path, error: UnicodeDecodeError) -> DataError:
+    return DataError(
+        f"{shown(path)} is not {error.encoding.upper().removesuffix('-SIG')} text ({error.reason} at byte "
+        f"{error.start} of what was read): save it as UTF-8 (in Excel: CSV UTF-8)"
+    )
 
 
 def _json(line: str) -> object:

@@ -11,6 +11,7 @@ import importlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,8 +19,11 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from model.device import keep_freed_memory
 from model.errors import ModelError
+from model.foreign_limits import refuse_huge_numbers, refuse_more_than_is_stored
 from model.pair_encoding import encode_texts, padded, read_frame
+from model.pair_packing import pack_classifier
 from model.pair_presets import read_preset, told_preset
 from model.pair_scoring import Pair
 
@@ -34,6 +38,7 @@ _MOST_TOKENS = 512
 _BATCH_TOKENS = 8192
 # An answer of a few words says nothing without its question; a sentence does.
 _SHORT_CLAIM_WORDS = 8
+_PROBES = ("a", "b c d e")
 
 
 class ForeignPairScorer:
@@ -52,7 +57,7 @@ class ForeignPairScorer:
         the order it was trained with, if that is not (evidence, claim). label: the name of the label that means
         supported, where it cannot be told. precision: of the weights; bfloat16 scores differ in the third digit.
 
-        Raises ModelError when it cannot be loaded, or any of that is unclear.
+        Raises ModelError when it cannot be loaded, or any of that is unclear. ``packed`` says whether its weights are.
         """
         path_or_name, chosen = (named := read_preset(path_or_name)).checkpoint, named.preset
         local = Path(path_or_name).expanduser().is_dir()
@@ -85,6 +90,12 @@ class ForeignPairScorer:
             options = (*options, preset.layout, precision)
         self._fingerprint = _fingerprint(self._model, self._tokenizer, options)
         self._name = f"{Path(where).name[-60:]}/{self._fingerprint[:12]}"
+        # Claims recur with every window.
+        self._tokens = lru_cache(maxsize=4096)(lambda text: len(encode_texts(self._tokenizer, [text])[text]))
+        keep_freed_memory()
+        short, longer = encode_texts(self._tokenizer, _PROBES).values()
+        probe = self._inputs([self._sides(longer, short), self._sides(longer, longer)])
+        self.packed = pack_classifier(self._model, probe)
 
     @property
     def name(self) -> str:
@@ -98,7 +109,7 @@ class ForeignPairScorer:
 
     def room(self, claim: str, question: str = "") -> int:
         """What the model reads, less special tokens and the claim (at most half)."""
-        claim_tokens = min(self.count([_asked(claim, question)])[0], self._most_claim)
+        claim_tokens = min(self._tokens(_asked(claim, question)), self._most_claim)
         return self._length - self._frame.tokens - claim_tokens
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
@@ -134,15 +145,19 @@ class ForeignPairScorer:
         evidence = evidence[: self._length - self._frame.tokens - len(claim)]
         return (claim, evidence) if self._claim_first else (evidence, claim)
 
-    @torch.inference_mode()
-    def _batch(self, sides: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+    def _inputs(self, sides: Sequence[tuple[list[int], list[int]]]) -> dict[str, Tensor]:
+        """What the model reads of these pairs: tensors (B, T) on its device."""
         rows = [self._frame.ids(first, second) for first, second in sides]
-        inputs = {"input_ids": padded(rows, int(self._tokenizer.pad_token_id))}  # (B, T)
+        inputs = {"input_ids": padded(rows, int(self._tokenizer.pad_token_id))}
         if self._frame.types is not None:
             inputs["token_type_ids"] = padded([self._frame.type_ids(len(a), len(b)) for a, b in sides], 0)
         if len({len(row) for row in rows}) > 1:  # nothing to mask where all are equally long
             inputs["attention_mask"] = padded([[1] * len(row) for row in rows], 0)
-        logits: Tensor = self._model(**{name: part.to(self._device) for name, part in inputs.items()}).logits.float()
+        return {name: part.to(self._device) for name, part in inputs.items()}
+
+    @torch.inference_mode()
+    def _batch(self, sides: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+        logits: Tensor = self._model(**self._inputs(sides)).logits.float()
         chances = torch.sigmoid(logits) if self._sigmoid else torch.softmax(logits, dim=-1)  # (B, labels)
         return [float(value) for value in chances[:, self._supported].cpu()]
 
@@ -190,11 +205,14 @@ def _check_folder(folder: Path) -> None:
         raise ModelError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
     try:
         config = json.loads((folder / "config.json").read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{folder} cannot be loaded as a sequence classifier: its config.json: {error}") from error
-    own = config.get("auto_map") if isinstance(config, dict) else None
+    if not isinstance(config, dict):
+        raise ModelError(f"{folder} cannot be loaded as a sequence classifier: its config.json holds no object")
+    own = config.get("auto_map")
     if isinstance(own, dict) and "AutoModelForSequenceClassification" in own:
         raise ModelError(f"{folder} cannot be loaded: {_OWN_CODE}")
+    refuse_huge_numbers(config, str(folder / "config.json"))
 
 
 def _load(where: str, local: bool) -> tuple[Any, Any]:
@@ -203,8 +221,12 @@ def _load(where: str, local: bool) -> tuple[Any, Any]:
     bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()  # what is missing is said below, in one line
+    kind = library.AutoModelForSequenceClassification
     try:
-        model, loading = library.AutoModelForSequenceClassification.from_pretrained(
+        if local:
+            config = library.AutoConfig.from_pretrained(where, trust_remote_code=False, local_files_only=True)
+            refuse_more_than_is_stored(lambda: kind.from_config(config), Path(where), torch.float32, "cpu")
+        model, loading = kind.from_pretrained(
             where,
             trust_remote_code=False,
             local_files_only=local,

@@ -157,6 +157,7 @@ def report_run(
     from evaluation.reports.raster import Rasters, write_pngs
     from evaluation.reports.report import write_report
     from evaluation.runs.run_store import RunStore
+    from evaluation.statistics.summary import default_pairs
     from evaluation.verifiers.faithful import NOTHING_TO_JUDGE_BY
 
     run_id = full_run_id(line, run_id)
@@ -166,7 +167,8 @@ def report_run(
             if against
             else report_data(line, run_id, looking, lambda done, total: bar.update("judging again", done, total))
         )
-    failed, gated = gate_code(gate, gate_figures(data.summary, data.corrected), output)
+    declared = () if against else default_pairs([arm.arm for arm in data.summary.arms], data.summary.baseline)
+    failed, gated = gate_code(gate, gate_figures(data.summary, data.corrected, declared), output)
     if marker is not None:
         data = with_marks(data, marker, RunStore(line.store).load_questions(run_id))
     name = f"{run_id}-against-{against}" if against else run_id
@@ -193,6 +195,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
     from app.analysis_tables import analysis_tables
     from app.corrected_table import print_corrected
     from app.tables import arms_table, pairs_table
+    from evaluation.reports.claim_figures import claims_of
     from evaluation.reports.corrected_view import corrected_json
     from evaluation.reports.tabular import as_csv, as_json, as_markdown
 
@@ -206,6 +209,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
         shown = document | {"summary": data.summary.to_json()} | ({"notes": list(data.notes)} if data.notes else {})
         shown |= {"analysis": data.analysis.to_json()} if data.analysis else {}
         shown |= {"corrected": corrected_json(data.corrected)} if data.corrected else {}
+        shown |= {"claims": [asdict(arm) for arm in claims_of(data)]}
         output.json(shown | ({"entailment": asdict(data.entailment)} if data.entailment else {}))
     else:
         output.out.print(arms_table(data.summary))

@@ -1,4 +1,4 @@
-"""What entailment verdicts add to a report: rates by threshold, and claims by arm. Pure."""
+"""What entailment verdicts add to a report: rates by threshold. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from evaluation.outcomes import Outcome, Verdict, outcome_of
-from evaluation.reports.report_data import ArmClaims, EntailmentFigures, ShownQuestion, ShownSample, ThresholdRow
+from evaluation.reports.report_data import EntailmentFigures, ShownQuestion, ShownSample, ThresholdRow
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
 from evaluation.statistics.measure import Resampler, Settings, mean_responses, measure_ratio
 
@@ -33,8 +33,7 @@ def entailment_figures(
         ThresholdRow(t, t == threshold, tuple(_rate(_samples(questions, arm), t, resampler) for arm in arms))
         for t in grid
     )
-    claims = tuple(_claims(arm, [s for _, s in _samples(judged, arm)], resampler) for arm in arms)
-    return EntailmentFigures(len(judged), len(questions), threshold, tuple(arms), rows, claims)
+    return EntailmentFigures(len(judged), len(questions), threshold, tuple(arms), rows)
 
 
 def outcome_at(sample: ShownSample, threshold: float) -> Outcome:
@@ -69,18 +68,3 @@ def _rate(
     )
     independent = mean_responses(sizes)
     return measure_ratio(shares / sizes, np.ones(len(sizes)), int(sizes.sum()), resampler, independent).default
-
-
-def _claims(arm: str, answered: Sequence[tuple[ShownSample, ...]], resampler: Resampler) -> ArmClaims:
-    """Claims of one arm: a ratio of totals, questions as clusters."""
-    supports = [[v.support for s in samples for v in s.verdicts if v.support is not None] for samples in answered]
-    labels = [[v.label for s in samples for v in s.verdicts] for samples in answered]
-    scored = np.array([len(found) for found in supports], dtype=np.float64)
-    wrong = np.array([sum(n in ("contradicted", "unverifiable") for n in found) for found in labels], dtype=np.float64)
-    claims, responses = sum(map(len, labels)), sum(map(len, answered))
-    estimate = (
-        measure_ratio(wrong, scored, int(scored.sum()), resampler).default
-        if claims
-        else undefined(resampler.settings.level, "no claim was made")
-    )
-    return ArmClaims(arm, responses, claims, claims / responses if responses else None, estimate)

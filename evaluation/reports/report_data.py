@@ -119,17 +119,6 @@ class ThresholdRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ArmClaims:
-    """Claims of answers judged by entailment. per_response: None without a response. unsupported: of scored ones."""
-
-    arm: str
-    responses: int
-    claims: int
-    per_response: float | None
-    unsupported: HallucinationEstimate
-
-
-@dataclass(frozen=True, slots=True)
 class EntailmentFigures:
     """Of a run in which ``judged`` of ``questions`` were judged by entailment. arms: in the order of the rates."""
 
@@ -138,7 +127,6 @@ class EntailmentFigures:
     threshold: float
     arms: tuple[str, ...]
     rows: tuple[ThresholdRow, ...]
-    claims: tuple[ArmClaims, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from evaluation.detection.intervals import ScoreEstimate
 from evaluation.outcomes import OUTCOMES, Outcome
+from evaluation.reports.claim_figures import ArmClaims, claims_of
 from evaluation.reports.plots import Bar, Chart, chart
 from evaluation.reports.report_data import ReportData, ShownArm, ShownChunk, ShownQuestion, ShownSample
 from evaluation.statistics.estimates import HallucinationEstimate, Measured
@@ -119,6 +120,7 @@ class ReportView:
     questions: tuple[QuestionView, ...]
     kinds: tuple[str, ...]
     outcomes: tuple[Outcome, ...]
+    claims: tuple[ArmClaims, ...]
 
 
 def percent(value: float | None, signed: bool = False) -> str:
@@ -293,4 +295,5 @@ def build_view(data: ReportData) -> ReportView:
         views,
         tuple(sorted({q.kind for q in data.questions if q.kind})),
         OUTCOMES,
+        claims_of(data),
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 from evaluation.outcomes import OUTCOMES
 from evaluation.reports.analysis_tables import analysis_markdown, analysis_rows
+from evaluation.reports.claim_figures import ArmClaims, claims_of
 from evaluation.reports.corrected_view import CorrectedCell, corrected_cells, corrected_json, corrected_markdown
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import interval, p_value, percent
@@ -50,12 +51,23 @@ def figure_rows(summary: RunSummary) -> Iterator[FigureRow]:
         yield FigureRow("difference", p.baseline, p.other, "hallucinated of answered", p.answered_difference.default)
 
 
+def claim_rows(claims: tuple[ArmClaims, ...]) -> Iterator[FigureRow]:
+    """What is secondary to an arm's rates: its claims that are unsupported, and the mean of 1 - V."""
+    for c in claims:
+        yield FigureRow("rate", c.arm, "", "unsupported claims", c.unsupported)
+        yield FigureRow("rate", c.arm, "", "soft", c.soft)
+
+
 def as_csv(data: ReportData) -> str:
     """The figures as CSV with a header; an undefined one has empty cells and its reason."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
-    rows: list[FigureRow | CorrectedCell] = [*figure_rows(data.summary), *corrected_cells(data.corrected)]
+    rows: list[FigureRow | CorrectedCell] = [
+        *figure_rows(data.summary),
+        *claim_rows(claims_of(data)),
+        *corrected_cells(data.corrected),
+    ]
     for row in rows:
         e = row.estimate
         numbers = ["" if v is None else repr(v) for v in (e.rate, e.lower, e.upper)]
@@ -80,6 +92,7 @@ def as_json(data: ReportData) -> dict[str, Any]:
         "settings": {s.title: dict(s.entries) for s in data.config.sections},
         "comparison": data.comparison,
         "summary": data.summary.to_json(),
+        "claims": [dataclasses.asdict(arm) for arm in claims_of(data)],
         "entailment": dataclasses.asdict(data.entailment) if data.entailment else None,
         "corrected": corrected_json(data.corrected),
         "analysis": data.analysis.to_json() if data.analysis else None,
@@ -125,6 +138,15 @@ def as_markdown(data: ReportData) -> str:
                 f"| {_cell(p.baseline)} − {_cell(p.other)} | {shown} | {_figure(p.broken.default)} | {p.questions} | "
                 f"{p_value(p.p_holm)} |"
             )
+    if claims := claims_of(data):
+        lines += [
+            "",
+            "| arm | claims a response | unsupported claims | soft (mean of 1 - V) |",
+            "|---" + "|---:" * 3 + "|",
+        ]
+        for c in claims:
+            rate = "undefined" if c.per_response is None else f"{c.per_response:.2f}"
+            lines.append(f"| {_cell(c.arm)} | {rate} | {_figure(c.unsupported)} | {_figure(c.soft)} |")
     lines += corrected_markdown(data.corrected)
     lines += analysis_markdown(data.analysis)
     lines += ["", *(f"- {' '.join(note.split())}" for note in data.notes)]

@@ -69,13 +69,14 @@ def ratio_difference_limits(
     """MOVER limits of sum h1 / sum a1 - sum h2 / sum a2, denominators differing. Shapes (..., N) -> (...).
 
     There is no fixed and broken to work from here, so a positive correlation of the arms is used only where at least 20
-    questions differ between them (below that it makes the interval too short; see docs/statistics.md).
+    questions differ between them (below that it makes the interval too short; see docs/statistics.md). A question
+    differs where its rates among answers do: one that only answers less often in one arm says nothing of the outcomes.
     """
     r1, r2 = ratio(h1, a1), ratio(h2, a2)
     one, two = effective_limits(h1, a1, responses1, level), effective_limits(h2, a2, responses2, level)
     z1, z2 = linearised(h1, a1), linearised(h2, a2)
     rho = correlation(z1, z2)
-    differ = np.count_nonzero(np.abs(h1 - h2) > ROUNDING, axis=-1)
+    differ = np.count_nonzero(np.abs(h1 * a2 - h2 * a1) > ROUNDING, axis=-1)
     rho = np.where(differ >= TRUSTED_DISCORDANT, rho, np.minimum(rho, 0.0))
     return mover(r1, one.lower, one.upper, r2, two.lower, two.upper, rho)
 

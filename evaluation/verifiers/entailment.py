@@ -14,8 +14,17 @@ from data.questions import Question
 from evaluation.claim_splitting import extract_by, split_name
 from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
-from evaluation.outcomes import Claim, Label, Verdict
+from evaluation.outcomes import Claim, Verdict
 from evaluation.sentence_claims import spoken
+from evaluation.verifiers.claim_requests import (
+    by_support,
+    distinct_requests,
+    in_place,
+    requests_of,
+    says_nothing,
+    unscored,
+    without_evidence,
+)
 from evaluation.verifiers.entailment_scoring import ClaimCase, Support, SupportScoring
 from evaluation.verifiers.entailment_where import MarkedClaim, Weakness, weak_words
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
@@ -69,10 +78,8 @@ class EntailmentVerifier:
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). Raises what search and scorer raise."""
-        asked = [ClaimRequest(item.question, spoken(c.text)) for item in items for c in item.claims]
-        judged = self._judge(asked)
-        requests = iter(asked)
-        return tuple(tuple(self._verdict(c, judged.get(next(requests))) for c in item.claims) for item in items)
+        asked = requests_of(items)
+        return in_place(items, asked, self._judge(asked), self._verdict)
 
     def mark(self, question: Question, claims: Sequence[Claim]) -> tuple[MarkedClaim, ...]:
         """Where each claim fails: the words without which its best evidence would support it more.
@@ -96,7 +103,7 @@ class EntailmentVerifier:
 
     def _judge(self, asked: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support]:
         """Support of every request that says something, each scored once."""
-        requests = [r for r in dict.fromkeys(asked) if any(c.isalnum() for c in r.claim)]
+        requests = distinct_requests(asked)
         if not requests:
             return {}
         evidence = self._evidence.evidence_for(requests)
@@ -108,13 +115,11 @@ class EntailmentVerifier:
 
     def _verdict(self, claim: Claim, judged: Support | None) -> Verdict:
         if judged is None:
-            return Verdict(claim, "unscored", None, "the claim is empty: no letter or digit is left", (), self._name)
+            return says_nothing(claim, self._name)
         if math.isnan(judged.support):
             reason = f"{FAILED}: {self._scorer.name} gave no number in [0, 1] for this claim"
-            return Verdict(claim, "unscored", None, reason, (), self._name)
+            return unscored(claim, reason, self._name)
         if not judged.windows:
-            reason = "the trusted collection holds no evidence on this claim"
-            return Verdict(claim, "unverifiable", 0.0, reason, (), self._name)
-        label: Label = "supported" if judged.support >= self._threshold else "unverifiable"
+            return without_evidence(claim, self._name)
         read = "two passages read together" if judged.joined else f"best of {judged.windows} evidence windows"
-        return Verdict(claim, label, judged.support, read, judged.evidence, self._name)
+        return by_support(claim, judged.support, self._threshold, read, judged.evidence, self._name)

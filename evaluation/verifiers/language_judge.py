@@ -16,8 +16,16 @@ from data.questions import Question
 from evaluation.claim_splitting import extract_by, split_name
 from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
-from evaluation.outcomes import Claim, Evidence, Label, Verdict
-from evaluation.sentence_claims import spoken
+from evaluation.outcomes import Claim, Evidence, Verdict
+from evaluation.verifiers.claim_requests import (
+    by_support,
+    distinct_requests,
+    in_place,
+    requests_of,
+    says_nothing,
+    unscored,
+    without_evidence,
+)
 from evaluation.verifiers.entailment import THRESHOLD
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource, EvidenceText
 from evaluation.verifiers.verifier import FAILED, VerificationItem
@@ -76,12 +84,11 @@ class LanguageJudge:
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). A generator that fails leaves its claim
         unscored; raises what the search for evidence raises."""
-        asked = [ClaimRequest(item.question, spoken(c.text)) for item in items for c in item.claims]
-        requests = [r for r in dict.fromkeys(asked) if any(c.isalnum() for c in r.claim)]
+        asked = requests_of(items)
+        requests = distinct_requests(asked)
         evidence = self._evidence.evidence_for(requests) if requests else ()
         found = dict(zip(requests, self._ask(requests, evidence), strict=True))
-        places = iter(asked)
-        return tuple(tuple(self._verdict(c, found.get(next(places))) for c in item.claims) for item in items)
+        return in_place(items, asked, found, self._verdict)
 
     def _ask(self, requests: Sequence[ClaimRequest], evidence: Sequence[tuple[EvidenceText, ...]]) -> list[_Answered]:
         """What the generator says of each request, all in one call; one by one where that fails."""
@@ -145,14 +152,12 @@ class LanguageJudge:
 
     def _verdict(self, claim: Claim, answered: _Answered | None) -> Verdict:
         if answered is None:
-            return Verdict(claim, "unscored", None, "the claim is empty: no letter or digit is left", (), self._name)
+            return says_nothing(claim, self._name)
         if answered.no_evidence:
-            reason = "the trusted collection holds no evidence on this claim"
-            return Verdict(claim, "unverifiable", 0.0, reason, (), self._name)
+            return without_evidence(claim, self._name)
         if answered.support is None:
-            return Verdict(claim, "unscored", None, answered.reason, (), self._name)
-        label: Label = "supported" if answered.support >= self._threshold else "unverifiable"
-        return Verdict(claim, label, answered.support, answered.reason, answered.evidence, self._name)
+            return unscored(claim, answered.reason, self._name)
+        return by_support(claim, answered.support, self._threshold, answered.reason, answered.evidence, self._name)
 
 
 @dataclass(frozen=True, slots=True)

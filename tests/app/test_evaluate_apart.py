@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from app.commands.fail_if import checked_gate
 from app.commands.report import report_run
 from app.console import Output
+from app.errors import UsageError
 from app.judging import VerifierPlan, open_judge, reopen_judge
 from app.pipeline import Pipeline
 from app.planning import pilot_of_run
@@ -88,7 +90,7 @@ def test_the_judge_of_such_a_run_is_found_again_and_others_keep_theirs(line: Pip
     assert outcomes["bare", "rag"] == "supported"
     data = report_data(line, mixed_id)
     assert data.summary.pairs[0].questions == 2
-    assert any(n.startswith("1 questions were judged by their reference answers") for n in data.notes)
+    assert any(n.startswith("1 question was judged by its reference answers") for n in data.notes)
     again = reopen_judge(line, runs.load_run(mixed_id), (BARE, KNOWN, APART))
     assert again is not None and again.entailment is not None
 
@@ -123,3 +125,12 @@ def test_a_run_of_nothing_else_has_rates_and_no_difference(line: Pipeline, tmp_p
     assert data.summary.pairs == ()
     assert {a.arm: a.supported.default.rate for a in data.summary.arms} == {"closed_book": 0.0, "rag": 1.0}
     report_run(line, run_id, tmp_path / "r.html", Output(as_json=False))
+
+
+def test_a_gate_on_a_difference_that_there_is_not_counts_as_missed(line: Pipeline, tmp_path: Path) -> None:
+    run_id, page = run(line, APART), tmp_path / "r.html"
+    gate = checked_gate("diff_closed_book_rag.lower < -0.5", ("closed_book", "rag"))
+    assert report_run(line, run_id, page, Output(as_json=True), gate=gate).failed
+    assert page.exists()
+    with pytest.raises(UsageError, match="there is no figure 'diff_rag_oracle'"):
+        report_run(line, run_id, page, Output(as_json=True), gate=checked_gate("diff_rag_oracle > 0"))

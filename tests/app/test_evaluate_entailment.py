@@ -28,6 +28,7 @@ from app.settings import Settings
 from data.documents import Document
 from data.questions import Question
 from data.schema import runs
+from evaluation.reports.claim_figures import claims_of
 from evaluation.runs.run_store import RunStore
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from generation.completion import Completion, Usage
@@ -127,8 +128,9 @@ def test_the_report_says_what_was_trusted_and_marks_weak_words(line: Pipeline) -
     assert data.config.same_collection
     assert data.entailment is not None
     assert (data.entailment.judged, data.entailment.threshold) == (2, 0.8)
-    assert [c.per_response for c in data.entailment.claims] == [2.0, 2.0]
-    assert any("1 questions were judged by their reference answers" in n for n in data.notes)
+    # Two sentences of each answer judged by documents, one claim of the one judged by its references.
+    assert [c.per_response for c in claims_of(data)] == [pytest.approx(5 / 3)] * 2
+    assert any("1 question was judged by its reference answers, the other 2 by" in n for n in data.notes)
     settings = {name: value for section in data.config.sections for name, value in section.entries}
     assert (settings["trusted"], settings["threshold"]) == ("notes", "0.8")
     assert judge.entailment is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from benchmarks.coverage import Sizes, State, jobs
 from benchmarks.coverage_cells import Cell
 from benchmarks.coverage_draws import PairModel, answer_pair_states, answer_states, draw_states, events
-from benchmarks.coverage_table import markdown
+from benchmarks.coverage_table import as_csv, markdown
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.3, 1.0])
@@ -86,5 +88,16 @@ def test_the_table_names_the_worst_cell_and_what_falls_short() -> None:
     ]
     text = markdown(cells, every=True, heading=True)
     assert "| 20 | 2 | 0.9300 | 8 samples, rate 0.5 | 0.0400 | 0.0300 | 0.2500 | 1 |" in text
-    assert "2 cells of 10,000 data sets; 1 short." in text and "1 cells of 4,000 data sets; 0 short." in text
+    assert "2 cells of 10,000 data sets; 1 short." in text and "1 cell of 4,000 data sets; 0 short." in text
     assert "| 20 | 8 | rate 0.1 | 10000 | 0.9700 | 0.0100 | 0.0200 | 0.2000 |  |" in text
+    assert "One standard error is 0.0022 with 10,000 data sets and 0.0034 with 4,000 data sets." in text
+
+
+def test_every_cell_is_a_row_of_the_csv() -> None:
+    cells = [
+        Cell("rate", "rate 0.5, correlation 1.0", 50, 8, 10_000, 0.04, 0.03, 0.3),
+        Cell("rate", "rate 0.1, correlation 0.3", 20, 8, 10_000, 0.01, 0.02, 0.2),
+    ]
+    rows = list(csv.DictReader(io.StringIO(as_csv(cells))))
+    assert [row["setting"] for row in rows] == ["rate 0.1, correlation 0.3", "rate 0.5, correlation 1.0"]
+    assert [(row["coverage"], row["short"]) for row in rows] == [("0.9700", ""), ("0.9300", "short")]

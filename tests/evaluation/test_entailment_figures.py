@@ -1,4 +1,4 @@
-"""Rates by threshold and claims by arm, and how a report shows them."""
+"""Rates by threshold, and how a report shows them."""
 
 from __future__ import annotations
 
@@ -80,29 +80,16 @@ def test_outcomes_at_another_threshold() -> None:
     assert outcome_at(answer(0, ()), 0.9) == "abstained"
 
 
-def test_claims_are_counted_by_arm() -> None:
-    figures = entailment_figures(QUESTIONS, ARMS, THRESHOLD)
-    assert figures is not None
-    assert (figures.judged, figures.questions) == (2, 3)
-    closed, rag = figures.claims
-    assert (closed.responses, closed.claims, closed.per_response) == (4, 5, 1.25)
-    assert closed.unsupported.rate == pytest.approx(3 / 4)  # the unscored claim is in neither number
-    assert (rag.responses, rag.claims) == (4, 6)
-    assert rag.unsupported.rate == pytest.approx(1 / 5)
-
-
 def test_without_entailment_there_are_no_figures() -> None:
     assert entailment_figures(QUESTIONS[2:], ARMS, THRESHOLD) is None
     text = render_report(dataclasses.replace(report(), entailment=None))
     assert "Judged by the trusted documents" not in text
 
 
-def test_an_arm_without_claims_has_undefined_rates() -> None:
+def test_an_arm_without_answers_has_undefined_rates() -> None:
     silent = (question("s", (answer(0, ()),), (answer(0, (0.9,)),)),)
     figures = entailment_figures(silent, (*ARMS, "oracle"), THRESHOLD)
     assert figures is not None
-    assert figures.claims[0].unsupported.rate is None
-    assert (figures.claims[2].responses, figures.claims[2].per_response) == (0, None)
     assert figures.rows[0].rates[2].rate is None
 
 
@@ -116,7 +103,7 @@ def test_the_report_shows_thresholds_claims_and_weak_words() -> None:
     )
     text = render_report(dataclasses.replace(data, questions=(shown, *data.questions[1:])))
     assert '<span class="unverifiable weak">rye</span>' in text
-    assert "0.55 (this run)" in text and "claims per response" in text
+    assert "0.55 (this run)" in text and "claims a response" in text
     assert "is the same one that is searched" in text
     assert [p.text for p in pieces(marked, {}) if p.weak] == ["rye"]
     assert worst_first(data)[0].id in ("a", "b")

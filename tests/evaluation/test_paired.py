@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaluation.statistics.counts import Floats
+from evaluation.statistics.intervals import effective_limits
 from evaluation.statistics.measure import Resampler, Settings
 from evaluation.statistics.paired import (
     correlation,
@@ -113,6 +114,20 @@ def test_ratio_difference_is_the_plain_one_when_all_answer() -> None:
     assert ours.default.rate == pytest.approx(plain.default.rate)
     assert ours.clustered_t.lower == pytest.approx(plain.clustered_t.lower)
     assert ours.bca.upper == pytest.approx(plain.bca.upper)
+
+
+def test_answering_less_often_is_no_difference_that_may_narrow_the_interval() -> None:
+    rate = np.repeat([0.0, 1.0], 40)  # in both arms, wherever they answer
+    a1, a2 = np.tile([1.0, 0.5], 40), np.tile([0.5, 1.0], 40)
+    found = ratio_difference_limits(rate * a1, a1, 120.0, rate * a2, a2, 120.0, 0.95)
+    one, two = effective_limits(rate * a1, a1, 120.0, 0.95), effective_limits(rate * a2, a2, 120.0, 0.95)
+    half = number(0.5)
+    apart = mover(half, one.lower, one.upper, half, two.lower, two.upper, number(0.0))
+    assert (found.lower, found.upper) == (apart.lower, apart.upper)
+    # Where outcomes differ on 20 questions their correlation counts again.
+    rate2 = np.where(np.arange(80) % 4 == 0, 1.0 - rate, rate)
+    nearer = ratio_difference_limits(rate * a1, a1, 120.0, rate2 * a2, a2, 120.0, 0.95)
+    assert nearer.upper - nearer.lower < apart.upper - apart.lower
 
 
 def test_few_differences_are_flagged() -> None:

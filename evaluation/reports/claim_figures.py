@@ -1,0 +1,80 @@
+"""What claims say beside "any unsupported one": how many a response, how many unsupported, by how much. Pure.
+
+Secondary figures (DESIGN.md 5.2): a response with more claims is hallucinated more often by the headline's rule alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.reports.report_data import ReportData, ShownQuestion, ShownSample
+from evaluation.statistics.estimates import HallucinationEstimate, undefined
+from evaluation.statistics.measure import Resampler, Settings, measure_ratio
+
+
+@dataclass(frozen=True, slots=True)
+class ArmClaims:
+    """One arm. per_response: claims of a response, None without a response. unsupported: of scored claims.
+
+    soft: the mean of 1 - V over responses that were scored: of a response the mean over its scored claims, 0 for one
+    that declines.
+    """
+
+    arm: str
+    responses: int
+    claims: int
+    per_response: float | None
+    unsupported: HallucinationEstimate
+    soft: HallucinationEstimate
+
+
+def claim_figures(questions: Sequence[ShownQuestion], arms: Sequence[str], level: float) -> tuple[ArmClaims, ...]:
+    """Every arm in order; ratios of totals with the default interval, questions as clusters."""
+    # The bootstrap is not shown here: the smallest number of replicates keeps the table cheap.
+    resampler = Resampler(Settings(level=level, bootstrap=100))
+    by_arm = {arm: [a.samples for q in questions for a in q.arms if a.arm == arm and a.samples] for arm in arms}
+    return tuple(_claims(arm, answered, resampler) for arm, answered in by_arm.items())
+
+
+def claims_of(data: ReportData) -> tuple[ArmClaims, ...]:
+    """Those of a report; none where it was made without answers."""
+    arms = [arm.arm for arm in data.summary.arms]
+    return claim_figures(data.questions, arms, data.summary.settings.level) if data.questions else ()
+
+
+def softness(sample: ShownSample) -> float | None:
+    """The mean of 1 - V over an answer's scored claims, 0 where it declines, None where it is unscored."""
+    if sample.outcome == "abstained":
+        return 0.0
+    supports = [v.support for v in sample.verdicts if v.support is not None]
+    if sample.outcome == "unscored" or not supports:
+        return None
+    return 1.0 - sum(supports) / len(supports)
+
+
+def _claims(arm: str, answered: Sequence[tuple[ShownSample, ...]], resampler: Resampler) -> ArmClaims:
+    labels = [[v.label for s in samples for v in s.verdicts] for samples in answered]
+    scored = np.array([sum(n != "unscored" for n in found) for found in labels], dtype=np.float64)
+    wrong = np.array([sum(n in ("contradicted", "unverifiable") for n in found) for found in labels], dtype=np.float64)
+    claims, responses = sum(map(len, labels)), sum(map(len, answered))
+    soft = [[u for s in samples if (u := softness(s)) is not None] for samples in answered]
+    # A question weighs the same however many samples it has, as in the headline.
+    sizes = np.array([len(samples) for samples in answered], dtype=np.float64)
+    given = np.array([len(found) for found in soft], dtype=np.float64)
+    lost = np.array([sum(found) for found in soft], dtype=np.float64)
+    level = resampler.settings.level
+    return ArmClaims(
+        arm,
+        responses,
+        claims,
+        claims / responses if responses else None,
+        measure_ratio(wrong, scored, int(scored.sum()), resampler).default
+        if claims
+        else undefined(level, "no claim was made"),
+        measure_ratio(np.minimum(lost, given) / sizes, given / sizes, int(given.sum()), resampler).default
+        if responses
+        else undefined(level, "no response falls in the denominator"),
+    )

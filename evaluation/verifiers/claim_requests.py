@@ -1,0 +1,58 @@
+"""What verifiers that read evidence share: claims as distinct requests, and verdicts back in the claims' places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from evaluation.outcomes import Claim, Evidence, Label, Verdict
+from evaluation.sentence_claims import spoken
+from evaluation.verifiers.evidence import ClaimRequest
+from evaluation.verifiers.verifier import VerificationItem
+
+Found = TypeVar("Found")
+
+
+def requests_of(items: Sequence[VerificationItem]) -> list[ClaimRequest]:
+    """One request a claim, in order, in the words that a scorer reads."""
+    return [ClaimRequest(item.question, spoken(claim.text)) for item in items for claim in item.claims]
+
+
+def distinct_requests(asked: Sequence[ClaimRequest]) -> list[ClaimRequest]:
+    """Those that say something, each once."""
+    return [r for r in dict.fromkeys(asked) if any(c.isalnum() for c in r.claim)]
+
+
+def in_place(
+    items: Sequence[VerificationItem],
+    asked: Sequence[ClaimRequest],
+    found: Mapping[ClaimRequest, Found],
+    verdict: Callable[[Claim, Found | None], Verdict],
+) -> tuple[tuple[Verdict, ...], ...]:
+    """A verdict for every claim of every item, from what was found for its request; None where it says nothing."""
+    requests = iter(asked)
+    return tuple(tuple(verdict(claim, found.get(next(requests))) for claim in item.claims) for item in items)
+
+
+def unscored(claim: Claim, reason: str, verifier: str) -> Verdict:
+    """No verdict, and why."""
+    return Verdict(claim, "unscored", None, reason, (), verifier)
+
+
+def says_nothing(claim: Claim, verifier: str) -> Verdict:
+    """Of a claim without a letter or digit."""
+    return unscored(claim, "the claim is empty: no letter or digit is left", verifier)
+
+
+def without_evidence(claim: Claim, verifier: str) -> Verdict:
+    """Of a claim that the trusted collection holds nothing on."""
+    reason = "the trusted collection holds no evidence on this claim"
+    return Verdict(claim, "unverifiable", 0.0, reason, (), verifier)
+
+
+def by_support(
+    claim: Claim, support: float, threshold: float, reason: str, evidence: tuple[Evidence, ...], verifier: str
+) -> Verdict:
+    """Supported from the threshold on; below it unverifiable: support tells no contradiction from silence."""
+    label: Label = "supported" if support >= threshold else "unverifiable"
+    return Verdict(claim, label, support, reason, evidence, verifier)
