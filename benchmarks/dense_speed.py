@@ -2,7 +2,8 @@
 
 One process, interleaved, 100,000 random unit vectors of 384 dimensions, k = 100, batches of 1, 8, 32 and 128 queries.
 Against FAISS as it starts (stock threads, stock BLAS threshold), and against the best of one thread or all and a
-threshold of 128,000 (stock) or 1,000, found in the same run for each batch. Ours returns hits with scores that repeat
+threshold of 128,000 (stock) or 1,000, found in the same run for each batch: half of the rounds say which is the best,
+the others by how much; ratios are of times in the same round. Ours returns hits with scores that repeat
 exactly. Limited by memory for one query (150 MB are read), by the matrix product for many. Then HNSW and its recall.
 Ends in one JSON line.
 """
@@ -51,7 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tiny", action="store_true", help="2,000 vectors, to see that it runs")
     arguments = parser.parse_args()
-    count, rounds = (2_000, 3) if arguments.tiny else (100_000, 15)
+    count, rounds = (2_000, 4) if arguments.tiny else (100_000, 31)
     cores = os.cpu_count() or 1
     stored, asked = unit(count, 384, 0), unit(max(BATCHES), 384, 1)
     ours = build_flat(stored)
@@ -74,15 +75,16 @@ def main() -> None:
                 before.get(name, lambda: None)()
                 seconds[name].append(timed(ways[name]))
         found = {name: batch / median(values) for name, values in seconds.items()}
-        stock = found[f"{cores} threads, threshold {STOCK_THRESHOLD}"]
-        best = max(value for name, value in found.items() if name != "ours")
+        stock = f"{cores} threads, threshold {STOCK_THRESHOLD}"
+        # Chosen by every other round and measured by the rest: the best of four by the same rounds is the luckiest.
+        best = min((name for name in ways if name != "ours"), key=lambda name: median(seconds[name][::2]))
+        over = {
+            peer: median(a / b for a, b in zip(seconds[peer][1::2], seconds["ours"][1::2], strict=True))
+            for peer in (best, stock)
+        }
         print(f"batch {batch}, queries/s: " + "; ".join(f"{name} {value:.1f}" for name, value in found.items()))
-        cases.append(
-            {"case": f"of the best raw faiss, batch {batch}", "ratio": round(found["ours"] / best, 3), "target": 0.9}
-        )
-        cases.append(
-            {"case": f"over stock faiss, batch {batch}", "ratio": round(found["ours"] / stock, 3), "target": None}
-        )
+        cases.append({"case": f"of the best raw faiss, batch {batch}", "ratio": round(over[best], 3), "target": 0.9})
+        cases.append({"case": f"over stock faiss, batch {batch}", "ratio": round(over[stock], 3), "target": None})
     graph_of = stored[: 2_000 if arguments.tiny else 20_000]
     started = perf_counter()
     graph = build_dense(graph_of, DenseParams(kind="hnsw"))

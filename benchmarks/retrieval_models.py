@@ -42,7 +42,7 @@ from retrieval.tokenising import TokenisingParams
 
 DEFAULT = "default"
 READ = 4
-Hits = tuple[Hit, ...]
+Ranked = Sequence[Hit]
 
 
 def drawn(split: Split, count: int) -> tuple[Split, np.ndarray]:
@@ -51,7 +51,7 @@ def drawn(split: Split, count: int) -> tuple[Split, np.ndarray]:
     return Split(tuple(split.ids[i] for i in places), tuple(split.texts[i] for i in places), split.judgements), places
 
 
-def reranked(corpus: Corpus, texts: Sequence[str], found: Sequence[Hits], deepest: int) -> list[dict[int, float]]:
+def reranked(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked], deepest: int) -> list[dict[int, float]]:
     """The verifier's support of each question by each of its first documents, by position."""
     pairs = [
         Pair(searchable_text(corpus.chunks[hit.position]), text)
@@ -62,7 +62,7 @@ def reranked(corpus: Corpus, texts: Sequence[str], found: Sequence[Hits], deepes
     return [{hit.position: next(scores) for hit in hits[:deepest]} for hits in found]
 
 
-def ordered(hits: Hits, scores: dict[int, float], depth: int, own: float) -> Hits:
+def ordered(hits: Ranked, scores: dict[int, float], depth: int, own: float) -> Ranked:
     """The first ``depth`` by the verifier's score and ``own`` times the fusion's, the others behind them."""
     head = [Hit(h.position, (1 - own) * scores[h.position] + own * h.score) for h in hits[:depth]]
     head.sort(key=lambda hit: -hit.score)
@@ -70,7 +70,7 @@ def ordered(hits: Hits, scores: dict[int, float], depth: int, own: float) -> Hit
     return (*head, *(Hit(h.position, floor - n) for n, h in enumerate(hits[depth:], 1)))
 
 
-def pointed(corpus: Corpus, texts: Sequence[str], found: Sequence[Hits]) -> list[str]:
+def pointed(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked]) -> list[str]:
     """Each question with the reader's words behind it; alone where the reader refuses."""
     reader = open_generator("", device="cpu")
     asked: list[str] = []
@@ -84,7 +84,7 @@ def pointed(corpus: Corpus, texts: Sequence[str], found: Sequence[Hits]) -> list
     return asked
 
 
-def both(first: Hits, second: Hits) -> Hits:
+def both(first: Ranked, second: Ranked) -> Ranked:
     """Two wordings' results by reciprocal rank."""
     totals: dict[int, float] = {}
     for hits in (first, second):
@@ -107,7 +107,7 @@ def main() -> None:
     split, _ = drawn(corpus.splits["test"], arguments.questions)
     table, texts = Table(corpus, split), split.texts
 
-    def searched(vectors: np.ndarray, asked: Sequence[str]) -> list[Hits]:
+    def searched(vectors: np.ndarray, asked: Sequence[str]) -> list[Ranked]:
         dense, sparse = index.search(vectors, DEPTH), words.search(asked)
         return [fused_hits(Candidates(d, s), RetrievalParams()) for d, s in zip(dense, sparse, strict=True)]
 

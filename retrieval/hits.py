@@ -1,9 +1,13 @@
-"""The Hit: a chunk's position in an index with a score, and picking the best. Knows nothing of what scored it."""
+"""The Hit: a chunk's position in an index with a score; ranked lists of them; and picking the best.
+
+Knows nothing of what scored them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,18 +21,74 @@ class Hit:
     score: float
 
 
-def best_hits(scores: NDArray[Any], candidates: NDArray[np.int64], k: int) -> tuple[Hit, ...]:
+class Hits(Sequence[Hit]):
+    """A ranked list, best first, kept as two arrays: a Hit is made when it is looked at, and most never are.
+
+    Equal to any sequence of the same hits. The arrays are not to be written to.
+    """
+
+    __slots__ = ("positions", "scores")
+
+    def __init__(self, positions: NDArray[np.int64], scores: NDArray[Any]) -> None:
+        """positions, scores: (k,), best first."""
+        self.positions: NDArray[np.int64] = positions
+        self.scores: NDArray[np.float64] = scores.astype(np.float64, copy=False)
+
+    @classmethod
+    def of(cls, hits: Sequence[Hit]) -> Hits:
+        """Any sequence of hits as arrays."""
+        if isinstance(hits, Hits):
+            return hits
+        positions = np.asarray([hit.position for hit in hits], dtype=np.int64)
+        return cls(positions, np.asarray([hit.score for hit in hits], dtype=np.float64))
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> Hits: ...
+    def __getitem__(self, place: int | slice) -> Hit | Hits:
+        if isinstance(place, slice):
+            return Hits(self.positions[place], self.scores[place])
+        return Hit(int(self.positions[place]), float(self.scores[place]))
+
+    def __iter__(self) -> Iterator[Hit]:
+        return map(Hit, self.positions.tolist(), self.scores.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Hits):
+            return np.array_equal(self.positions, other.positions) and np.array_equal(self.scores, other.scores)
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"Hits({tuple(self)!r})"
+
+
+NO_HITS = Hits(np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+def best_hits(scores: NDArray[Any], candidates: NDArray[np.int64], k: int) -> Hits:
     """The k candidates with the highest scores, best first; equal scores by position, so that runs repeat exactly.
 
     scores: (N,), one for every position. candidates: (C,) distinct positions, any order.
     """
     if k <= 0 or candidates.size == 0:
-        return ()
+        return NO_HITS
     values = scores[candidates]
     if candidates.size > k:
         # Everything that ties with the k-th score stays in: which of them is kept is decided by position below.
         threshold = np.partition(values, candidates.size - k)[candidates.size - k]
         keep = values >= threshold
         candidates, values = candidates[keep], values[keep]
-    order = np.lexsort((candidates, -values))[:k]
-    return tuple(map(Hit, candidates[order].tolist(), values[order].tolist()))
+    return ranked(candidates, values)[:k]
+
+
+def ranked(positions: NDArray[np.int64], scores: NDArray[Any]) -> Hits:
+    """All of them, best first, equal scores by position. positions: (C,) distinct. scores: (C,), of these."""
+    order = np.lexsort((positions, -scores))
+    return Hits(positions[order], scores[order])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from retrieval.errors import RetrievalError
 from retrieval.filtering import DocumentFilters, Filter, Metadata
 from retrieval.fusion import fuse_min_max, fuse_reciprocal_rank, fuse_z_score
 from retrieval.generations import Generation
-from retrieval.hits import Hit
+from retrieval.hits import NO_HITS, Hit, Hits
 from retrieval.reformulation.rm3 import Rm3Params, rm3
 from retrieval.retrieval_params import Fusion, Mode, RetrievalParams
 from retrieval.tokenising import tokenise
@@ -32,8 +33,8 @@ _MASKS_KEPT = 8
 class Candidates:
     """What each retriever puts forward for one query, best first; empty for one that was not asked."""
 
-    dense: tuple[Hit, ...]
-    sparse: tuple[Hit, ...]
+    dense: Sequence[Hit]
+    sparse: Sequence[Hit]
 
 
 class Retriever:
@@ -63,6 +64,11 @@ class Retriever:
     def generation_hash(self) -> str:
         """Names exactly what is being searched, for reports and caches."""
         return self._generation.manifest.hash
+
+    @property
+    def indexed_with(self) -> str:
+        """Fingerprint of the encoder that embedded the chunks."""
+        return self._generation.manifest.encoder
 
     @property
     def size(self) -> int:
@@ -161,8 +167,7 @@ class Retriever:
         for query in queries:
             _check(query)
         allowed = self._allowed(params.filters)
-        nothing: tuple[tuple[Hit, ...], ...] = ((),) * len(queries)
-        dense = sparse = nothing
+        dense = sparse = (NO_HITS,) * len(queries)
         if params.mode != "bm25" and queries:
             asked = self._encoder.encode_queries(queries) if vectors is None else vectors
             dense = self._generation.dense.search(asked, params.depth, allowed)
@@ -172,29 +177,26 @@ class Retriever:
 
     def fuse(self, candidates: Candidates, k: int, params: RetrievalParams) -> tuple[RetrievedChunk, ...]:
         """The k best chunks of both lists; see ``RetrievalParams``."""
-        fused = fused_hits(candidates, params)
-        by_dense = {hit.position: (rank, hit.score) for rank, hit in enumerate(candidates.dense, start=1)}
-        by_sparse = {hit.position: (rank, hit.score) for rank, hit in enumerate(candidates.sparse, start=1)}
+        best = fused_hits(candidates, params)[:k]
+        dense, sparse = (
+            _places(one, best.positions) for one in (Hits.of(candidates.dense), Hits.of(candidates.sparse))
+        )
         retrieved: list[RetrievedChunk] = []
-        for rank, hit in enumerate(fused[:k], start=1):
-            dense_rank, dense_score = by_dense.get(hit.position, (None, None))
-            sparse_rank, sparse_score = by_sparse.get(hit.position, (None, None))
+        for rank, (hit, by_dense, by_sparse) in enumerate(zip(best, dense, sparse, strict=True), start=1):
             retrieved.append(
                 RetrievedChunk(
                     chunk=self._chunks[hit.position],
                     score=hit.score,
                     rank=rank,
-                    dense_rank=dense_rank,
-                    dense_score=dense_score,
-                    sparse_rank=sparse_rank,
-                    sparse_score=sparse_score,
+                    dense_rank=by_dense.rank,
+                    dense_score=by_dense.score,
+                    sparse_rank=by_sparse.rank,
+                    sparse_score=by_sparse.score,
                 )
             )
         return tuple(retrieved)
 
-    def _sparse(
-        self, query: str, depth: int, allowed: NDArray[np.bool_] | None, feedback: Rm3Params | None
-    ) -> tuple[Hit, ...]:
+    def _sparse(self, query: str, depth: int, allowed: NDArray[np.bool_] | None, feedback: Rm3Params | None) -> Hits:
         lexical, words = self._generation.lexical, self.words(query)
         if feedback is None:
             return lexical.search(words, depth, allowed)
@@ -216,18 +218,39 @@ class Retriever:
         return held
 
 
-def fused_hits(candidates: Candidates, params: RetrievalParams) -> tuple[Hit, ...]:
+def fused_hits(candidates: Candidates, params: RetrievalParams) -> Hits:
     """Both lists as one, best first, as mode, fusion and weights say. Pure: for tuning, which fuses them many ways."""
     if params.mode == "dense":
-        return candidates.dense
+        return Hits.of(candidates.dense)
     if params.mode == "bm25":
-        return candidates.sparse
+        return Hits.of(candidates.sparse)
     runs = (candidates.dense, candidates.sparse)
     weights = (params.dense_weight, 1.0 - params.dense_weight)
     if params.fusion == "rrf":
         # Doubled, so that equal weights give the sum as it was published.
         return fuse_reciprocal_rank(runs, params.rrf_constant, (2 * weights[0], 2 * weights[1]))
     return fuse_z_score(runs, weights) if params.fusion == "zscore" else fuse_min_max(runs, weights)
+
+
+class _Place(NamedTuple):
+    """Where one retriever has a chunk; None where it has not."""
+
+    rank: int | None
+    score: float | None
+
+
+def _places(hits: Hits, wanted: NDArray[np.int64]) -> list[_Place]:
+    """The rank and score of each wanted position in a list."""
+    order = np.argsort(hits.positions)
+    at = np.searchsorted(hits.positions, wanted, sorter=order)
+    ranks = np.append(order, -1)[at]  # behind the last one: nowhere
+    return [
+        _Place(rank + 1, float(hits.scores[rank])) if rank >= 0 and hits.positions[rank] == position else _NOWHERE
+        for rank, position in zip(ranks.tolist(), wanted.tolist(), strict=True)
+    ]
+
+
+_NOWHERE = _Place(None, None)
 
 
 def _check(query: str) -> None:

@@ -80,9 +80,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         keep = tuning.chosen if arguments.save_anyway else tuning.recommended
         path = None
         if (arguments.save or arguments.save_anyway) and keep != baseline:
-            path = save_search(
-                line.home, arguments.name, SavedSearch(keep, _why(tuning), retriever.encoder.fingerprint)
-            )
+            path = save_search(line.home, arguments.name, SavedSearch(keep, _why(tuning), retriever.indexed_with))
     if output.as_json:
         output.json({**to_json(tuning), "recommended": search_fields(tuning.recommended), "saved": path is not None})
     else:

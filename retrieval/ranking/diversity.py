@@ -58,7 +58,7 @@ def diversify(
     head, tail = list(found[: params.depth]), list(found[params.depth :])
     if not head:
         return tuple(found)
-    relevance = np.asarray(min_max([item.score for item in head]))
+    relevance = min_max([item.score for item in head])
     similarity = (vectors @ vectors.T).astype(np.float64)
     order = mmr_order(relevance, similarity, params.relevance, k)
     rest = [i for i in range(len(head)) if i not in set(order)]

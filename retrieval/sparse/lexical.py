@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.hits import Hit
+from retrieval.hits import Hits
 
 Words = Sequence[str]
 Allowed = NDArray[np.bool_]
@@ -29,10 +29,10 @@ class LexicalIndex(Protocol):
         0 for a chunk that holds no word of the query, except under BM25+, which gives it delta idf of each known word.
         """
 
-    def search(self, query: Words, k: int, allowed: Allowed | None = None) -> tuple[Hit, ...]:
+    def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
         """At most k chunks that hold at least one word of the query, best first, equal scores by position."""
 
-    def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> tuple[Hit, ...]:
+    def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
         """``search`` for words that count as often as their weights say; weights of 0 and below are left out."""
 
     def save(self, folder: Path) -> None:

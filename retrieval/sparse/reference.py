@@ -12,7 +12,7 @@ import rank_bm25
 from numpy.typing import NDArray
 
 from retrieval.errors import RetrievalError
-from retrieval.hits import Hit, best_hits
+from retrieval.hits import Hits, best_hits
 from retrieval.sparse.lexical import Allowed, Words
 from retrieval.sparse.params import Bm25Params
 
@@ -38,11 +38,11 @@ class RankBm25Index:
             return np.zeros(self.size)
         return np.asarray(self._served.get_scores(list(query)), dtype=np.float64)
 
-    def search(self, query: Words, k: int, allowed: Allowed | None = None) -> tuple[Hit, ...]:
+    def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
         """At most k chunks that hold at least one word of the query, best first, equal scores by position."""
         return best_hits(self.scores(query), self._holding(query, allowed), k)
 
-    def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> tuple[Hit, ...]:
+    def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
         """``search`` for words that count as often as their weights say; weights of 0 and below are left out."""
         scores = np.zeros(self.size)
         wanted = {word: weight for word, weight in query.items() if weight > 0}

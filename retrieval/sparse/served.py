@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.errors import RetrievalError
-from retrieval.hits import Hit, best_hits
+from retrieval.hits import NO_HITS, Hits, best_hits
 from retrieval.sparse.lexical import Allowed, Words
 
 _ARRAYS = ("data", "indices", "indptr")
@@ -56,14 +56,14 @@ class Bm25Index:
             return np.zeros(self._size)
         return np.asarray(self._served.get_scores_from_ids(known), dtype=np.float64)
 
-    def search(self, query: Words, k: int, allowed: Allowed | None = None) -> tuple[Hit, ...]:
+    def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
         """At most k chunks that hold at least one word of the query, best first, equal scores by position."""
         known = self._known(query)
         if not known or k <= 0:
-            return ()
+            return NO_HITS
         return best_hits(self._served.get_scores_from_ids(known), self._holding(known, allowed), k)
 
-    def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> tuple[Hit, ...]:
+    def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
         """``search`` for words that count as often as their weights say; weights of 0 and below are left out."""
         known = [
             (self._vocabulary[word], weight)
@@ -71,7 +71,7 @@ class Bm25Index:
             if weight > 0 and word in self._vocabulary
         ]
         if not known or k <= 0:
-            return ()
+            return NO_HITS
         served = self._served.scores
         scores = np.zeros(self._size)
         for word, weight in known:

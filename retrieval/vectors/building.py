@@ -197,7 +197,7 @@ def _recall(
     while True:
         built.deepen(depth)
         found = np.asarray(
-            [[hit.position for hit in hits] + [-1] * (k + 1 - len(hits)) for hits in built.search(queries, k + 1)]
+            [hits.positions.tolist() + [-1] * (k + 1 - len(hits)) for hits in built.search(queries, k + 1)]
         )
         recall = measured_recall(neighbours(found, own, k), exact, k, depth)
         if params.search_depth is not None or recall.recall >= target or depth >= built.deepest:

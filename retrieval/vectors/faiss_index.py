@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.errors import RetrievalError
-from retrieval.hits import Hit
+from retrieval.hits import NO_HITS, Hits, ranked
 
 Vectors = NDArray[np.float32]
 Allowed = NDArray[np.bool_]
@@ -41,7 +41,7 @@ class VectorIndex(Protocol):
     def dimension(self) -> int:
         """E, the length of a vector."""
 
-    def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[tuple[Hit, ...], ...]:
+    def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
         """For each of the (Q, E) queries its k best chunks (fewer if fewer are allowed), best first, equal scores by
         position.
         """
@@ -93,7 +93,7 @@ class FaissIndex:
         else:
             raise AssertionError("a flat index has no search depth")
 
-    def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[tuple[Hit, ...], ...]:
+    def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
         """For each of the (Q, E) queries its k best chunks (fewer if fewer are allowed), best first, equal scores by
         position.
 
@@ -104,7 +104,7 @@ class FaissIndex:
         found = self.size if allowed is None else int(np.count_nonzero(allowed))
         k = min(k, found)
         if k <= 0 or not len(queries):
-            return ((),) * len(queries)
+            return (NO_HITS,) * len(queries)
         contiguous = np.ascontiguousarray(queries, dtype=np.float32)
         with _threads(len(queries)):
             if allowed is None:
@@ -129,8 +129,11 @@ class FaissIndex:
         return np.asarray(self._stored.reconstruct_batch(positions), dtype=np.float32)
 
     def save(self, path: Path) -> None:
-        """Write one file."""
-        faiss.write_index(self._index, str(path))
+        """Write one file. Raises OSError if it cannot be written whole."""
+        try:
+            faiss.write_index(self._index, str(path))
+        except RuntimeError as error:  # its message ends in the system's own words
+            raise OSError(f"{path} cannot be written ({str(error).strip().rpartition('): ')[2]})") from error
 
     def _check(self, queries: Vectors, allowed: Allowed | None) -> None:
         if queries.ndim != 2 or queries.shape[1] != self.dimension:
@@ -167,19 +170,29 @@ class FaissIndex:
         del selector
         return positions
 
-    def _scored(self, queries: Vectors, positions: NDArray[np.int64]) -> tuple[tuple[Hit, ...], ...]:
+    def _scored(self, queries: Vectors, positions: NDArray[np.int64]) -> tuple[Hits, ...]:
         """The products anew, one sum a pair: FAISS's own differ in the last bits with the size of the batch, so that
         many queries at once would not give what one by one gives, and equal vectors would not tie.
 
         positions: (Q, k), -1 where a graph found fewer than k. One query at a time: its vectors stay in the cache.
         """
-        found: list[tuple[Hit, ...]] = []
+        stored = self._in_memory()
+        found: list[Hits] = []
         for query, row in zip(queries, positions, strict=True):
-            places = row[row >= 0]
-            scores = np.einsum("e,ke->k", query, self.vectors(places))
-            order = np.lexsort((places, -scores))
-            found.append(tuple(map(Hit, places[order].tolist(), scores[order].tolist())))
+            places = row if row[-1] >= 0 else row[row >= 0]  # what was not found stands at the end
+            vectors = self.vectors(places) if stored is None else stored[places]
+            found.append(ranked(places, np.einsum("e,ke->k", query, vectors)))
         return tuple(found)
+
+    def _in_memory(self) -> Vectors | None:
+        """The stored vectors (N, E) where they lie, for one search; None where they are quantised or in lists.
+
+        Never kept: FAISS moves them when it grows.
+        """
+        if not isinstance(self._stored, faiss.IndexFlat):
+            return None
+        whole: Vectors = _FAISS.rev_swig_ptr(self._stored.get_xb(), self.size * self.dimension)
+        return whole.reshape(self.size, self.dimension)
 
 
 @contextmanager
