@@ -89,10 +89,11 @@ def _version() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    arguments = build_parser().parse_args(argv)
-    arguments.argv = (sys.argv[1:] if argv is None else list(argv))[1:]  # for commands that read settings from a file
-    output = Output(as_json=arguments.json)
+    output = Output(as_json=False)
     try:
+        arguments = build_parser().parse_args(argv)
+        arguments.argv = (sys.argv[1:] if argv is None else list(argv))[1:]  # for commands that read them from a file
+        output = Output(as_json=arguments.json)
         code = int(arguments.run(arguments, output))
         sys.stdout.flush()
         return code
@@ -110,9 +111,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         output.say("plumbline: interrupted; what was finished is kept, run the same command again to go on")
         return EXIT_INTERRUPTED
+    except MemoryError:
+        output.say("plumbline: error: out of memory; what was finished before is kept. Ask for less at once")
+        return EXIT_ERROR
     except BrokenPipeError:
         # The reader of our output has gone (| head): nobody is left to tell. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_ERROR
+    except RuntimeError as error:
+        if "home directory" not in str(error):  # pathlib's own, for "~" where nobody knows whose
+            raise
+        output.say("plumbline: error: there is no home folder (HOME): set PLUMBLINE_HOME, and write paths without ~")
         return EXIT_ERROR
     except OSError as error:
         # A full disk, a read-only folder, a path that cannot be: the system's own words name what and where.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import reprlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,8 @@ def _settings(path: Path, names: set[str]) -> Mapping[str, Any]:
         value = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # not UTF-8, a 32nd of the month, endless nesting
+        raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())[:500]}") from error
     if not isinstance(value, dict):
         raise UsageError(f"{path} must hold settings, one NAME: VALUE a line; it holds {type(value).__name__}")
     found: dict[str, Any] = {}
@@ -94,5 +95,7 @@ def _listed(path: Path, key: str, value: Any) -> list[str]:
 
 def _plain(path: Path, key: str, value: Any) -> str:
     if isinstance(value, (dict, list, bool)) or value is None:
-        raise UsageError(f"{path}: {key.replace('_', '-')} is {value!r}: a number, a text or a list of them is needed")
+        # In short: lists may hold themselves in YAML, or others a thousand million times.
+        shown = reprlib.repr(value)
+        raise UsageError(f"{path}: {key.replace('_', '-')} is {shown}: a number, a text or a list of them is needed")
     return str(value)

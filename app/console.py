@@ -3,45 +3,67 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+# All control characters but tabulator and line end. Documents, answers and file names are other people's: what they
+# write must not move the cursor, hide text, or talk to the terminal.
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
+_LATE_CONTROLS = re.compile("[\x7f-\x9f]")  # those that JSON does not escape by itself
+
+
+def printable(text: str) -> str:
+    """The text with control characters made visible (``\\x1b``); tabulators and line ends stay."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
 
 class Output:
-    """Two streams; rich honours NO_COLOR and writes no escape codes into a pipe."""
+    """Two streams; rich honours NO_COLOR and writes no escape codes into a pipe. What cannot be written in the
+    stream's encoding is written as an escape, never an error."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         # A pipe has no width: tables must not be cut to a guess.
         width = None if sys.stdout.isatty() else 120
-        self.out = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width)
-        self.err = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+        # Nothing is markup, in cells of tables neither: a source may be called "[/bold]".
+        self.out = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width, markup=False, emoji=False)
+        self.err = Console(file=sys.stderr, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
     def data(self, text: str) -> None:
         """A line of data on stdout, as it is: nothing in it is markup."""
-        self.out.print(text, markup=False, emoji=False)
+        self.out.print(printable(text))
 
     def json(self, value: object) -> None:
         """One JSON document on stdout."""
-        sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=None) + "\n")
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=None)
+        try:
+            text.encode(sys.stdout.encoding or "utf-8")
+        except UnicodeError:  # another encoding, or half a surrogate pair: JSON has escapes of its own
+            text = json.dumps(value, ensure_ascii=True, allow_nan=False, indent=None)
+        sys.stdout.write(_LATE_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
         sys.stdout.flush()
 
     def say(self, text: str) -> None:
         """A message on stderr."""
-        self.err.print(text, markup=False, emoji=False)
+        self.err.print(printable(text))
 
     @contextmanager
     def progress(self) -> Iterator[Bar]:
         """A progress bar on stderr with a rate and the time that remains."""
         with Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[rate]}", markup=False),
             TimeRemainingColumn(),
             console=self.err,
             transient=not self.err.is_terminal,

@@ -16,7 +16,8 @@ from model.end_tokens import eos_token_ids
 from model.errors import ModelError
 from model.facts import DecoderFacts, decoder_facts
 from model.loading import load_decoder
-from model.memory import available_bytes
+from model.prefix_decoder import CONFIG as READER
+from model.prefix_decoder import ReaderUse
 from model.self_check import (
     Comparison,
     SplitDifferences,
@@ -26,8 +27,10 @@ from model.self_check import (
     split_differences,
     tolerance,
 )
+from model.support_files import CONFIG as VERIFIER
 from model.tokenizer import Tokenizer
 
+_UNCACHED = "one plain pass"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 _PROMPT_TOKENS, _GREEDY_TOKENS = 24, 16
 # A window up to this long is looked beyond; a longer one would make the check of a large model long.
@@ -50,7 +53,8 @@ class ModelCheckRequest:
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
     """What was found. problems: why the checkpoint must not be used, first the one that stopped the check; empty: it
-    passes. facts and the comparisons are None where the check did not come so far. end_tokens: (id, text)."""
+    passes. facts and the comparisons are None where the check did not come so far. end_tokens: (id, text).
+    compared_with: whose numbers ``reference`` has beside ours. use: of a reader, how its probabilities are used."""
 
     folder: str
     device: str
@@ -63,6 +67,8 @@ class ModelCheck:
     prompt_tokens: int | None = None
     split: SplitDifferences | None = None
     reference: Comparison | None = None
+    compared_with: str = "transformers"
+    use: ReaderUse | None = None
 
     @property
     def passed(self) -> bool:
@@ -82,13 +88,39 @@ def check_model(request: ModelCheckRequest, watch: Callable[[str], None] | None 
     say = watch or (lambda _: None)
     result = ModelCheck(str(request.folder), request.device, request.dtype)
     try:
+        if (request.folder / READER).is_file():
+            return _of_reader(result, request, say)
+        if (request.folder / VERIFIER).is_file():
+            raise ModelError(
+                f"{request.folder} holds a verifier, which is no decoder: plumbline model eval {request.folder} "
+                "--data FILE says how good it is"
+            )
         facts = decoder_facts(read_checkpoint(request.folder))
         result = replace(result, facts=facts)
         result = _with_text(result, request.folder, facts.vocabulary)
-        _must_fit(request, facts)
         return _computed(result, request, facts, say)
     except (ModelError, GenerationError) as error:
         return replace(result, problems=(*result.problems, str(error)))
+
+
+def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[str], None]) -> ModelCheck:
+    """An embedded reader: there is no other program that computes it, so it is compared with its own plain pass."""
+    from app.reader_check import look_at_reader
+
+    if request.dtype != "float32":
+        raise ModelError(f"--dtype {request.dtype}: a reader is computed in float32 only")
+    found = look_at_reader(request.folder, request.device, say)
+    result = replace(
+        result,
+        facts=found.facts,
+        use=found.use,
+        prompt_tokens=found.prompt_tokens,
+        split=found.split,
+        reference=found.engine,
+        compared_with=_UNCACHED,
+    )
+    problems = (*_split_problems(found.split, found.allowed), *_reference_problems(found.engine, _UNCACHED))
+    return replace(result, problems=problems)
 
 
 def _with_text(result: ModelCheck, folder: Path, vocabulary: int) -> ModelCheck:
@@ -117,17 +149,6 @@ def _with_text(result: ModelCheck, folder: Path, vocabulary: int) -> ModelCheck:
     )
 
 
-def _must_fit(request: ModelCheckRequest, facts: DecoderFacts) -> None:
-    """Refuse before loading what cannot be loaded: an operating system kills, it does not explain."""
-    need = next(size.weight_bytes for size in facts.sizes if size.dtype == request.dtype)
-    free = available_bytes(request.device)
-    if free is not None and need > free:
-        raise ModelError(
-            f"{request.folder}: the weights take {need / 1e9:,.1f} GB in {request.dtype}, {request.device} has "
-            f"{free / 1e9:,.1f} GB free: use a smaller dtype, another device or a smaller model"
-        )
-
-
 def _computed(
     result: ModelCheck, request: ModelCheckRequest, facts: DecoderFacts, say: Callable[[str], None]
 ) -> ModelCheck:
@@ -151,7 +172,9 @@ def _computed(
     say("computing it with transformers")
     reference = reference_run(request.folder, prompt, steps, dtype=dtype, device=request.device)
     found = compare(ours, reference, allowed)
-    return replace(result, reference=found, problems=(*result.problems, *_reference_problems(found)))
+    return replace(
+        result, reference=found, problems=(*result.problems, *_reference_problems(found, result.compared_with))
+    )
 
 
 def _prompt(facts: DecoderFacts) -> torch.Tensor:
@@ -177,13 +200,13 @@ def _split_problems(split: SplitDifferences, allowed: float) -> list[str]:
     ]
 
 
-def _reference_problems(found: Comparison) -> list[str]:
+def _reference_problems(found: Comparison, whose: str) -> list[str]:
     problems = []
     if not found.logit_difference <= found.tolerance:
         problems.append(
-            f"the logits are {found.logit_difference:.2g} away from those of transformers; rounding explains "
+            f"the logits are {found.logit_difference:.2g} away from those of {whose}; rounding explains "
             f"{found.tolerance:.2g}"
         )
     if found.equal_tokens < found.tokens and not found.tie:
-        problems.append(f"greedy token {found.equal_tokens + 1} of {found.tokens} is not the one of transformers")
+        problems.append(f"greedy token {found.equal_tokens + 1} of {found.tokens} is not the one of {whose}")
     return problems

@@ -159,7 +159,7 @@ def _checkpoint_role(folder: Path) -> Role:
     try:
         value = json.loads(config.read_text("utf-8"))
         names = [str(name) for name in value.get("architectures") or ()]
-    except (ValueError, AttributeError, TypeError) as error:
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise AppError(f"{config} is damaged ({error}): fetch the checkpoint again") from error
     if any(name.endswith("ForSequenceClassification") for name in names):
         return "verifier"

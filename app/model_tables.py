@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
+from app.console import printable
 from evaluation.detection.intervals import ScoreEstimate
 from evaluation.detection.scores import DetectionScores
 from evaluation.detection.spans import SpanScores
@@ -20,7 +21,7 @@ def reader_table(report: ReaderReport) -> Table:
     )
     rows = report.sources if len(report.sources) > 1 else ()
     for scores in (*rows, report.overall):
-        table.add_row(scores.source[:24], *_reader_cells(scores))
+        table.add_row(_name(scores.source), *_reader_cells(scores))
     return table
 
 
@@ -33,7 +34,7 @@ def verifier_table(report: VerifierReport) -> Table:
     sources = report.table.sources
     if len(sources) > 1:
         for row in sources:
-            table.add_row(row.source[:24], *_detection_cells(row.scores))
+            table.add_row(_name(row.source), *_detection_cells(row.scores))
         table.add_row("mean of sources", _cell(report.table.macro_auroc), "", "", "", str(len(sources)))
     table.add_row("all", *_detection_cells(report.table.overall))
     return table
@@ -61,6 +62,11 @@ def speed(estimate: ScoreEstimate, what: str) -> str:
         return f"{what}/s undefined"
     limits = "" if estimate.lower is None else f" [{estimate.lower:,.1f}, {estimate.upper:,.1f}]"
     return f"{estimate.estimate:,.1f} {what}/s{limits}"
+
+
+def _name(source: str) -> str:
+    """A source as its file names it, in one line."""
+    return printable(" ".join(source.split()))[:24]
 
 
 def _reader_cells(scores: ReaderScores) -> tuple[str, ...]:

@@ -13,10 +13,10 @@ from pathlib import Path
 from tokenizers import Tokenizer as HFTokenizer
 
 from generation.errors import GenerationError
-from model.tokenizer import Tokenizer
+from generation.template_process import rendered
+from model.tokenizer import Tokenizer, panics_named
 
-# Templates that write today's date would make every day's prompts, and so the answers to the same seeds, others.
-_SAME_DAY = "{% macro strftime_now(form) %}2026-01-01{% endmacro %}"
+_LONGEST_FILE = 1 << 24  # bytes; templates and tokenizer_config.json have some thousands to millions
 _PLACEHOLDER = "\ue000plumbline\ue000"
 
 
@@ -38,14 +38,14 @@ def chat_frame(folder: Path) -> ChatFrame:
     raw.no_padding()
     template = chat_template(folder)
     if template is None:
-        return ChatFrame(_beginning(raw), ())
-    rendered = _render(folder, template)
-    before, found, after = rendered.partition(_PLACEHOLDER)
+        with panics_named():
+            return ChatFrame(_beginning(raw), ())
+    before, found, after = _render(folder, template).partition(_PLACEHOLDER)
     if not found or _PLACEHOLDER in after:
         raise GenerationError(f"the chat template of {folder} does not show the user's message exactly once")
-    return ChatFrame(
-        tuple(raw.encode(before, add_special_tokens=False).ids), tuple(raw.encode(after, add_special_tokens=False).ids)
-    )
+    with panics_named():
+        parts = [tuple(raw.encode(part, add_special_tokens=False).ids) for part in (before, after)]
+    return ChatFrame(*parts)
 
 
 def _beginning(raw: HFTokenizer) -> tuple[int, ...]:
@@ -59,6 +59,7 @@ def chat_template(folder: Path) -> str | None:
     """The template of a checkpoint folder, from chat_template.jinja or tokenizer_config.json; None if it has none."""
     separate = folder / "chat_template.jinja"
     if separate.is_file():
+        _refuse_long(separate)
         try:
             return separate.read_text("utf-8")
         except (OSError, ValueError) as error:
@@ -75,6 +76,7 @@ def _config(folder: Path) -> dict[str, object]:
     path = folder / "tokenizer_config.json"
     if not path.is_file():
         return {}
+    _refuse_long(path)
     try:
         value = json.loads(path.read_text("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -82,9 +84,12 @@ def _config(folder: Path) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _render(folder: Path, template: str) -> str:
-    from transformers.utils.chat_template_utils import render_jinja_template
+def _refuse_long(path: Path) -> None:
+    if (size := path.stat().st_size) > _LONGEST_FILE:
+        raise GenerationError(f"{path} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_FILE:,}")
 
+
+def _render(folder: Path, template: str) -> str:
     config = _config(folder)
     tokens: dict[str, str] = {}
     for name in ("bos_token", "eos_token", "pad_token", "unk_token"):
@@ -93,20 +98,18 @@ def _render(folder: Path, template: str) -> str:
             value = value.get("content")
         if isinstance(value, str):
             tokens[name] = value
-    if "strftime_now" in template:
-        template = _SAME_DAY + template
-    conversation = [[{"role": "user", "content": _PLACEHOLDER}]]
+    variables = {
+        "messages": [{"role": "user", "content": _PLACEHOLDER}],
+        "tools": None,
+        "documents": None,
+        "add_generation_prompt": True,
+        "enable_thinking": False,  # an answer of some words has no room for a train of thought (Qwen3, SmolLM3)
+        **tokens,
+    }
     try:
-        rendered, _ = render_jinja_template(
-            conversations=conversation,
-            chat_template=template,
-            add_generation_prompt=True,
-            enable_thinking=False,  # an answer of some words has no room for a train of thought (Qwen3, SmolLM3)
-            **tokens,
-        )
-    except Exception as error:  # a template is a program of the checkpoint's author: it may raise anything
+        return rendered(template, variables)
+    except GenerationError as error:
         raise GenerationError(f"the chat template of {folder} cannot be rendered: {error}") from error
-    return str(rendered[0])
 
 
 def frame_tokens(frame: ChatFrame, text: str, tokenizer: Tokenizer) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from data.documents import Document
 from data.reading import ReadingExample
+from generation.errors import GenerationError
 from generation.reader_prompt import ReaderPrompter
 from generation.reader_vocabulary import ReaderVocabulary
 from model.training.rows import TokenRow
@@ -31,6 +32,7 @@ class RowMix:
     unanswerable question's own chunks by themselves). strangers: where the gold chunk is not alone, others than its
     neighbours are among those beside it; they have to be searched for (as for rows without their gold chunk).
     max_answer_tokens: longer answers are left out (the reader answers in a few words). max_chunks: shown at once.
+    Raises GenerationError with the offending value.
     """
 
     repeats: int = 2
@@ -39,6 +41,14 @@ class RowMix:
     strangers: float = 0.7
     max_chunks: int = 4
     max_answer_tokens: int = 24
+
+    def __post_init__(self) -> None:
+        for name in ("alone", "without_gold", "strangers"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise GenerationError(f"{name} is {getattr(self, name)}: it must be a share, in [0, 1]")
+        for name in ("repeats", "max_chunks", "max_answer_tokens"):
+            if getattr(self, name) < 1:
+                raise GenerationError(f"{name} is {getattr(self, name)}: it must be at least 1")
 
 
 @dataclass(frozen=True, slots=True)

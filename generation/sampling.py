@@ -175,8 +175,10 @@ def adjusted_logits(
             raise ValueError("a repetition penalty needs the tokens that were seen")
         penalty = torch.tensor([[rows[i].repetition_penalty] for i in penalised], device=device)
         out[penalised] = repetition_penalised(out[penalised], penalty, seen[penalised])
-    if early and end_ids:
-        out[torch.tensor(early, device=device)[:, None], torch.tensor(sorted(end_ids), device=device)] = -torch.inf
+    # A checkpoint may name an end that its vocabulary does not have.
+    ends = sorted(token for token in end_ids if token < vocabulary)
+    if early and ends:
+        out[torch.tensor(early, device=device)[:, None], torch.tensor(ends, device=device)] = -torch.inf
     return out
 
 

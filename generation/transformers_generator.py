@@ -30,10 +30,11 @@ from generation.params import SamplingParams
 from generation.prompt import Prompt
 from generation.sampling import check_finite, top_logprobs
 from generation.streaming import TextStream
-from model.checkpoint import fingerprint
+from model.checkpoint import CONFIG, fingerprint, read_checkpoint
 from model.end_tokens import eos_token_ids
 from model.errors import ModelError
 from model.files import sha256_of
+from model.foreign_limits import refuse_huge_numbers, refuse_more_than_is_stored
 from model.tokenizer import Tokenizer
 from retrieval.chunks import RetrievedChunk
 
@@ -240,12 +241,18 @@ class _Begun:
 def _load(folder: Path, device: str, dtype: torch.dtype) -> Any:
     if not folder.is_dir():
         raise ModelError(f"{folder}: no such folder; give one with config.json, *.safetensors and tokenizer.json")
-    from transformers import AutoModelForCausalLM, GenerationConfig
+    # Whole, without code of its own, and no larger than it says: transformers would find out later, or too late.
+    refuse_huge_numbers(read_checkpoint(folder).config, str(folder / CONFIG))
+    from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
     try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        refuse_more_than_is_stored(lambda: AutoModelForCausalLM.from_config(config), folder, dtype, device)
         model = AutoModelForCausalLM.from_pretrained(
             folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=dtype
         )
+    except ModelError:
+        raise
     except Exception as error:  # of every kind: a missing file, an architecture unknown, code that must be trusted
         said = " ".join(str(error).split())[:500]
         raise ModelError(f"{folder} cannot be loaded by transformers: {said}") from error

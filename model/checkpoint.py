@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 _FLOATS = ("F32", "F16", "BF16")
 _SHOWN = 5
+_LONGEST_JSON = 1 << 25  # bytes; parsed it takes tens of times as much
 
 
 class _Slice(Protocol):
@@ -86,7 +88,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
         if config.get(field):
             raise ModelError(f"{folder / CONFIG}: {field} is set: {remedy}")
     if (folder / WEIGHTS).is_file():
-        return Checkpoint(folder, config, _header(folder / WEIGHTS))
+        return Checkpoint(folder, config, stored_tensors(folder / WEIGHTS))
     if (folder / INDEX).is_file():
         return Checkpoint(folder, config, _sharded(folder / INDEX))
     pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
@@ -101,6 +103,10 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 def read_json(path: Path) -> dict[str, object]:
     """The JSON object in ``path``; ModelError naming the file (and the line, where there is one) otherwise."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ModelError(f"{path} is no file")  # a pipe could be waited for, and for ever
+        if (size := path.stat().st_size) > _LONGEST_JSON:
+            raise ModelError(f"{path} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_JSON:,}")
         value = json.loads(path.read_text("utf-8"))
     except FileNotFoundError as error:
         raise ModelError(f"{path} is missing: a checkpoint folder must hold it") from error
@@ -194,7 +200,7 @@ def _sharded(index: Path) -> tuple[StoredTensor, ...]:
             f"{index.parent}: {len(gone)} of {len(by_shard)} shards that {INDEX} names are missing: {_some(gone)}; "
             "fetch them again"
         )
-    headers = {shard: _header(index.parent / shard) for shard in sorted(by_shard)}
+    headers = {shard: stored_tensors(index.parent / shard) for shard in sorted(by_shard)}
     held = {shard: {tensor.key for tensor in tensors} for shard, tensors in headers.items()}
     for shard, keys in by_shard.items():
         if absent := sorted(keys - held[shard]):
@@ -205,7 +211,8 @@ def _sharded(index: Path) -> tuple[StoredTensor, ...]:
     return tuple(tensor for tensors in headers.values() for tensor in tensors)
 
 
-def _header(path: Path) -> tuple[StoredTensor, ...]:
+def stored_tensors(path: Path) -> tuple[StoredTensor, ...]:
+    """The tensors of a safetensors file, by its header. Raises ModelError naming a file that is damaged."""
     with _opened(path) as file:
         slices = ((key, file.get_slice(key)) for key in sorted(file.keys()))
         return tuple(StoredTensor(key, path, tuple(part.get_shape()), part.get_dtype()) for key, part in slices)

@@ -52,7 +52,7 @@ def _tokenizers_own(folder: Path) -> int | None:
     added = config.get("added_tokens_decoder")
     if isinstance(added, dict):
         for number, entry in added.items():
-            if isinstance(entry, dict) and entry.get("content") == token and number.isdecimal():
+            if isinstance(entry, dict) and entry.get("content") == token and number.isdecimal() and len(number) < 10:
                 return int(number)
     return _id_in_tokenizer(folder / "tokenizer.json", token)
 

@@ -45,17 +45,35 @@ class DecoderFacts:
 def decoder_facts(checkpoint: Checkpoint) -> DecoderFacts:
     """The facts of a checkpoint. Raises ModelError as ``read_config`` does."""
     config, family = read_config(checkpoint)
-    count = sum(parameter.numel() for parameter in shapes_only(checkpoint, config).parameters())
+    return config_facts(
+        config,
+        family=family.name,
+        architecture=family.architecture,
+        parameters=sum(parameter.numel() for parameter in shapes_only(checkpoint, config).parameters()),
+        stored=tuple(sorted({tensor.dtype for tensor in checkpoint.tensors})),
+    )
+
+
+def config_facts(
+    config: DecoderConfig,
+    *,
+    family: str,
+    architecture: str,
+    parameters: int,
+    stored: tuple[str, ...],
+    dtypes: tuple[str, ...] = tuple(_BYTES),
+) -> DecoderFacts:
+    """The facts of a decoder of this config. dtypes: those it can be computed in."""
     windows = [window for window in config.windows if window is not None]
     rotary = config.positions == "rotary"
     return DecoderFacts(
-        family=family.name,
-        architecture=family.architecture,
+        family=family,
+        architecture=architecture,
         layers=config.num_layers,
-        parameters=count,
+        parameters=parameters,
         tied_head=config.tied_head,
-        sizes=tuple(DTypeSize(name, count * size, cache_bytes(config, size)) for name, size in _BYTES.items()),
-        stored=tuple(sorted({tensor.dtype for tensor in checkpoint.tensors})),
+        sizes=tuple(DTypeSize(d, parameters * _BYTES[d], cache_bytes(config, _BYTES[d])) for d in dtypes),
+        stored=stored,
         context_length=config.max_positions,
         vocabulary=config.vocab_size,
         rope=(config.rope.kind if config.rope else "default") if rotary else None,

@@ -12,6 +12,7 @@ from model.checkpoint import CONFIG, Checkpoint, check_keys, fill, read_checkpoi
 from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
+from model.memory import refuse_what_does_not_fit
 from model.rotary import rotary_table
 
 
@@ -19,7 +20,7 @@ def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: to
     """A checkpoint folder as a Decoder in ``dtype`` on ``device``, in eval mode, without gradients.
 
     Everything is checked from config.json and the headers first; then memory for the weights is taken once and filled
-    tensor by tensor. Raises ModelError naming the file and the field or key.
+    tensor by tensor. Raises ModelError naming the file and the field or key, and when there is not enough memory.
     """
     checkpoint = read_checkpoint(folder)
     config, family = read_config(checkpoint)
@@ -28,7 +29,16 @@ def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: to
     embedding = next(key for key, target in targets.items() if target is model.embedding.weight)
     shapes = {key: tuple(target.shape) for key, target in targets.items()}
     check_keys(checkpoint, shapes, unused_keys(checkpoint.keys) | _second_head(checkpoint, config, embedding))
-    model.to_empty(device=device)
+    rotary = 0 if model.rotary is None else 3 * model.rotary.cos.numel() * torch.float32.itemsize  # angles too
+    need = rotary + sum(parameter.nbytes for parameter in model.parameters())
+    refuse_what_does_not_fit(f"{folder}: the model in {str(dtype).removeprefix('torch.')}", need, device)
+    try:
+        model.to_empty(device=device)
+    except RuntimeError as error:  # torch.OutOfMemoryError is one
+        raise ModelError(
+            f"{folder}: the model takes {need / 1e9:,.1f} GB, which {device} does not give: use a smaller dtype, "
+            "another device or a smaller model"
+        ) from error
     if model.rotary is not None:  # not stored in checkpoints, and in fp32 whatever the weights are
         model.rotary = rotary_table(config).to(device)
     fill(checkpoint, family.tensors(model, checkpoint.keys))

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import torch
 
+from model.errors import ModelError
+
 
 def available_bytes(device: torch.device | str) -> int | None:
     """Bytes that can be taken without swapping, on a GPU or in the system; None where the system does not say.
@@ -28,3 +30,13 @@ def available_bytes(device: torch.device | str) -> int | None:
         return free
     left = int(limit) - int(used) if limit.isdecimal() and used.isdecimal() else None
     return free if left is None else max(0, left if free is None else min(free, left))
+
+
+def refuse_what_does_not_fit(what: str, need: int, device: torch.device | str) -> None:
+    """Raise ModelError when ``what`` takes more than is free: an operating system kills, it does not explain."""
+    free = available_bytes(device)
+    if free is not None and need > free:
+        raise ModelError(
+            f"{what} takes {need / 1e9:,.1f} GB, {device} has {free / 1e9:,.1f} GB free: use a smaller dtype, another "
+            "device or a smaller model"
+        )

@@ -125,7 +125,7 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
         facts = json.loads(config.read_text("utf-8"))
         expected = facts["weights_sha256"]
         made = _made_with(facts.get("features", {}))
-    except (ValueError, KeyError, TypeError, ModelError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, ModelError) as error:
         raise ModelError(f"{config} is damaged ({error!r}): restore it or train again") from error
     if (found := sha256_of(weights)) != expected:
         raise ModelError(f"{weights} has SHA-256 {found}, {CONFIG} says {expected}: the file is damaged, restore it")
@@ -162,7 +162,7 @@ def reader_use(folder: Path) -> ReaderUse:
     """
     try:
         return ReaderUse(**json.loads((folder / CONFIG).read_text("utf-8")).get("use", {}))
-    except (OSError, ValueError, TypeError, AttributeError, ModelError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError, ModelError) as error:
         raise ModelError(f"{folder / CONFIG} is damaged ({error!r}): restore it or train again") from error
 
 

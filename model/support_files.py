@@ -90,7 +90,7 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
         features, use = SupportFeatures(**facts["features"]), SupportUse(**facts["use"])
         if not all(isinstance(value, bool) for value in asdict(features).values()):
             raise TypeError(f"features {asdict(features)}: each must be true or false")
-    except (KeyError, TypeError, ModelError) as error:
+    except (KeyError, TypeError, OverflowError, ModelError) as error:
         raise ModelError(f"{config} is damaged ({error!r}): restore it or train again") from error
     if (found := sha256_of(weights)) != expected:
         raise ModelError(f"{weights} has SHA-256 {found}, {CONFIG} says {expected}: the file is damaged, restore it")
@@ -118,7 +118,7 @@ def _facts(folder: Path) -> dict[str, Any]:
         raise ModelError(f"{config} is missing: train a verifier (plumbline train verifier) or name another folder")
     try:
         facts = json.loads(config.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{config} is damaged ({error!r}): restore it or train again") from error
     if not isinstance(facts, dict):
         raise ModelError(f"{config} is damaged (not an object): restore it or train again")

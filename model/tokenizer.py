@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tokenizers import Tokenizer as HFTokenizer
 
 from model.errors import ModelError
 
+_LONGEST_FILE = 1 << 27  # bytes: several times the largest published; parsed it takes tens of times as much
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -29,6 +31,8 @@ class Tokenizer:
     def __init__(self, path: Path) -> None:
         if not path.is_file():
             raise ModelError(f"{path} is missing: a checkpoint folder needs the fast tokenizer's tokenizer.json")
+        if (size := path.stat().st_size) > _LONGEST_FILE:
+            raise ModelError(f"{path} is {size:,} bytes long: no tokenizer has one of more than {_LONGEST_FILE:,}")
         try:
             self._tokenizer = HFTokenizer.from_file(str(path))
             self._encoder = HFTokenizer.from_str(_all_special(path))
@@ -46,21 +50,24 @@ class Tokenizer:
 
     def encode(self, text: str) -> Encoding:
         """The text's tokens, without any special token added or recognised."""
-        encoding = self._encoder.encode(_encodable(text), add_special_tokens=False)
+        with panics_named():
+            encoding = self._encoder.encode(_encodable(text), add_special_tokens=False)
         return Encoding(tuple(encoding.ids), tuple(encoding.offsets))
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Encoding, ...]:
         """``encode`` of each text, in parallel."""
-        encodings = self._encoder.encode_batch([_encodable(t) for t in texts], add_special_tokens=False)
+        with panics_named():
+            encodings = self._encoder.encode_batch([_encodable(t) for t in texts], add_special_tokens=False)
         return tuple(Encoding(tuple(e.ids), tuple(e.offsets)) for e in encodings)
 
     def count(self, text: str) -> int:
         """Number of tokens of the text."""
-        return len(self._encoder.encode(_encodable(text), add_special_tokens=False).ids)
+        return len(self.encode(text).token_ids)
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of the tokens, special ones left out."""
-        return str(self._tokenizer.decode(list(token_ids), skip_special_tokens=True))
+        with panics_named():
+            return str(self._tokenizer.decode(list(token_ids), skip_special_tokens=True))
 
     def token(self, token_id: int) -> str:
         """The token as the vocabulary writes it (``##ing``, ``Ġthe``)."""
@@ -72,6 +79,21 @@ class Tokenizer:
         if found is None:
             raise ModelError(f"the tokenizer has no token {token!r}")
         return int(found)
+
+
+@contextmanager
+def panics_named() -> Iterator[None]:
+    """A panic of the library's, which is no Exception and would end whatever thread it meets, as ModelError.
+
+    It panics where a pattern of tokenizer.json needs more steps on a text than its regular expressions allow.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        reason = f"the tokenizer cannot read or write this text ({error}): a pattern in it is at fault"
+        raise ModelError(reason) from None
 
 
 def _all_special(path: Path) -> str:

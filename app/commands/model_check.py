@@ -8,6 +8,9 @@ the KV cache, in chunks and in a padded batch, and by transformers; logits must 
 greedy tokens must be equal. Printed are family, parameters, memory by dtype, context, end tokens, positions, window and
 chat template. Exit code 0: it passes; 1: it does not, with the reasons.
 
+A reader ("reader" is the shipped one; or a folder that ``plumbline train reader`` wrote) is computed in the same ways
+and by the engine, and compared with one plain pass: nothing else computes it.
+
 Only one of the two models is in memory at a time. In bfloat16 or float16 the check is coarser: rounding explains more.
 """
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the checkpoint")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the checkpoint, or a reader")
     parser.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
     parser.add_argument(
         "--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help="of the weights (float32)"
@@ -42,6 +45,10 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     device = str(pick_device(arguments.device or Settings().device))
     folder = arguments.folder.expanduser()
+    if str(arguments.folder) == "reader" and not folder.exists():
+        from model.prefix_decoder import shipped_reader
+
+        folder = shipped_reader()
     result = check_model(ModelCheckRequest(folder, device, arguments.dtype), output.say)
     if output.as_json:
         output.json(result.to_json())
@@ -62,11 +69,14 @@ def _lines(result: ModelCheck) -> list[tuple[str, str]]:
         lines.append(("tokenizer", f"{result.tokenizer_size:,} tokens, the embedding has {result.facts.vocabulary:,}"))
         lines.append(("chat template", "yes" if result.chat_template else "no: the prompt is the text alone"))
     lines.append(("used", f"{result.dtype} on {result.device}"))
+    if (use := result.use) is not None:
+        lines.append(("probabilities", f"temperature {use.temperature:g}, declining {use.null_bias:+g} nats"))
     if (split := result.split) is not None:
         ways = f"cached {split.cached:.2g}, in chunks {split.chunked:.2g}, padded {split.padded:.2g}"
         lines.append(("one pass", f"{ways} away, on a prompt of {result.prompt_tokens} tokens"))
     if (found := result.reference) is not None:
-        lines.append(("transformers", f"logits {found.logit_difference:.2g} away (allowed {found.tolerance:.2g})"))
+        ours = "transformers" if result.use is None else "engine"
+        lines.append((ours, f"logits {found.logit_difference:.2g} away (allowed {found.tolerance:.2g})"))
         tie = ", then a tie within rounding" if found.tie else ""
         lines.append(("", f"{found.equal_tokens} of {found.tokens} greedy tokens equal{tie}"))
     lines.append(("result", "pass" if result.passed else "FAIL"))

@@ -58,6 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, score, print."""
     from app.reader_training import ReaderRecipe, train_reader
+    from generation.errors import GenerationError
     from model.device import pick_device
     from model.errors import ModelError
     from model.training.loop import TrainProgress
@@ -79,7 +80,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             max_steps=arguments.steps,
             seed=arguments.seed,
         )
-    except ModelError as error:
+        mix = replace(base.mix, alone=arguments.alone, repeats=arguments.repeats)
+    except (ModelError, GenerationError) as error:
         raise UsageError(str(error)) from error
     recipe = replace(
         base,
@@ -90,7 +92,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         texts=tuple(arguments.texts),
         made=arguments.made,
         plain=arguments.plain,
-        mix=replace(base.mix, alone=arguments.alone, repeats=arguments.repeats),
+        mix=mix,
         hold_out=tuple(arguments.hold_out),
         limit=arguments.limit,
         skip_bad=arguments.skip_bad,

@@ -14,7 +14,7 @@ from generation.engine.compaction import close_gaps
 from generation.engine.decoding_pass import DecodingPass
 from generation.engine.memory_errors import is_out_of_memory, out_of_memory
 from generation.engine.options import EngineOptions
-from generation.engine.prompt_pass import PromptPass
+from generation.engine.prompt_pass import PromptPass, ending_bytes_per_position
 from generation.engine.requests import EngineRequest, Handle, RequestResult, TokenEvent, check_request
 from generation.engine.sequences import Rows, Sample, Ticket
 from generation.engine.step_rows import DrawnToken, RowDrawer
@@ -37,7 +37,8 @@ class Engine:
         self, model: Decoder, options: EngineOptions | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._model, self._options, self._clock = model, options or EngineOptions(), clock
-        self._arena = KeyValueArena(model.config, self._options.memory_bytes, dtype=model.dtype, device=model.device)
+        memory, beside = self._options.memory_bytes, ending_bytes_per_position(model)
+        self._arena = KeyValueArena(model.config, memory, dtype=model.dtype, device=model.device, beside=beside)
         self._admission = Admission(model.config, self._arena, self._options)
         self._prompts = PromptPass(model, self._arena, self._options)
         self._decoding = DecodingPass(model, self._arena, self._options, self._admission.spare)

@@ -11,10 +11,10 @@ GIBIBYTE = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """memory_bytes: keys and values of everything, requests and cached prompts alike; the system gives it when it is
-    first written. cache_bytes: how much of it prompts nobody uses now may keep. max_rows: samples decoded at once.
-    prefill_tokens: prompt tokens read between two decoding steps, so that a long prompt stalls nobody. block: prompts
-    share beginnings of whole blocks of so many tokens.
+    """memory_bytes: keys and values of everything, requests and cached prompts alike, and what a copying head keeps of
+    its prompts; the system gives it when it is first written. cache_bytes: how much of it prompts nobody uses now may
+    keep. max_rows: samples decoded at once. prefill_tokens: prompt tokens read between two decoding steps, so that a
+    long prompt stalls nobody. block: prompts share beginnings of whole blocks of so many tokens.
 
     invariant: a request's numbers depend on its prompt and seed alone, bit for bit, whatever else is in the batch;
     decoding then runs in blocks of ``row_block`` rows, and prompts are read in chunks of prefill_tokens that begin at

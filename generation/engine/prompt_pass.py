@@ -25,6 +25,14 @@ class Chunk:
     steps: int
 
 
+def ending_bytes_per_position(model: Decoder) -> int:
+    """What is kept of a prompt beside its keys and values, for each of its positions: a copying head's states and keys,
+    and the tokens' ids. (A causal model keeps one state, whatever the prompt's length.)"""
+    if not isinstance(model.head, PointerHead):
+        return 0
+    return 2 * model.config.hidden_size * model.dtype.itemsize + torch.long.itemsize
+
+
 class PromptPass:
     """A causal model's prompts are read in chunks, several side by side; a prefix decoder's whole, one at a time."""
 

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from generation.errors import GenerationError, UnavailableError
-from generation.remote.events import event_data
+from generation.remote.events import event_data, event_texts
 from generation.remote.hanging_up import HangUp
 from generation.remote.options import RemoteOptions
-from generation.remote.replies import error_message, json_object
+from generation.remote.replies import error_message, json_object, short_line
 from generation.remote.retrying import RETRIED, asked_wait, backoff
 
 if TYPE_CHECKING:
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _MOST_BYTES = 64 << 20  # of a reply: a server that never ends must not fill the memory
+_MOST_ERROR_BYTES = 64 << 10  # of what comes with another status, or names models: more of it tells nobody anything
 _TOO_LONG = re.compile(
     r"context[ _]length|context[ _](size|window)|maximum (context|sequence|input)|too many tokens|"
-    r"(prompt|input) (is )?too long|longer than the (model|maximum)|exceed\w* .*(tokens|n_ctx)",
+    r"(prompt|input) (is )?too long|longer than the (model|maximum)|exceed\w* .{0,300}(tokens|n_ctx)",
     re.IGNORECASE,
 )
 
@@ -123,19 +124,23 @@ class Connection:
                 yield json_object(self._whole(response, deadline), self._where)
                 return
             try:
-                for data in event_data(self._texts(response, deadline)):
+                pieces = self._pieces(response.iter_bytes(), deadline)
+                for data in event_data(event_texts(pieces)):
                     if data.strip() == "[DONE]":
                         return
-                    yield json_object(data, self._where)
+                    yield json_object(self._without_key(data), self._where)
             except _AgainError as error:
                 raise UnavailableError(f"{self._where} broke off its answer: {error}. Ask again") from error
 
     def models(self) -> tuple[str, ...]:
         """Names of the models it serves; empty when it does not say."""
+        deadline = self._deadline(self._options.read_s)
         try:
-            response = self._client.get("models")
-            listed = response.json().get("data") if response.status_code == 200 else ()
-            return tuple(str(model["id"]) for model in listed or () if isinstance(model, dict) and "id" in model)
+            with self._client.stream("GET", "models") as response:
+                if response.status_code != 200:
+                    return ()
+                listed = json_object(self._whole(response, deadline, _MOST_ERROR_BYTES), self._where).get("data")
+            return tuple(short_line(str(model["id"]), 100) for model in listed or () if isinstance(model, dict))
         except Exception:  # only wanted for the message of another error
             return ()
 
@@ -178,7 +183,7 @@ class Connection:
             except httpx2.InvalidURL as error:
                 raise UnavailableError(f"{self._where}: its URL cannot be used ({error})") from error
             if response.status_code != 200:
-                raise self._refusal(response, self._whole(response, deadline))
+                raise self._refusal(response, self._beginning(response, deadline))
             self._note_limit(response)
             stack.push(attempt.pop_all())
         return response
@@ -192,7 +197,7 @@ class Connection:
             fields = {"message": said[:2000].decode("utf-8", errors="replace").strip() or response.reason_phrase}
         message = self._without_key(error_message(fields)).rstrip(".")
         text = json.dumps(fields)
-        if status in (400, 413, 422) and _TOO_LONG.search(text):
+        if status in (400, 413, 422) and _TOO_LONG.search(text[:_MOST_ERROR_BYTES]):
             return ContextExceededError(f"{where} says that the prompt is too long ({status}): {message}")
         if status in (401, 403):
             key = "the API key it was given" if self._options.api_key else "a request without an API key"
@@ -215,21 +220,31 @@ class Connection:
         key = self._options.api_key
         return text.replace(key, "***") if key else text
 
-    def _whole(self, response: httpx2.Response, deadline: float) -> bytes:
-        return b"".join(self._pieces(response.iter_bytes(), deadline))
+    def _whole(self, response: httpx2.Response, deadline: float, most: int | None = None) -> bytes:
+        """The body, without the key: a server that repeats it must not get it into a log or another's answer."""
+        body = b"".join(self._pieces(response.iter_bytes(), deadline, most))
+        key = self._options.api_key
+        return body.replace(key.encode(), b"***") if key else body
 
-    def _texts(self, response: httpx2.Response, deadline: float) -> Iterator[str]:
-        yield from self._pieces(response.iter_text(), deadline)
+    def _beginning(self, response: httpx2.Response, deadline: float) -> bytes:
+        """What is wanted of the body of a refusal."""
+        found, size = [], 0
+        for piece in self._pieces(response.iter_bytes(), deadline):
+            found.append(piece)
+            size += len(piece)
+            if size >= _MOST_ERROR_BYTES:
+                break
+        return b"".join(found)
 
-    def _pieces(self, pieces: Iterator[Any], deadline: float) -> Iterator[Any]:
+    def _pieces(self, pieces: Iterator[bytes], deadline: float, most: int | None = None) -> Iterator[bytes]:
         import httpx2
 
-        size = 0
+        size, most = 0, most or _MOST_BYTES
         try:
             for piece in pieces:
                 size += len(piece)
-                if size > _MOST_BYTES:
-                    raise UnavailableError(f"{self._where} sent more than {_MOST_BYTES >> 20} MiB: it was cut off")
+                if size > most:
+                    raise UnavailableError(f"{self._where} sent more than {most >> 10:,} KiB: it was cut off")
                 if self._timing.clock() > deadline:
                     raise UnavailableError(f"{self._where} did not finish its answer in time: allow it more")
                 yield piece

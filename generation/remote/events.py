@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
+
+from generation.errors import UnavailableError
+
+_LONGEST_EVENT = 4 << 20  # characters: thousands of times what a piece of an answer takes
+
+
+def event_texts(pieces: Iterator[bytes]) -> Iterator[str]:
+    """UTF-8, as the standard wants it whatever the header says: a server must not choose the codec."""
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    for piece in pieces:
+        yield decoder.decode(piece)
+    yield decoder.decode(b"", final=True)
 
 
 def event_data(texts: Iterator[str]) -> Iterator[str]:
-    """The data of each event; comments, names and ids are passed over."""
-    rest, data = "", list[str]()
-    for text in texts:
-        *lines, rest = (rest + text).split("\n")
-        for line in lines:
-            line = line.removesuffix("\r")
-            if line.startswith("data:"):
-                data.append(line[5:].removeprefix(" "))
-            elif not line and data:
-                yield "\n".join(data)
-                data.clear()
-    if rest.startswith("data:"):  # some servers end without the empty line
-        data.append(rest[5:].removeprefix(" "))
-    if data:
+    """The data of each event; comments, names and ids are passed over. Work is linear in the text, however it comes.
+
+    Raises UnavailableError for an event that does not end.
+    """
+    data = list[str]()
+    size = 0
+    for line in _lines(texts):
+        if line.startswith("data:"):
+            data.append(line[5:].removeprefix(" "))
+            size += len(line)
+            _check_length(size)
+        elif not line and data:
+            yield "\n".join(data)
+            data.clear()
+            size = 0
+    if data:  # some servers end without the empty line
         yield "\n".join(data)
+
+
+def _lines(texts: Iterator[str]) -> Iterator[str]:
+    """Lines without their ends, the last one too if anything stands in it."""
+    open_line = list[str]()  # of the line that has not ended: joined once, not with every piece
+    size = 0
+    for text in texts:
+        first, *others = text.split("\n")
+        open_line.append(first)
+        size += len(first)
+        _check_length(size)
+        for other in others:
+            yield "".join(open_line).removesuffix("\r")
+            open_line, size = [other], len(other)
+    if rest := "".join(open_line):
+        yield rest.removesuffix("\r")
+
+
+def _check_length(size: int) -> None:
+    if size > _LONGEST_EVENT:
+        raise UnavailableError(f"the server sent an event of more than {_LONGEST_EVENT >> 20} MiB: it was cut off")

@@ -29,7 +29,7 @@ from generation.prompt import Prompt, PromptChunk
 from generation.remote.connection import Connection, ContextExceededError, Timing
 from generation.remote.live import RemoteRequest
 from generation.remote.options import RemoteOptions
-from generation.remote.replies import Reply, delta_of, finish_reason, read_reply
+from generation.remote.replies import Reply, delta_of, finish_reason, of_the_answer, read_reply
 from generation.remote.streamed import StreamedReply
 from generation.streaming import TextFilter
 from retrieval.chunks import RetrievedChunk
@@ -273,14 +273,15 @@ def _completion(reply: Reply, place: int, params: SamplingParams, seed: int, chu
     text.feed(choice.text)
     text.finish()
     alone = reply.completion_tokens if len(reply.choices) == 1 else None
-    drawn = alone if alone is not None else len(choice.logprobs)
+    logprobs, missing = of_the_answer(choice.logprobs, alone)
+    drawn = alone if alone is not None else len(logprobs)
     return Completion(
         text=text.text,
         token_ids=(),
-        token_logprobs=choice.logprobs,
+        token_logprobs=logprobs,
         finish_reason="stop" if text.stopped else choice.finish_reason,
         usage=Usage(reply.prompt_tokens or 0, drawn),
         seed=seed,
         citations=find_citations(text.text, chunks),
-        logprobs_missing=choice.logprobs_missing,
+        logprobs_missing=choice.logprobs_missing or missing,
     )

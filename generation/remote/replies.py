@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +13,10 @@ from generation.errors import UnavailableError
 from generation.remote.options import Api
 
 _ROUNDING = 0.01  # nats: a probability that rounding made larger than one is one
+_LEAST = 1e30  # nats: what is further from 0 is no number a model computed
+_DEEPEST = 64  # levels of lists and objects in an answer
+_MOST_TOKENS = 2**31 - 1  # what is said of more is nonsense, and no database has a place for it
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,29 @@ def json_object(text: str | bytes, where: str) -> dict[str, Any]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnavailableError(
-            f"{where} sent what is not JSON ({_short(text)!r}): is it a server with OpenAI's interface?"
+            f"{where} sent what is not JSON ({short_line(text)!r}): is it a server with OpenAI's interface?"
         ) from error
     if not isinstance(value, dict):
-        raise UnavailableError(f"{where} sent JSON that is no object ({_short(text)!r})")
+        raise UnavailableError(f"{where} sent JSON that is no object ({short_line(text)!r})")
+    if _deeper_than(value, _DEEPEST):
+        raise UnavailableError(f"{where} sent JSON nested more than {_DEEPEST} deep: no answer is")
     return value
+
+
+def _deeper_than(value: object, most: int) -> bool:
+    """Whether it could break whoever walks it by calling itself."""
+    level = [value]
+    for _ in range(most):
+        level = [inner for outer in level for inner in _within(outer)]
+        if not level:
+            return False
+    return True
+
+
+def _within(value: object) -> list[object]:
+    """The objects and lists in an object or list."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [item for item in items if isinstance(item, (dict, list))]
 
 
 def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool, where: str) -> Reply:
@@ -53,7 +75,9 @@ def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool,
     refuse_error(fields, where)
     raw = fields.get("choices")
     if not isinstance(raw, list) or not all(isinstance(choice, dict) for choice in raw):
-        raise UnavailableError(f"{where} sent a reply without choices ({_short(json.dumps(fields, default=str))!r})")
+        raise UnavailableError(
+            f"{where} sent a reply without choices ({short_line(json.dumps(fields, default=str))!r})"
+        )
     if len(raw) != wanted:
         raise UnavailableError(f"{where} sent {len(raw)} choices for {wanted} that were asked for: try again")
     ordered = sorted(raw, key=lambda choice: _count(choice.get("index")) or 0)
@@ -80,7 +104,7 @@ def error_message(fields: Mapping[str, Any]) -> str:
         error = error.get("message") or error.get("detail") or error
     elif error is fields:
         error = fields.get("message") or fields.get("detail") or dict(fields)
-    return _short(str(error))
+    return short_line(str(error))
 
 
 def finish_reason(value: object, where: str) -> FinishReason:
@@ -105,7 +129,7 @@ def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> tuple[str, obje
         text = message.get("content") if isinstance(message, dict) else choice.get("text")
     else:
         text = delta.get("content")
-    return text if isinstance(text, str) else "", choice.get("finish_reason")
+    return _characters(text) if isinstance(text, str) else "", choice.get("finish_reason")
 
 
 def delta_logprobs(fields: Mapping[str, Any], api: Api) -> tuple[tuple[float, ...], str]:
@@ -133,6 +157,7 @@ def _choice(choice: Mapping[str, Any], api: Api, logprobs: bool, where: str) -> 
     if not isinstance(text, str):
         hint = ": its thinking took all the tokens? Ask for more" if reason == "length" else ""
         raise UnavailableError(f"{where} sent a choice without text (finish_reason {reason!r}){hint}")
+    text = _characters(text)
     if not logprobs:
         return Choice(text, reason, (), "not asked for")
     values, missing = _logprobs(choice.get("logprobs"), api)
@@ -143,28 +168,43 @@ def _logprobs(given: object, api: Api) -> tuple[tuple[float, ...], str]:
     """The tokens' log-probabilities, all or none: a mean over some of them would be of nothing."""
     if not isinstance(given, dict):
         return (), "the server sent none"
-    if api == "chat" or "content" in given:
-        content = given.get("content")
-        raw = [part.get("logprob") if isinstance(part, dict) else None for part in content or ()]
-    else:
-        raw = list(given.get("token_logprobs") or ())
-    if not raw:
+    chat = api == "chat" or "content" in given
+    listed = given.get("content" if chat else "token_logprobs")
+    if not isinstance(listed, list) or not listed:
         return (), "the server sent none"
     values: list[float] = []
-    for place, value in enumerate(raw):
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            return (), f"the server sent {value!r} for token {place}"
+    for place, part in enumerate(listed):
+        value = (part.get("logprob") if isinstance(part, dict) else None) if chat else part
+        # Compared, not asked for isfinite: a whole number may be too long for a float.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not -_LEAST <= value <= _LEAST:
+            return (), f"the server sent {short_line(repr(value), 40)} for token {place}"
         if value > _ROUNDING:
             return (), f"the server sent {value!r} for token {place}, which is no log-probability"
         values.append(min(0.0, float(value)))
     return tuple(values), ""
 
 
+def of_the_answer(values: tuple[float, ...], drawn: int | None) -> tuple[tuple[float, ...], str]:
+    """Log-probabilities, and why there are none: more of them than tokens were drawn are somebody else's.
+
+    drawn: as the server counts, None if it does not; an end token may be in one and not in the other. Fewer are good:
+    what a model thought before it answered is counted and not shown.
+    """
+    if drawn is not None and len(values) > drawn + 1:
+        return (), f"the server sent {len(values)} for {drawn} tokens"
+    return values, ""
+
+
+def _characters(text: str) -> str:
+    """The text with halves of surrogate pairs, which JSON can write and nothing can store, replaced."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
 
 
-def _short(text: str | bytes, most: int = 300) -> str:
+def short_line(text: str | bytes, most: int = 300) -> str:
     """One line without control characters, short enough for a message."""
     plain = text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text
     line = " ".join("".join(c if c.isprintable() else " " for c in plain[: 2 * most]).split())

@@ -14,6 +14,7 @@ RETRIED = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _LIMITED = ("requests", "tokens")
+_LONGEST = 100  # characters of a header's value: a longer one is no time
 
 
 def backoff(attempt: int, first: float, most: float, uniform: float) -> float:
@@ -45,7 +46,7 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 def _number(text: str, unit: float) -> float | None:
     try:
-        value = float(text)
+        value = float(text[:_LONGEST])
     except ValueError:
         return None
     return value * unit if math.isfinite(value) and value >= 0 else None
@@ -53,15 +54,17 @@ def _number(text: str, unit: float) -> float | None:
 
 def _until(text: str, now: datetime) -> float | None:
     try:
-        then = parsedate_to_datetime(text)
-    except (ValueError, TypeError):
+        then = parsedate_to_datetime(text[:_LONGEST])
+        then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
+        return max(0.0, (then - now).total_seconds())
+    except (ValueError, TypeError, OverflowError):  # the last of a year of twenty digits
         return None
-    then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
-    return max(0.0, (then - now).total_seconds())
 
 
 def _duration(text: str) -> float | None:
     """``6m0s``, ``120ms`` or plain seconds."""
+    if len(text) > _LONGEST:
+        return None
     plain = _number(text, 1.0)
     if plain is not None:
         return plain

@@ -10,7 +10,7 @@ from generation.completion import Completion, FinishReason, Usage
 from generation.errors import UnavailableError
 from generation.params import SamplingParams
 from generation.remote.options import RemoteOptions
-from generation.remote.replies import delta_logprobs, delta_of, finish_reason, usage_of
+from generation.remote.replies import delta_logprobs, delta_of, finish_reason, of_the_answer, usage_of
 from generation.streaming import TextFilter
 
 
@@ -63,8 +63,8 @@ class StreamedReply:
             reason = cut
         else:
             raise UnavailableError(f"{self._where} broke off its answer without saying that it ended. Ask again")
-        logprobs = () if self._missing else tuple(self._logprobs)
         drawn = self._completion_tokens
+        logprobs, wrong = of_the_answer(() if self._missing else tuple(self._logprobs), drawn)
         return Completion(
             text=self._text.text,
             token_ids=(),
@@ -73,5 +73,5 @@ class StreamedReply:
             usage=Usage(self._prompt_tokens or 0, len(logprobs) if drawn is None else drawn),
             seed=seed,
             citations=find_citations(self._text.text, chunks),
-            logprobs_missing=self._missing,
+            logprobs_missing=self._missing or wrong,
         )

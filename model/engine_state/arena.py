@@ -16,16 +16,24 @@ def bytes_per_position(config: DecoderConfig, dtype: torch.dtype) -> int:
 
 
 class KeyValueArena:
-    """keys, values (L, S, Hkv, D) for S = budget // bytes_per_position positions.
+    """keys, values (L, S, Hkv, D) for S = budget // position_bytes positions.
+
+    beside: bytes for each position that its owner keeps elsewhere; they count against the budget too.
 
     A position's heads lie side by side, so that a token is stored by one copy, and a stretch of positions is read in
     place as (Hkv, length, D). The system gives memory when a position is first written, not here.
     """
 
     def __init__(
-        self, config: DecoderConfig, budget: int, *, dtype: torch.dtype, device: torch.device | str = "cpu"
+        self,
+        config: DecoderConfig,
+        budget: int,
+        *,
+        dtype: torch.dtype,
+        device: torch.device | str = "cpu",
+        beside: int = 0,
     ) -> None:
-        each = bytes_per_position(config, dtype)
+        each = bytes_per_position(config, dtype) + beside
         self.total = budget // each
         if self.total < 1:
             raise ModelError(f"a budget of {budget} bytes holds no position: one takes {each} bytes; give more memory")

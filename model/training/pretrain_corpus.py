@@ -179,5 +179,5 @@ def _read_facts(path: Path) -> CorpusFacts | None:
         value = json.loads(path.read_text("utf-8"))
         fields = {**value, "shards": tuple(Shard(**s) for s in value["shards"]), "skipped": tuple(value["skipped"])}
         return CorpusFacts(**fields)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None

@@ -112,7 +112,7 @@ def load_state(
             theirs, step = dict(facts["identity"]), int(facts["step"])
             schedules = tuple((int(a), int(b)) for a, b in facts.get("schedules") or ((0, theirs.get("steps", 0)),))
             progress = Progress(step, float(facts["seconds"]), float(facts["loss"]), bool(facts["bf16"]), schedules)
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError, SafetensorError):
             continue
         before, now = _without_length(theirs), _without_length(identity)
         if before != now:

@@ -55,6 +55,10 @@ def test_flags_override(file: Path) -> None:
     assert parse(file, "questions: samples\n", "other.jsonl").questions == ["other.jsonl"]
 
 
+# Each list holds the one before ten times: written out, the last would have a hundred thousand million numbers.
+PAIRS = list(zip("abcdefghij", "bcdefghijk", strict=True))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -66,6 +70,14 @@ def test_flags_override(file: Path) -> None:
         ("n: [1, 2", "is not YAML"),
         ("n: {a: 1}", "n is {'a': 1}: a number"),
         ("top-k: 1\ntop_k: 2", "'top_k' is set twice"),
+        ("n: " + "[" * 100_000, "is not YAML"),
+        ("n: 2026-02-31", "is not YAML: day is out of range"),
+        ("n: " + "9" * 5000, "is not YAML"),
+        ("n: &a [*a]", r"n is \[+\.\.\.\]+: a number"),
+        (
+            "n:\n- &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(f"- &{c} [{','.join(['*' + p] * 10)}]\n" for p, c in PAIRS),
+            "a number",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(file: Path, text: str, message: str) -> None:

@@ -241,7 +241,7 @@ def test_a_cache_that_forgets_is_found(
 def test_too_large_for_the_memory(
     checkpoint: Callable[..., Path], check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_check, "available_bytes", lambda device: 1000)
+    monkeypatch.setattr("model.memory.available_bytes", lambda device: 1000)
     result = check(checkpoint())
     assert result.code == 1 and "GB in float32, cpu has 0.0 GB free: use a smaller dtype" in result.err
 

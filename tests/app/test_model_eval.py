@@ -12,6 +12,7 @@ import pytest
 
 import app.model_evaluation as model_evaluation
 from app.cli import main
+from app.errors import AppError
 from app.evaluation_data import file_format
 from app.model_evaluation import ModelRequest, load_verifier, model_role
 from data.errors import DataError
@@ -253,6 +254,32 @@ def test_layouts_are_told_by_content_even_behind_broken_lines(tmp_path: Path, ra
     assert file_format(ragtruth / "response.jsonl") == file_format(ragtruth) == "ragtruth"
     with pytest.raises(DataError, match="--format NAME"):
         file_format(write(tmp_path / "d", ["{", "{"]))
+
+
+def test_sources_with_any_name_are_shown_as_they_are(evaluate: Eval, tmp_path: Path) -> None:
+    """No markup of the library that draws the table, and nothing that commands a terminal."""
+    rows = [
+        {
+            "evidence": "The cable is red.",
+            "claim": f"The cable is {colour}.",
+            "supported": colour == "red",
+            "source": name,
+        }
+        for name in ("[/bold] x", "[red]", "\x1b[2Jy\nz", ":smile:")
+        for colour in ("red", "blue")
+    ]
+    ran = evaluate("token-overlap", "--data", str(write(tmp_path / "pairs.jsonl", rows)))
+    assert ran.code in (0, 4), ran.err
+    for name in ("[/bold] x", "[red]", "\\x1b[2Jy z", ":smile:"):
+        assert name in ran.out
+    assert "\x1b" not in ran.out
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "[]", '{"architectures": 5}', "\x00"])
+def test_a_config_that_says_nothing_is_damaged(tmp_path: Path, content: str) -> None:
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(AppError, match=r"config\.json is damaged|neither a sequence classifier"):
+        model_role(str(tmp_path))
 
 
 def test_roles_are_told_without_loading_weights(tmp_path: Path) -> None:

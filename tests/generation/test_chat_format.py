@@ -56,3 +56,12 @@ def test_a_template_cannot_count_to_a_billion(llama: MakeLlama) -> None:
     (folder / "chat_template.jinja").write_text("{% for n in range(1000000000) %}x{% endfor %}", "utf-8")
     with pytest.raises(GenerationError, match=r"cannot be rendered.*Range too big"):
         chat_frame(folder)
+
+
+@pytest.mark.parametrize("name", ["chat_template.jinja", "tokenizer_config.json"])
+def test_a_file_of_hundreds_of_megabytes_is_not_read(llama: MakeLlama, name: str) -> None:
+    folder = llama(chat=True)
+    with (folder / name).open("wb") as file:
+        file.truncate(500_000_000)  # a hole: it takes no disk
+    with pytest.raises(GenerationError, match=rf"{name} is 500,000,000 bytes long"):
+        chat_frame(folder)

@@ -112,15 +112,45 @@ def test_pickles_and_code_of_the_checkpoint_are_refused(llama: MakeLlama, tmp_pa
     config = json.loads((folder / "config.json").read_text())
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="cannot be loaded by transformers"):
+    with pytest.raises(ModelError, match="pickled weights can run code"):
         TransformersGenerator(folder)
     (tmp_path / "evil.py").write_text("raise SystemExit('ran')")
     strange = config | {"model_type": "strange", "auto_map": {"AutoModelForCausalLM": "evil.Model"}}
     (tmp_path / "config.json").write_text(json.dumps(strange))
+    with pytest.raises(ModelError, match="auto_map is set: code in checkpoints is never run"):
+        TransformersGenerator(tmp_path)
+    save_file({"a": torch.ones(1)}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "strange"}))
     with pytest.raises(ModelError, match="cannot be loaded by transformers"):
         TransformersGenerator(tmp_path)
     with pytest.raises(ModelError, match="no such folder"):
         TransformersGenerator(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"num_hidden_layers": 10**9}, r"config\.json: num_hidden_layers is 1000000000: more than 1,024"),
+        ({"vocab_size": 10**7, "hidden_size": 4096}, r"million parameters, its files of 0\.\d MB cannot hold them"),
+        ({"intermediate_size": 10**400}, r"config\.json: intermediate_size is 1000.*: more than 1,099,511,627,776"),
+        ({"hidden_size": 2**39, "intermediate_size": 2**39}, r"impossible size|cannot hold them"),
+    ],
+)
+def test_a_config_larger_than_its_files_takes_no_memory(llama: MakeLlama, fields: dict[str, int], message: str) -> None:
+    folder = llama()
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | fields))
+    with pytest.raises(ModelError, match=message):
+        TransformersGenerator(folder)
+
+
+def test_a_model_larger_than_the_memory_is_refused_before_it_is_loaded(
+    llama: MakeLlama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = llama()
+    monkeypatch.setattr("model.memory.available_bytes", lambda device: 1000)
+    with pytest.raises(ModelError, match=r"has 0\.0 GB free: use a smaller dtype"):
+        TransformersGenerator(folder)
 
 
 def test_text_comes_while_it_is_drawn(peer: TransformersGenerator) -> None:

@@ -192,3 +192,13 @@ def test_fingerprint_changes_with_config_or_weights_only(tmp_path: Path) -> None
     content[QUERY][0, 0] += 1e-3
     assert fingerprint(write(tmp_path / "d", content)) != first
     assert fingerprint(write_sharded(tmp_path / "e")) != first
+
+
+def test_a_model_larger_than_the_memory_is_refused_before_it_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path)
+    monkeypatch.setattr("model.memory.available_bytes", lambda device: 4000)
+    with pytest.raises(ModelError, match=r"the model in float32 takes 0.0 GB, cpu has 0.0 GB free"):
+        load_decoder(tmp_path)
+    load_decoder(tmp_path, dtype=torch.bfloat16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -73,3 +74,21 @@ def test_a_damaged_tokenizer_is_not_this_files_concern(tmp_path: Path, content: 
     write(tmp_path, {"eos_token_id": 1}, None, {"eos_token": "<end>", "added_tokens_decoder": {"x": 3}})
     (tmp_path / "tokenizer.json").write_text(content, "utf-8")
     assert eos_token_ids(tmp_path) == (1,)
+
+
+def test_numbers_that_no_id_is(tmp_path: Path) -> None:
+    config = {"eos_token": "<e>", "added_tokens_decoder": {"9" * 5000: {"content": "<e>"}, "7": {"content": "<e>"}}}
+    assert eos_token_ids(write(tmp_path, tokenizer_config=config)) == (7,)
+
+
+def test_a_config_of_hundreds_of_megabytes_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "config.json").open("wb") as file:
+        file.truncate(500_000_000)  # a hole: it takes no disk
+    with pytest.raises(ModelError, match=r"config\.json is 500,000,000 bytes long"):
+        eos_token_ids(tmp_path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.json")
+    with pytest.raises(ModelError, match=r"config\.json is no file"):
+        eos_token_ids(tmp_path)

@@ -179,6 +179,28 @@ def test_folders_that_are_refused(bert: MakeBert, tmp_path: Path) -> None:
         ForeignPairScorer(str(folder))
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"num_hidden_layers": 10**9}, r"config\.json: num_hidden_layers is 1000000000: more than 1,024"),
+        ({"num_labels": 10**9}, r"num_labels is 1000000000: more than 100,000"),
+        ({"deep": {"er": {"n_layers": 10**9}}}, r"deep\.er\.n_layers is 1000000000"),
+        ({"vocab_size": 10**7, "hidden_size": 4096}, r"million parameters, its files of 0\.\d MB cannot hold them"),
+    ],
+)
+def test_a_config_larger_than_its_files_takes_no_memory(
+    bert: MakeBert, fields: dict[str, object], message: str
+) -> None:
+    folder = bert()
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | fields))
+    with pytest.raises(ModelError, match=message):
+        ForeignPairScorer(str(folder))
+    (folder / "config.json").write_text("[" * 100_000)
+    with pytest.raises(ModelError, match=r"its config\.json"):
+        ForeignPairScorer(str(folder))
+
+
 def test_the_command_line_evaluates_one(bert: MakeBert, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [
         {"evidence": EVIDENCE, "claim": f"the cable {word}", "supported": n % 2 == 0} for n, word in enumerate(WORDS)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import AddedToken, models, pre_tokenizers
+from tokenizers import AddedToken, Regex, models, pre_tokenizers
 from tokenizers import Tokenizer as HFTokenizer
 
 from model.errors import ModelError
@@ -90,3 +90,22 @@ def test_what_is_no_tokenizer_is_an_error(tmp_path: Path) -> None:
         (tmp_path / "tokenizer.json").write_text(content, "utf-8")
         with pytest.raises(ModelError, match=r"tokenizer.json cannot be read as a tokenizer"):
             Tokenizer(tmp_path / "tokenizer.json")
+
+
+def test_a_tokenizer_of_hundreds_of_megabytes_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "tokenizer.json").open("wb") as file:
+        file.truncate(500_000_000)  # a hole: it takes no disk
+    with pytest.raises(ModelError, match=r"tokenizer\.json is 500,000,000 bytes long: no tokenizer has"):
+        Tokenizer(tmp_path / "tokenizer.json")
+
+
+def test_a_pattern_that_takes_for_ever_is_an_error_that_can_be_caught(tmp_path: Path) -> None:
+    """The library's regular expressions give up after ten million steps, with a panic, which is no Exception."""
+    made = HFTokenizer(models.BPE(vocab={"a": 0, "!": 1}, merges=[]))
+    made.pre_tokenizer = pre_tokenizers.Split(Regex("(a+)+$"), behavior="isolated")
+    made.save(str(tmp_path / "tokenizer.json"))
+    tokenizer = Tokenizer(tmp_path / "tokenizer.json")
+    assert tokenizer.encode("aa").token_ids == (0, 0)
+    for way in (tokenizer.encode, tokenizer.count, lambda text: tokenizer.encode_many([text, "a"])):
+        with pytest.raises(ModelError, match="retry-limit-in-match over"):
+            way("a" * 40 + "!")

@@ -1,0 +1,132 @@
+"""The child process that renders a chat template: one request on standard input, one answer on standard output.
+
+A template is a program of the checkpoint's author. Jinja's sandbox keeps it from files and from Python's inside, but
+not from loops in loops, or from text that doubles until no memory is left: that takes a process with limits
+(template_process.py). What a template finds here is what it finds in transformers (tests compare the two).
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jinja2 import TemplateError, nodes
+from jinja2.exceptions import SecurityError
+from jinja2.ext import Extension, loopcontrols
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
+
+# Templates that write today's date would make every day's prompts, and so the answers to the same seeds, others.
+_SAME_DAY = "2026-01-01"
+
+
+def main() -> None:
+    """Serve one request: {"template", "variables", "memory_bytes", "cpu_seconds", "longest"} gives {"text"} or
+    {"error"}."""
+    request = json.loads(sys.stdin.buffer.read())
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_FSIZE, 0)  # it has nothing to write but its answer, into a pipe
+    limit(resource.RLIMIT_AS, request["memory_bytes"])
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_seconds"], hard))  # past it the system sends SIGXCPU
+    answer: dict[str, str]
+    try:
+        text = render(request["template"], request["variables"])
+        if len(text) > request["longest"]:
+            answer = {"error": f"it gives {len(text):,} characters"}
+        else:
+            answer = {"text": text.encode("utf-8", "replace").decode()}  # no tokenizer takes half a surrogate pair
+    except MemoryError:
+        answer = {"error": f"it takes more than {request['memory_bytes'] >> 20} MiB of memory"}
+    except Exception as error:  # it may raise anything
+        answer = {"error": (str(error) or type(error).__name__)[:500]}
+    sys.stdout.buffer.write(json.dumps(answer).encode())
+    sys.stdout.buffer.flush()
+
+
+def limit(which: int, value: int) -> None:
+    """Set a limit of this process, both its soft and its hard value, to at most ``value``."""
+    hard = resource.getrlimit(which)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (value, value))
+
+
+def render(template: str, variables: Mapping[str, object]) -> str:
+    """The template with ``variables``, in an environment as transformers makes it (utils/chat_template_utils.py), but
+    that every day is the same. Raises whatever the template does."""
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals |= {
+        "raise_exception": _raise,
+        "strftime_now": lambda form: _SAME_DAY,
+        "dict": _Dict(),
+        "namespace": _Namespace,
+    }
+    return environment.from_string(template).render(**variables)
+
+
+class _Generation(Extension):
+    """``{% generation %}`` marks what an assistant said, for training; here it is what stands in it."""
+
+    tags = {"generation"}  # noqa: RUF012 - as jinja declares it
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        """A scope of its own, as in transformers."""
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("_said"), [], [], body).set_lineno(line)
+
+    def _said(self, caller: Callable[[], str]) -> str:
+        return caller()
+
+
+class _Dict:
+    """``dict`` without the type's own attributes, by which a template could get further."""
+
+    def __call__(self, *items: Any, **more: Any) -> dict[Any, Any]:
+        return dict(*items, **more)
+
+    def fromkeys(self, keys: Any, value: Any = None) -> dict[Any, Any]:
+        """See dict."""
+        return dict.fromkeys(keys, value)
+
+
+class _Namespace(Namespace):
+    """No attribute that begins with an underscore, by which a template could get further. The arguments have no
+    names of their own, so that ``namespace(self=...)`` works."""
+
+    def __init__(*args: Any, **more: Any) -> None:
+        made, items = args[0], dict(*args[1:], **more)
+        for name in items:
+            _check_name(name)
+        Namespace.__init__(made, items)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        _check_name(name)
+        super().__setitem__(name, value)
+
+
+def _check_name(name: object) -> None:
+    if isinstance(name, str) and name.startswith("_"):
+        raise SecurityError(f"a namespace takes no attribute {name!r}: it begins with an underscore")
+
+
+def _to_json(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """Not jinja's own filter, which escapes for HTML."""
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def _raise(message: str) -> None:
+    raise TemplateError(message)
