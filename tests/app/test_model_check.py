@@ -243,7 +243,9 @@ def test_too_large_for_the_memory(
 ) -> None:
     monkeypatch.setattr("model.memory.available_bytes", lambda device: 1000)
     result = check(checkpoint())
-    assert result.code == 1 and "GB in float32, cpu has 0.0 GB free: use a smaller dtype" in result.err
+    assert (
+        result.code == 1 and "the model in float32 takes 0.0 GB, cpu has 0.0 GB free: use a smaller dtype" in result.err
+    )
 
 
 def test_logits_that_are_not_finite(checkpoint: Callable[..., Path], check: Check) -> None:
