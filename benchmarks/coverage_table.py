@@ -20,7 +20,8 @@ _HEADING = f"""# Nominal and achieved coverage
 Made by `python -m benchmarks.coverage` (see docs/statistics.md, section 7); not to be edited. Intervals of level
 {LEVEL:g}. "Below" is the share of data sets with the truth below the interval, "above" with the truth above it. A cell
 is short when its coverage is below the level by more than 3 Monte Carlo standard errors of its number of data sets; at
-exactly the level 1 cell in 740 is. One standard error is {{error}}. Every cell is in the CSV file beside this page.
+exactly the level 1 cell in 740 is. One standard error is {{error}}.
+Every cell is in the CSV file beside this page.
 """
 
 

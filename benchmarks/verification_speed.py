@@ -1,10 +1,14 @@
 """Scoring the pairs of a real run against CrossEncoder.predict: python -m benchmarks.verification_speed [--pairs N].
 
-The pairs are those that `plumbline evaluate` asks its verifier on the sample questions (rag and closed_book, several
-samples each). Both sides load one checkpoint made here: MiniLM's layers with a random head. Limited by the encoder's
-matrix products (GFLOP printed): both sides do the same ones, so what may differ is padding, tokenising and the calls
-between. Interleaved, warmed up once, in one process. Then all pairs as the answers ask for them, repetitions included,
-in one call on each side: what deduplication by content saves. Ends in one JSON line.
+The pairs are those that `plumbline evaluate` asks the shipped verifier on the sample questions (rag and closed_book,
+several samples each). Two models of ours score them: a checkpoint of MiniLM's shape that the peer loads too, so that
+scores can be held against each other pair for pair, and the shipped verifier, which no CrossEncoder can load; its peer
+is that checkpoint, a body of the same shape that reads fewer tokens (a sentence without its question; both printed).
+
+Limited by the encoder's matrix products (GFLOP printed): what may differ is the layout of the weights, padding,
+tokenising and the calls between. Interleaved in one process that keeps freed memory, which helps both sides; warmed up
+once; ratios are medians over the repeats. Then all askings of these pairs in one call on each side: what deduplication
+by content saves. Processor time stands beside the wall clock, for a machine that is not idle. Ends in one JSON line.
 """
 
 from __future__ import annotations
@@ -15,118 +19,59 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from data.questions import Question
-from evaluation.claims import Extraction
-from evaluation.detection.baselines import TokenOverlapScorer
-from evaluation.outcomes import Verdict
+from benchmarks.verification_pairs import make_checkpoint, read_alone, record, spread_head
 from evaluation.verifiers.cached_scorer import CachedScorer
-from evaluation.verifiers.entailment import EntailmentVerifier
-from evaluation.verifiers.verifier import VerificationItem
+from model.device import bf16_pays, keep_freed_memory
 from model.foreign_pair_scorer import ForeignPairScorer, Precision
-from model.minilm import minilm_folder
-from model.pair_scoring import Pair
+from model.packing import pack_blocks
+from model.pair_scoring import Pair, PairScorer
+from model.support_files import load_support, shipped_verifier
+from model.support_scorer import SupportScorer, load_support_scorer
 
-SIDES = ("ours fp32", "peer fp32", "ours bf16", "peer bf16")
 _BATCH = 32
+PROMISED = {
+    "fp32_times_peer_fp32": 1.0,
+    "largest_difference_fp32": 1e-5,
+    "bf16_times_peer_fp32": 2.0,
+    "bf16_times_peer_bf16": 1.0,
+    "labels_equal_bf16": 0.995,
+}
 
 
-class Recorder:
-    """A PairScorer with the rooms of a real one, which notes what it is asked. Its scores are token overlaps."""
+@dataclass
+class Side:
+    """One way of scoring: what it costs in each repeat, and what it last said."""
 
-    def __init__(self, scorer: ForeignPairScorer) -> None:
-        self._scorer, self._overlap = scorer, TokenOverlapScorer()
-        self.calls: list[tuple[Pair, ...]] = []
-        self.name = scorer.name
+    name: str
+    score: Callable[[], Sequence[float]]
+    wall: list[float] = field(default_factory=list)
+    processor: list[float] = field(default_factory=list)
+    scores: np.ndarray = field(default_factory=lambda: np.empty(0))
 
-    def room(self, claim: str, question: str = "") -> int:
-        return self._scorer.room(claim, question)
+    def run(self) -> None:
+        start, used = time.perf_counter(), time.process_time()
+        found = self.score()
+        self.processor.append(time.process_time() - used)
+        self.wall.append(time.perf_counter() - start)
+        self.scores = np.asarray(found, dtype=np.float64)
 
-    def count(self, texts: Sequence[str]) -> Sequence[int]:
-        return self._scorer.count(texts)
+    def times(self, peer: Side, of: str = "wall") -> float:
+        """How many times as fast as the peer: the median over the repeats, each with its own neighbour."""
+        pairs = zip(getattr(self, of), getattr(peer, of), strict=True)
+        return round(statistics.median(theirs / ours for ours, theirs in pairs), 3)
 
-    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        self.calls.append(tuple(pairs))
-        return self._overlap.score(pairs)
-
-
-class OneByOne:
-    """The verifier asked about one answer at a time, so that what is recorded is what answers cost without sharing."""
-
-    def __init__(self, verifier: EntailmentVerifier) -> None:
-        self._verifier, self.name = verifier, verifier.name
-
-    def extract(self, question: Question, completion: str) -> Extraction:
-        return self._verifier.extract(question, completion)
-
-    def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        return tuple(self._verifier.verify([item])[0] for item in items)
-
-
-def make_checkpoint(folder: Path, seed: int) -> None:
-    """MiniLM's six layers, a random pooler and a random head of one logit, written as transformers does."""
-    from transformers import AutoModel, AutoTokenizer, BertForSequenceClassification
-
-    torch.manual_seed(seed)
-    body = AutoModel.from_pretrained(str(minilm_folder()), local_files_only=True)
-    body.config.num_labels = 1
-    model = BertForSequenceClassification(body.config)
-    model.bert.load_state_dict(body.state_dict(), strict=False)
-    model.save_pretrained(folder)
-    tokenizer = AutoTokenizer.from_pretrained(str(minilm_folder()), local_files_only=True)
-    tokenizer.model_max_length = 512
-    tokenizer.save_pretrained(folder)
-
-
-def spread_head(folder: Path, pairs: Sequence[Pair]) -> None:
-    """Scale the head so that scores spread like a trained model's and half of them are above 0.5: the hardest place."""
-    from safetensors.torch import load_file, save_file
-
-    scores = torch.tensor(ForeignPairScorer(str(folder)).score(pairs[:400]), dtype=torch.float64)
-    logits = torch.logit(scores)
-    weights = load_file(folder / "model.safetensors")
-    scale = 3.0 / float(logits.std())
-    bias = float(weights["classifier.bias"])
-    weights["classifier.weight"] = weights["classifier.weight"] * scale
-    weights["classifier.bias"] = torch.tensor([(bias - float(logits.median())) * scale])
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-
-
-def record(home: Path, scorer: ForeignPairScorer, questions: int, samples: int) -> list[tuple[Pair, ...]]:
-    """What a run on the sample questions asks its verifier, call by call."""
-    from app.judging import Judge
-    from app.passages import Passages
-    from app.pipeline import Pipeline
-    from app.runs import EvaluationPlan, evaluate
-    from app.settings import Settings
-    from data.loaders import load_documents, load_question_files
-    from data.samples_paths import sample_corpus_path, sample_question_paths
-    from evaluation.verifiers.evidence import GoldElseSearched, GoldEvidence, SearchedEvidence
-
-    recorder = Recorder(scorer)
-    with Pipeline(Settings(home=home)) as line:
-        line.index("samples", load_documents([sample_corpus_path()]))
-        search = line.search("samples")
-        retriever = search.retriever
-        searched = SearchedEvidence(search, retriever.generation_hash)
-        evidence = GoldElseSearched(GoldEvidence(Passages(retriever), search), searched)
-        asked = load_question_files(list(sample_question_paths()))[:questions]
-        plan = EvaluationPlan(asked, ("closed_book", "rag"), "samples", samples)
-        evaluate(line, plan, judge=Judge(OneByOne(EntailmentVerifier(recorder, evidence))))
-    return recorder.calls
-
-
-def timed(work: Callable[[], Sequence[float]]) -> tuple[float, np.ndarray]:
-    start = time.perf_counter()
-    found = work()
-    return time.perf_counter() - start, np.asarray(found, dtype=np.float64)
+    def labels(self) -> np.ndarray:
+        return self.scores >= 0.5
 
 
 def peer(folder: Path, precision: Precision) -> Callable[[Sequence[Pair]], Sequence[float]]:
+    """CrossEncoder.predict of a checkpoint, as one would call it."""
     from sentence_transformers import CrossEncoder
 
     model = CrossEncoder(
@@ -145,100 +90,133 @@ def peer(folder: Path, precision: Precision) -> Callable[[Sequence[Pair]], Seque
     return predict
 
 
-def read_alone(pair: Pair) -> Pair:
-    """The pair with the words that our scorer reads as its claim (a short one behind its question) as its claim."""
-    short = pair.question.strip() and len(pair.claim.split()) < 8
-    return Pair(pair.evidence, f"{pair.question} {pair.claim}" if short else pair.claim)
+def shipped(precision: Precision) -> SupportScorer:
+    """The shipped verifier in this precision, packed as ``load_support_scorer`` packs it."""
+    loaded = load_support(shipped_verifier())
+    pack_blocks(loaded.model.blocks, getattr(torch, precision))
+    return SupportScorer(loaded, bf16=precision == "bfloat16")
 
 
-def gigaflops(scorer: ForeignPairScorer, pairs: Sequence[Pair]) -> float:
+def tokens_read(scorer: PairScorer, pairs: Sequence[Pair], special: int, asked: bool) -> list[int]:
+    """Tokens of each pair. asked: whether its question is read as well."""
+    counts = np.asarray([scorer.count([part(p) for p in pairs]) for part in (_evidence, _claim, _question)])
+    return [int(t) for t in np.minimum(counts[:2].sum(axis=0) + counts[2] * asked + special, 512)]
+
+
+def gigaflops(tokens: Sequence[int]) -> float:
     """Products of the encoder without padding: 24 h^2 + 4 h T a token and layer (six layers of 384)."""
-    evidence, claims = scorer.count([p.evidence for p in pairs]), scorer.count([p.claim for p in pairs])
-    sizes = [min(a + b + 3, 512) for a, b in zip(evidence, claims, strict=True)]
-    return sum(6 * (24 * 384**2 * t + 4 * 384 * t * t) for t in sizes) / 1e9
+    return sum(6 * (24 * 384**2 * t + 4 * 384 * t * t) for t in tokens) / 1e9
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=2000, help="distinct pairs scored, evenly out of all")
+    parser.add_argument("--pairs", type=int, default=800, help="distinct pairs scored, evenly out of all")
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--no-bf16", action="store_true", help="where the processor has no bf16 products")
+    parser.add_argument("--home", type=Path, help="keep index and run here, for the next time")
+    parser.add_argument("--no-bf16", action="store_true", help="leave bf16 out (it is where it does not pay)")
     args = parser.parse_args()
+    keep_freed_memory()
+    began = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
-        folder, home = Path(name) / "checkpoint", Path(name) / "home"
-        make_checkpoint(folder, 1)
-        calls = record(home, ForeignPairScorer(str(folder)), args.questions, args.samples)
-        asked = [read_alone(pair) for call in calls for pair in call]
+        folder, home = Path(name) / "checkpoint", args.home or Path(name) / "home"
+        calls = record(home, load_support_scorer(), args.questions, args.samples)
+        asked = [pair for call in calls for pair in call]
         distinct = list(dict.fromkeys(asked))
         pairs = distinct[:: max(1, len(distinct) // args.pairs)][: args.pairs]
-        spread_head(folder, pairs)
-        report(folder, calls, pairs, {"pairs asked": len(asked), "distinct": len(distinct)}, args)
+        print(f"{len(asked)} pairs asked, {len(distinct)} distinct, {time.perf_counter() - began:.0f} s to record them")
+        make_checkpoint(folder, 1)
+        spread_head(folder, [read_alone(pair) for pair in pairs])
+        bf16 = not args.no_bf16 and bf16_pays(torch.device("cpu"))
+        result = {"benchmark": "verification_speed", "asked": len(asked), "distinct": len(distinct)}
+        result |= compared(folder, pairs, args.repeats, bf16)
+        result |= deduplicated(folder, calls, pairs)
+    print(json.dumps(result | {"seconds": round(time.perf_counter() - began), "promised": PROMISED}))
 
 
-def report(
-    folder: Path,
-    calls: Sequence[Sequence[Pair]],
-    pairs: Sequence[Pair],
-    counts: dict[str, int],
-    args: argparse.Namespace,
-) -> None:
-    sides = SIDES[:2] if args.no_bf16 else SIDES
-    full = ForeignPairScorer(str(folder))
-    run: dict[str, Callable[[], Sequence[float]]] = {}
-    for side in sides:
-        precision: Precision = "bfloat16" if side.endswith("bf16") else "float32"
-        ask = ForeignPairScorer(str(folder), precision=precision).score if "ours" in side else peer(folder, precision)
-        run[side] = lambda ask=ask: ask(pairs)
-        ask(pairs[:64])
-    seconds: dict[str, list[float]] = {side: [] for side in sides}
-    scores: dict[str, np.ndarray] = {}
-    for _ in range(args.repeats):
-        for side in sides:
-            took, scores[side] = timed(run[side])
-            seconds[side].append(took)
-    work = gigaflops(full, pairs)
-    print(f"{len(pairs)} distinct pairs, {work:.0f} GFLOP, {torch.get_num_threads()} threads, {args.repeats} repeats")
-    for side in sides:
-        best = min(seconds[side])
-        print(
-            f"{side:10s} best {best:7.2f} s  median {statistics.median(seconds[side]):7.2f} s  "
-            f"{len(pairs) / best:6.0f} pairs/s  {work / best:5.0f} GFLOP/s"
-        )
-
-    def times(one: str, two: str) -> float:
-        """How many times as fast `one` is as `two`: the median over the repeats, each with its own neighbour."""
-        return round(statistics.median(b / a for a, b in zip(seconds[one], seconds[two], strict=True)), 3)
-
-    result: dict[str, object] = {
-        "benchmark": "verification_speed",
-        **counts,
-        "scored": len(pairs),
-        "repeats": args.repeats,
-        "fp32_times_peer_fp32": times("ours fp32", "peer fp32"),
-        "largest_difference_fp32": float(np.abs(scores["ours fp32"] - scores["peer fp32"]).max()),
+def compared(folder: Path, pairs: Sequence[Pair], repeats: int, bf16: bool) -> dict[str, object]:
+    """Both models of ours and the peer in turns."""
+    alone = [read_alone(pair) for pair in pairs]
+    precisions: tuple[Precision, ...] = ("float32", "bfloat16") if bf16 else ("float32",)
+    sides: dict[str, Side] = {}
+    for precision in precisions:
+        short = "bf16" if precision == "bfloat16" else "fp32"
+        mine, theirs = ForeignPairScorer(str(folder), precision=precision), peer(folder, precision)
+        own = shipped(precision)
+        for name, score, read in (
+            (f"checkpoint {short}", mine.score, alone),
+            (f"peer {short}", theirs, alone),
+            (f"shipped {short}", own.score, pairs),
+        ):
+            score(read[:64])
+            sides[name] = Side(name, lambda score=score, read=read: score(read))
+    for repeat in range(repeats):
+        for side in sides.values() if repeat % 2 == 0 else reversed(sides.values()):
+            side.run()
+    sizes = {
+        "checkpoint": tokens_read(mine, alone, 3, False),
+        "shipped": tokens_read(own, pairs, 4, True),
     }
-    if not args.no_bf16:
-        same = (scores["ours bf16"] >= 0.5) == (scores["ours fp32"] >= 0.5)
-        result |= {
-            "bf16_times_peer_fp32": times("ours bf16", "peer fp32"),
-            "bf16_times_peer_bf16": times("ours bf16", "peer bf16"),
-            "labels_equal_bf16": round(float(same.mean()), 4),
-            "peer_labels_equal_bf16": round(
-                float(((scores["peer bf16"] >= 0.5) == (scores["peer fp32"] >= 0.5)).mean()), 4
-            ),
-        }
+    threads = torch.get_num_threads()
+    print(f"{len(pairs)} distinct pairs, {threads} threads, {repeats} repeats, weights packed: {mine.packed}")
+    for side in sides.values():
+        best, work = min(side.wall), gigaflops(sizes["shipped" if "shipped" in side.name else "checkpoint"])
+        print(
+            f"{side.name:16s} best {best:7.2f} s  median {statistics.median(side.wall):7.2f} s  processor "
+            f"{min(side.processor):7.2f} s  {len(pairs) / best:6.0f} pairs/s  {work / best:5.0f} GFLOP/s"
+        )
+    both = {name: ratios(sides, name) for name in ("checkpoint", "shipped")}
+    difference = np.abs(sides["checkpoint fp32"].scores - sides["peer fp32"].scores).max()
+    both["checkpoint"]["largest_difference_fp32"] = float(difference)
+    if bf16:
+        same = float((sides["peer bf16"].labels() == sides["peer fp32"].labels()).mean())
+        both["checkpoint"]["peer_labels_equal_bf16"] = round(same, 4)
+    tokens: dict[str, object] = {f"{name}_tokens": sum(found) for name, found in sizes.items()}
+    seconds: dict[str, object] = {side.name: round(min(side.wall), 3) for side in sides.values()}
+    return {"scored": len(pairs), "repeats": repeats, "threads": threads} | both | tokens | {"seconds_best": seconds}
+
+
+def ratios(sides: dict[str, Side], name: str) -> dict[str, float]:
+    """One of our models against the peer, by the wall clock and by processor time."""
+    found: dict[str, float] = {}
+    for ours, theirs in (("fp32", "fp32"), ("bf16", "fp32"), ("bf16", "bf16")):
+        if f"peer {ours}" not in sides:
+            continue
+        one, two = sides[f"{name} {ours}"], sides[f"peer {theirs}"]
+        found[f"{ours}_times_peer_{theirs}"] = one.times(two)
+        found[f"{ours}_times_peer_{theirs}_processor"] = one.times(two, "processor")
+    if "peer bf16" in sides:
+        same = sides[f"{name} bf16"].labels() == sides[f"{name} fp32"].labels()
+        found["labels_equal_bf16"] = round(float(same.mean()), 4)
+    return found
+
+
+def deduplicated(folder: Path, calls: Sequence[Sequence[Pair]], pairs: Sequence[Pair]) -> dict[str, object]:
+    """Every asking of these pairs: the verifier's cache in front of our scorer, and the peer, which scores them all."""
     chosen = set(pairs)
-    everything = [p for call in calls for q in call if (p := read_alone(q)) in chosen]
-    cached, other = CachedScorer(full), peer(folder, "float32")
-    other(pairs[:64])
-    ours, _ = timed(lambda: cached.score(everything))
-    theirs, _ = timed(lambda: other(everything))
-    print(f"as asked: {len(everything)} pairs, {cached.scored} scored in {ours:.2f} s; the peer all, {theirs:.2f} s")
-    result |= {"asked_with_repetitions": len(everything), "deduplicated_times_peer": round(theirs / ours, 3)}
-    result |= {"seconds_best": {side: round(min(seconds[side]), 3) for side in sides}}
-    print(json.dumps(result))
+    everything = [read_alone(pair) for call in calls for pair in call if pair in chosen]
+    ours, theirs = CachedScorer(ForeignPairScorer(str(folder))), peer(folder, "float32")
+    theirs(everything[:64])
+    one, two = Side("cached", lambda: ours.score(everything)), Side("peer", lambda: theirs(everything))
+    two.run()
+    one.run()
+    print(
+        f"as asked: {len(everything)} pairs, {ours.scored} scored in {one.wall[0]:.2f} s; the peer {two.wall[0]:.2f} s"
+    )
+    return {"asked_with_repetitions": len(everything), "deduplicated_times_peer": one.times(two)}
+
+
+def _evidence(pair: Pair) -> str:
+    return pair.evidence
+
+
+def _claim(pair: Pair) -> str:
+    return pair.claim
+
+
+def _question(pair: Pair) -> str:
+    return pair.question
 
 
 if __name__ == "__main__":

@@ -1,0 +1,109 @@
+"""What verification_speed scores: the pairs that a run asks its verifier, and a checkpoint that both sides can load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+
+from data.questions import Question
+from evaluation.claims import Extraction
+from evaluation.detection.baselines import TokenOverlapScorer
+from evaluation.outcomes import Verdict
+from evaluation.verifiers.entailment import EntailmentVerifier
+from evaluation.verifiers.verifier import VerificationItem
+from model.foreign_pair_scorer import ForeignPairScorer
+from model.minilm import minilm_folder
+from model.pair_scoring import Pair, PairScorer
+
+
+class Recorder:
+    """A PairScorer with the rooms of a real one, which notes what it is asked. Its scores are token overlaps."""
+
+    def __init__(self, scorer: PairScorer) -> None:
+        self._scorer, self._overlap = scorer, TokenOverlapScorer()
+        self.calls: list[tuple[Pair, ...]] = []
+        self.name = scorer.name
+
+    def room(self, claim: str, question: str = "") -> int:
+        return self._scorer.room(claim, question)
+
+    def count(self, texts: Sequence[str]) -> Sequence[int]:
+        return self._scorer.count(texts)
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        self.calls.append(tuple(pairs))
+        return self._overlap.score(pairs)
+
+
+class OneByOne:
+    """The verifier asked about one answer at a time, so that what is recorded is what answers cost without sharing."""
+
+    def __init__(self, verifier: EntailmentVerifier) -> None:
+        self._verifier, self.name = verifier, verifier.name
+
+    def extract(self, question: Question, completion: str) -> Extraction:
+        return self._verifier.extract(question, completion)
+
+    def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
+        return tuple(self._verifier.verify([item])[0] for item in items)
+
+
+def record(home: Path, scorer: PairScorer, questions: int, samples: int) -> list[tuple[Pair, ...]]:
+    """What a run on the sample questions (closed_book and rag) asks its verifier, call by call."""
+    from app.judging import Judge
+    from app.passages import Passages
+    from app.pipeline import Pipeline
+    from app.runs import EvaluationPlan, evaluate
+    from app.settings import Settings
+    from data.loaders import load_documents, load_question_files
+    from data.samples_paths import sample_corpus_path, sample_question_paths
+    from evaluation.verifiers.evidence import GoldElseSearched, GoldEvidence, SearchedEvidence
+
+    recorder = Recorder(scorer)
+    with Pipeline(Settings(home=home)) as line:
+        line.index("samples", load_documents([sample_corpus_path()]))
+        search = line.search("samples")
+        retriever = search.retriever
+        searched = SearchedEvidence(search, retriever.generation_hash)
+        evidence = GoldElseSearched(GoldEvidence(Passages(retriever), search), searched)
+        asked = load_question_files(list(sample_question_paths()))[:questions]
+        plan = EvaluationPlan(asked, ("closed_book", "rag"), "samples", samples)
+        evaluate(line, plan, judge=Judge(OneByOne(EntailmentVerifier(recorder, evidence))))
+    return recorder.calls
+
+
+def make_checkpoint(folder: Path, seed: int) -> None:
+    """MiniLM's six layers, a random pooler and a random head of one logit, written as transformers does."""
+    from transformers import AutoModel, AutoTokenizer, BertForSequenceClassification
+
+    torch.manual_seed(seed)
+    body = AutoModel.from_pretrained(str(minilm_folder()), local_files_only=True)
+    body.config.num_labels = 1
+    model = BertForSequenceClassification(body.config)
+    model.bert.load_state_dict(body.state_dict(), strict=False)
+    model.save_pretrained(folder)
+    tokenizer = AutoTokenizer.from_pretrained(str(minilm_folder()), local_files_only=True)
+    tokenizer.model_max_length = 512
+    tokenizer.save_pretrained(folder)
+
+
+def spread_head(folder: Path, pairs: Sequence[Pair]) -> None:
+    """Scale the head so that scores spread like a trained model's and half of them are above 0.5: the hardest place."""
+    from safetensors.torch import load_file, save_file
+
+    scores = torch.tensor(ForeignPairScorer(str(folder)).score(pairs), dtype=torch.float64)
+    logits = torch.logit(scores)
+    weights = load_file(folder / "model.safetensors")
+    scale = 3.0 / float(logits.std())
+    bias = float(weights["classifier.bias"])
+    weights["classifier.weight"] = weights["classifier.weight"] * scale
+    weights["classifier.bias"] = torch.tensor([(bias - float(logits.median())) * scale])
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def read_alone(pair: Pair) -> Pair:
+    """The pair with what a foreign scorer reads as its claim (a short one stands behind its question) as its claim."""
+    short = pair.question.strip() and len(pair.claim.split()) < 8
+    return Pair(pair.evidence, f"{pair.question} {pair.claim}" if short else pair.claim)
