@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.whole_file import naming
 from retrieval.bm25 import LexicalIndex, load_bm25
 from retrieval.errors import RetrievalError
 from retrieval.index_params import IndexParams
@@ -78,7 +79,7 @@ def write_generation(
     if it is full; nothing but the hidden folder, which is removed, has been touched then.
     """
     name = generation_hash(table.versions, table.rows, params, encoder)
-    with aside_folder(folder, name) as aside:
+    with naming(folder / name), aside_folder(folder, name) as aside:
         written = write_indexes(aside)
         np.save(aside / _CHUNKS, table.rows, allow_pickle=False)
         np.save(aside / _TEXTS, table.texts, allow_pickle=False)

@@ -144,6 +144,7 @@ def _notes(query: str, found: tuple[RetrievedChunk, ...], searched: Search, retr
 
 def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever, searched: Search) -> int:
     from app.retrieval_evaluation import evaluate_run, evaluation_to_json, load_judged, load_queries, run_search
+    from data.whole_file import whole_file
     from evaluation.retrieval.measures import DEFAULT_MEASURES, parsed_measure
     from evaluation.retrieval.rankings import write_run
 
@@ -160,7 +161,8 @@ def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever
     with output.progress() as bar:
         found = run_search(searched, questions, lambda done, total: bar.update("questions", done, total))
     if arguments.run_file is not None:
-        lines = write_run(arguments.run_file, found, "plumbline")
+        with whole_file(arguments.run_file) as part:
+            lines = write_run(part, found, "plumbline")
         output.say(f"wrote {lines} lines of {len(found)} questions to {arguments.run_file}")
     if judged is None:
         output.say("the questions name no relevant documents and there is no --qrels: nothing was measured")

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.whole_file import naming
+
 
 class VectorFile:
     """(N, E) float32. Reads like an array where an array is only sliced or indexed; each read is a copy.
@@ -43,9 +45,10 @@ class VectorFile:
         """Write rows from ``start`` on. Raises OSError if the disk is full."""
         rest = memoryview(np.ascontiguousarray(vectors, dtype=self.dtype).tobytes())
         place = start * self._row
-        while rest:
-            done = os.pwrite(self._descriptor, rest, place)
-            rest, place = rest[done:], place + done
+        with naming(self._path):
+            while rest:
+                done = os.pwrite(self._descriptor, rest, place)
+                rest, place = rest[done:], place + done
 
     def __getitem__(self, wanted: Any) -> NDArray[np.float32]:
         """The rows of a slice or of an array of positions."""

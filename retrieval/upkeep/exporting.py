@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from data.store import Store
+from data.whole_file import naming
 from retrieval.collection_folder import collection_lock, generations_folder
 from retrieval.collections import linked_versions
 from retrieval.document_versions import read_documents
@@ -49,7 +50,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path) -> Moved:
         manifest = Manifest.from_json(published.manifest, f"the published index of {name!r}")
         folder = generations_folder(home, name) / manifest.hash
         generation = load_generation(folder, manifest)
-        with documents.open("wb") as written:
+        with naming(file), documents.open("wb") as written:
             for line in _document_lines(store, name, generation.table.versions):
                 written.write(line)
         entry = describe_file(documents)
@@ -62,7 +63,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path) -> Moved:
         tuned = saved_search(home, name)
         if tuned is not None:
             header[SEARCH] = tuned.to_json()
-        with part.open("wb") as raw:
+        with naming(file), part.open("wb") as raw:
             with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
                 content = json.dumps(header, indent=1, sort_keys=True).encode()
                 _add(tar, HEADER, len(content), BytesIO(content))

@@ -14,6 +14,7 @@ import numpy as np
 from data.documents import Document
 from data.outline import Outline
 from data.store import Store
+from data.whole_file import naming
 from retrieval.collection_folder import check_name, collection_lock, generations_folder
 from retrieval.collections import delete_collection
 from retrieval.document_versions import StoredVersion, batches, collection_key, create_collection, store_documents
@@ -134,7 +135,7 @@ def _unpack(
             )
         stream = tar.extractfile(member)
         digest = hashlib.sha256()
-        with path.open("wb") as target:
+        with naming(path), path.open("wb") as target:
             while stream is not None and (block := stream.read(_BLOCK)):
                 digest.update(block)
                 target.write(block)
