@@ -256,6 +256,7 @@ def _collections(line: Pipeline) -> Iterator[Finding]:
 
 def _collection(line: Pipeline, name: str) -> Iterator[Finding]:
     from retrieval.collections import check_collection
+    from retrieval.encoder import serves
 
     check, again = f"collection {name}", "run plumbline index again with the same sources"
     health = check_collection(line.store, line.home, name)
@@ -268,7 +269,7 @@ def _collection(line: Pipeline, name: str) -> Iterator[Finding]:
         yield Finding(check, "fail", "; ".join(health.problems), again)
         return
     try:
-        fits = info.encoder == line.encoder.fingerprint
+        fits = info.encoder is not None and serves(line.encoder, info.encoder)
     except USER_ERRORS:
         yield Finding(check, "warn", f"{found}; whether the encoder fits is unknown: it does not load", "see encoder")
         return

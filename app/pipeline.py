@@ -82,9 +82,10 @@ class Pipeline:
         """The configured encoder; by default MiniLM from its package."""
         from retrieval.sentence_transformer import SentenceTransformerEncoder, load_default_encoder
 
-        if not self.settings.encoder:
-            return load_default_encoder(device=self.device)
-        return SentenceTransformerEncoder(self.settings.encoder, device=self.device)
+        settings = self.settings
+        if not settings.encoder:
+            return load_default_encoder(device=self.device, precision=settings.encoder_precision)
+        return SentenceTransformerEncoder(settings.encoder, device=self.device, precision=settings.encoder_precision)
 
     @cached_property
     def generator(self) -> Generator:

@@ -17,6 +17,9 @@ class Settings(BaseSettings):
     home: Path = Field(default=Path("~/.plumbline"), description="folder of the database and the indexes")
     database: str = Field(default="", description="SQLAlchemy URL; by default a SQLite file in home")
     encoder: str = Field(default="", description="sentence-transformers folder or hub id; default MiniLM, packaged")
+    encoder_precision: Literal["fp32", "bf16", "auto"] = Field(
+        default="fp32", description="in which the encoder embeds passages: fp32, bf16 or auto"
+    )
     model: str = Field(default="", description="reader, checkpoint folder, transformers:FOLDER or openai:URL#MODEL")
     model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")
     model_context: int = Field(default=4096, ge=16, description="context length of that server, in tokens")

@@ -32,7 +32,7 @@ from retrieval.bm25 import REFERENCE_BM25, Bm25Params, LexicalIndex, build_bm25
 from retrieval.chunking import searchable_text
 from retrieval.chunks import Chunk, RetrievedChunk
 from retrieval.dense import DenseParams, build_dense
-from retrieval.hits import Hit
+from retrieval.hits import Hit, Hits
 from retrieval.ranking.diversity import MmrParams, diversify
 from retrieval.ranking.duplicates import without_duplicates
 from retrieval.reformulation.rm3 import Rm3Params, rm3
@@ -124,10 +124,10 @@ class Words:
         self.documents = list(tokenise_all([searchable_text(chunk) for chunk in corpus.chunks], tokenising))
         self.index: LexicalIndex = build_bm25(self.documents, params)
 
-    def search(self, texts: Sequence[str]) -> list[tuple[Hit, ...]]:
+    def search(self, texts: Sequence[str]) -> list[Hits]:
         return [self.index.search(tokenise(text, self.tokenising), DEPTH) for text in texts]
 
-    def with_feedback(self, texts: Sequence[str], params: Rm3Params) -> list[tuple[Hit, ...]]:
+    def with_feedback(self, texts: Sequence[str], params: Rm3Params) -> list[Hits]:
         found = []
         for text in texts:
             words = tokenise(text, self.tokenising)
@@ -166,7 +166,7 @@ def sparse_rows(table: Table) -> Words:
 def hybrid_rows(table: Table, dense: Any, sparse: Any, expanded: Any, vectors: NDArray[np.float32]) -> None:
     """Fusions of both runs, then the options on the default fusion."""
 
-    def fused(params: RetrievalParams, words: Any = sparse) -> list[tuple[Hit, ...]]:
+    def fused(params: RetrievalParams, words: Any = sparse) -> list[Hits]:
         return [fused_hits(Candidates(d, s), params) for d, s in zip(dense, words, strict=True)]
 
     base = RetrievalParams()
@@ -243,8 +243,14 @@ def main() -> None:
         asked = embedded(arguments.cache, f"{name} queries", encoder.encode_queries, table.split.texts)
         dense[split], sparse[split] = index.search(asked, DEPTH), words.search(table.split.texts)
     test.add("dense: MiniLM", dense["test"])
-    small = build_dense(vectors, DenseParams(quantisation="int8"))
+    rounded = load_default_encoder(precision="bf16")
+    coarse = embedded(arguments.cache, rounded.fingerprint, rounded.encode_passages, documents)
     asked = embedded(arguments.cache, f"{name} queries", encoder.encode_queries, test.split.texts)
+    found = build_dense(coarse).index.search(asked, DEPTH)
+    test.add("dense: MiniLM, passages in bf16", found)
+    mixed = [fused_hits(Candidates(d, s), RetrievalParams()) for d, s in zip(found, sparse["test"], strict=True)]
+    test.add("hybrid: passages in bf16", mixed)
+    small = build_dense(vectors, DenseParams(quantisation="int8"))
     test.add("dense: int8", small.index.search(asked, DEPTH))
     test.add("dense: HNSW", build_dense(vectors, DenseParams(kind="hnsw")).index.search(asked, DEPTH))
     expanded = words.with_feedback(test.split.texts, Rm3Params())

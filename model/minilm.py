@@ -10,10 +10,10 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-import torch
 from safetensors import safe_open
 from torch import Tensor
 
+from model.bert_weights import bert_blocks, bert_positions
 from model.errors import ModelError
 from model.files import sha256_of
 
@@ -57,25 +57,10 @@ def minilm_prefix_decoder_state() -> dict[str, Tensor]:
     The embedding of token type 0, which every position gets, is added to the learned positions once and for all.
     """
     theirs = _tensors()
-    ours = {
+    return {
         "embedding.weight": theirs["embeddings.word_embeddings.weight"],
-        "positions.weight": theirs["embeddings.position_embeddings.weight"]
-        + theirs["embeddings.token_type_embeddings.weight"][0],
+        "positions.weight": bert_positions(theirs),
         "embedding_norm.weight": theirs["embeddings.LayerNorm.weight"],
         "embedding_norm.bias": theirs["embeddings.LayerNorm.bias"],
+        **{f"blocks.{name}": tensor for name, tensor in bert_blocks(theirs, 6).items()},
     }
-    pairs = (
-        ("attention.out", "attention.output.dense"),
-        ("attention_norm", "attention.output.LayerNorm"),
-        ("mlp.up", "intermediate.dense"),
-        ("mlp.down", "output.dense"),
-        ("mlp_norm", "output.LayerNorm"),
-    )
-    for layer in range(6):
-        old, new = f"encoder.layer.{layer}", f"blocks.{layer}"
-        for kind in ("weight", "bias"):
-            parts = [theirs[f"{old}.attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
-            ours[f"{new}.attention.qkv.{kind}"] = torch.cat(parts)
-            for ours_name, theirs_name in pairs:
-                ours[f"{new}.{ours_name}.{kind}"] = theirs[f"{old}.{theirs_name}.{kind}"]
-    return ours

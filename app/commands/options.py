@@ -16,7 +16,7 @@ _LEAST_CONTEXT = 16
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """--model (also --generator), --model-context, --encoder, --device."""
+    """--model (also --generator), --model-context, --precision, and ``add_encoder``'s."""
     group = parser.add_argument_group("models")
     group.add_argument(
         "--model",
@@ -36,9 +36,15 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_encoder(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
-    """--encoder, --device."""
+    """--encoder, --encoder-precision, --device."""
     group.add_argument(
         "--encoder", default=None, help="sentence-transformers folder or hub id; default MiniLM, packaged"
+    )
+    group.add_argument(
+        "--encoder-precision",
+        choices=("fp32", "bf16", "auto"),
+        default=None,
+        help="of indexed passages (default fp32); bf16 is faster on CPUs that have it, auto asks this machine",
     )
     group.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
 
@@ -120,7 +126,7 @@ def checked_k(arguments: argparse.Namespace) -> int:
 
 def pipeline(arguments: argparse.Namespace) -> Pipeline:
     """A pipeline on the environment's settings, overridden by the arguments that were given."""
-    names = ("home", "model", "model_context", "precision", "encoder", "device")
+    names = ("home", "model", "model_context", "precision", "encoder", "encoder_precision", "device")
     given = {name: getattr(arguments, name, None) for name in names}
     try:
         return Pipeline(Settings(**{name: value for name, value in given.items() if value is not None}))

@@ -150,7 +150,8 @@ def _rebuild(
     if manifest.encoder != encoder.fingerprint:
         raise RetrievalError(
             f"{name!r} was indexed with another encoder (fingerprint {manifest.encoder[:12]}, not "
-            f"{encoder.fingerprint[:12]}); repair it with that one, or index it again with this one"
+            f"{encoder.fingerprint[:12]}); repair it with that one (--encoder, --encoder-precision), or index it again "
+            "with this one"
         )
     wanted = table.versions if table is not None else _linked(store, key)
     rows = _all_held(name, wanted, held)

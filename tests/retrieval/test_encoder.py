@@ -53,6 +53,37 @@ def test_minilm_end_to_end_and_its_fingerprint(
     assert SentenceTransformerEncoder(folder).fingerprint != minilm.fingerprint
 
 
+def test_queries_go_with_collections_that_were_embedded_in_either_precision(
+    minilm: SentenceTransformerEncoder, store: Store, home: Path
+) -> None:
+    given = [
+        Document("cats", "Cats", "Cats purr when they are content."),
+        Document("money", "Central banks", "A central bank sets the interest rate to steer inflation."),
+    ]
+    coarse = load_default_encoder(precision="bf16")
+    first = index_documents(store, home, "c", given, coarse)
+    for encoder in (coarse, minilm):
+        retriever = open_retriever(store, home, "c", encoder)
+        assert retriever.indexed_with == coarse.fingerprint
+        assert retriever.retrieve("Who decides what borrowing costs?", 1)[0].chunk.document_id == "money"
+    again = index_documents(store, home, "c", given, coarse)
+    assert (again.embedded, again.rebuilt) == (0, False)
+    second = index_documents(store, home, "c", given, minilm)
+    assert (second.embedded, second.rebuilt) == (2, True)
+    assert second.generation_hash != first.generation_hash
+    with pytest.raises(RetrievalError, match="another encoder"):
+        open_retriever(store, home, "c", OtherEncoder(minilm))
+
+
+class OtherEncoder:
+    """As another one, but for its fingerprint; and it serves nobody else's passages."""
+
+    def __init__(self, real: SentenceTransformerEncoder) -> None:
+        self.fingerprint, self.dimension, self.max_tokens = "f" * 64, real.dimension, real.max_tokens
+        self.encode_passages, self.encode_queries = real.encode_passages, real.encode_queries
+        self.count_tokens = real.count_tokens
+
+
 def test_a_text_without_a_usable_vector_is_named() -> None:
     for bad in (np.nan, np.inf, 0.0):
         vectors = np.ones((2, 3), dtype=np.float32)

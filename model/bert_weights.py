@@ -1,0 +1,34 @@
+"""BERT's tensors under the names of our blocks. Knows nothing of where they come from or what they are used for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+_PAIRS = (
+    ("attention.out", "attention.output.dense"),
+    ("attention_norm", "attention.output.LayerNorm"),
+    ("mlp.up", "intermediate.dense"),
+    ("mlp.down", "output.dense"),
+    ("mlp_norm", "output.LayerNorm"),
+)
+
+
+def bert_positions(theirs: Mapping[str, Tensor]) -> Tensor:
+    """(Delta, E): the learned positions, and the embedding of token type 0, which every position of one text gets."""
+    return theirs["embeddings.position_embeddings.weight"] + theirs["embeddings.token_type_embeddings.weight"][0]
+
+
+def bert_blocks(theirs: Mapping[str, Tensor], layers: int) -> dict[str, Tensor]:
+    """``layer.name`` of each of the layers, as a ModuleList of Block takes it; query, key and value as one matrix."""
+    ours: dict[str, Tensor] = {}
+    for layer in range(layers):
+        old = f"encoder.layer.{layer}"
+        for kind in ("weight", "bias"):
+            parts = [theirs[f"{old}.attention.self.{name}.{kind}"] for name in ("query", "key", "value")]
+            ours[f"{layer}.attention.qkv.{kind}"] = torch.cat(parts)
+            for ours_name, theirs_name in _PAIRS:
+                ours[f"{layer}.{ours_name}.{kind}"] = theirs[f"{old}.{theirs_name}.{kind}"]
+    return ours

@@ -1,0 +1,83 @@
+"""BERT's transformer made of our own blocks, for inference on a CPU. Knows nothing of tokens' texts or of pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model.bert_weights import bert_blocks, bert_positions
+from model.blocks import Block
+from model.config import DecoderConfig
+from model.packing import can_pack, pack_blocks
+
+_ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
+
+
+def bert_config(theirs: Any) -> DecoderConfig | None:
+    """A transformers config as our blocks' shape; None if it is not a plain BERT's."""
+    if getattr(theirs, "model_type", "") != "bert" or theirs.hidden_act not in _ACTIVATIONS:
+        return None
+    if getattr(theirs, "is_decoder", False) or theirs.hidden_size % theirs.num_attention_heads:
+        return None
+    if getattr(theirs, "position_embedding_type", None) not in (None, "absolute"):
+        return None
+    return DecoderConfig(
+        vocab_size=theirs.vocab_size,
+        hidden_size=theirs.hidden_size,
+        num_layers=theirs.num_hidden_layers,
+        num_heads=theirs.num_attention_heads,
+        num_kv_heads=theirs.num_attention_heads,
+        head_dim=theirs.hidden_size // theirs.num_attention_heads,
+        intermediate_size=theirs.intermediate_size,
+        max_positions=theirs.max_position_embeddings,
+        norm="layer",
+        norm_position="post",
+        norm_eps=theirs.layer_norm_eps,
+        positions="learned",
+        activation="gelu" if _ACTIVATIONS[theirs.hidden_act] == "gelu" else "gelu_tanh",
+        attention_bias=True,
+        output_bias=True,
+        mlp_bias=True,
+        embedding_norm=True,
+    )
+
+
+class Bert(nn.Module):
+    """Token ids to token vectors. Products in ``dtype``; what is summed, normalised and given back is fp32.
+
+    Weights are packed where this CPU can (model/packing.py) and products are then fused with their gelu; elsewhere they
+    stay plain, and bf16 is autocast's.
+    """
+
+    def __init__(self, config: DecoderConfig, theirs: Mapping[str, Tensor], dtype: torch.dtype) -> None:
+        """theirs: transformers' BertModel's tensors, in fp32. The embeddings are shared with it, not copied."""
+        super().__init__()
+        self.dtype = dtype
+        size = config.hidden_size
+        self.words = theirs["embeddings.word_embeddings.weight"]  # (V, E)
+        self.positions = bert_positions(theirs)  # (Delta, E)
+        self.norm = nn.LayerNorm(size, eps=config.norm_eps)
+        self.norm.load_state_dict({kind: theirs[f"embeddings.LayerNorm.{kind}"] for kind in ("weight", "bias")})
+        with torch.device("meta"):  # their weights take the place of ours: none are drawn
+            self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.num_layers))
+        self.blocks.load_state_dict(bert_blocks(theirs, config.num_layers), assign=True)
+        self.eval()
+        self.packed = can_pack(torch.device("cpu"), dtype)
+        if self.packed:
+            pack_blocks(self.blocks, dtype)
+
+    @torch.inference_mode()
+    def forward(self, token_ids: Tensor, attention: Tensor) -> Tensor:
+        """token_ids, attention (B, T), the latter 1 where there is a token and 0 behind it -> (B, T, E) in fp32."""
+        x = self.norm(F.embedding(token_ids, self.words) + self.positions[: token_ids.shape[1]])
+        # Without a mask the kernel neither reads nor adds one: texts of one length need none.
+        mask = None if bool(attention.all()) else attention.bool()[:, None, None, :]  # (B, 1, 1, T)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.dtype == torch.bfloat16 and not self.packed):
+            for block in self.blocks:
+                x = block(x, mask, None, None)
+        out: Tensor = x.float()
+        return out

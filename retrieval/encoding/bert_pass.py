@@ -1,0 +1,133 @@
+"""Texts through a BERT encoder on a CPU: cut into tokens once, put into batches of alike lengths, packed weights.
+
+What it does otherwise than the library: weights in the layout that the CPU multiplies fastest, one product for queries,
+keys and values, gelu inside a product, texts sorted by tokens instead of characters, batches by tokens, not by texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+
+from retrieval.encoding.bert import Bert, bert_config
+from retrieval.encoding.kinds import Kind
+
+_TOKENS_PER_BATCH = 2048
+_TEXTS_AT_ONCE = 4096
+"""Sorted by length together. The tokens of a whole book at once would take a hundred times its room."""
+_PLAIN_MODULES = ("Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
+_PROBES = ("  Ünïcode, CAPITALS and 1,000.50\n\tblanks ", "one word after another " * 400)
+_CLOSE = 1e-4
+
+
+class BertPass:
+    """Calls embed: sentence vectors of texts, as the library's model gives them, not normalised unless it does that.
+
+    Safe to use from several threads: forward passes take turns, since each uses all cores.
+    """
+
+    def __init__(self, model: Any, bert: Bert, passages: Bert, prompts: dict[Kind, str]) -> None:
+        """model: the library's. bert: for queries. passages: for passages, the same or one in bf16."""
+        self._berts: dict[Kind, Bert] = {"query": bert, "passage": passages}
+        self._prompts = prompts
+        self._behind = tuple(model)[1:]
+        self._tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(int(model.max_seq_length), direction=model.tokenizer.truncation_side)
+        self._pad = int(model.tokenizer.pad_token_id or 0)
+        self._dimension = int(model.get_embedding_dimension())
+        self._lock = Lock()
+
+    def __call__(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+        """(N, E) of N texts."""
+        found = np.empty((len(texts), self._dimension), dtype=np.float32)
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            asked = [self._prompts[kind] + text for text in texts[start : start + _TEXTS_AT_ONCE]]
+            rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(asked)]
+            for places in batches([len(row) for row in rows], _TOKENS_PER_BATCH):
+                vectors = self._embedded([rows[place] for place in places], self._berts[kind])
+                found[[start + place for place in places]] = vectors
+        return found
+
+    @torch.inference_mode()
+    def _embedded(self, rows: Sequence[Sequence[int]], bert: Bert) -> NDArray[np.float32]:
+        lengths = np.asarray([len(row) for row in rows])
+        attention = torch.from_numpy((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))  # (B, T)
+        ids = torch.full(attention.shape, self._pad, dtype=torch.int64)
+        ids[attention.bool()] = torch.from_numpy(np.concatenate([np.asarray(row, dtype=np.int64) for row in rows]))
+        with self._lock:
+            features: dict[str, Any] = {"token_embeddings": bert(ids, attention), "attention_mask": attention}
+            for module in self._behind:
+                features = module(features)
+        vectors: NDArray[np.float32] = features["sentence_embedding"].float().numpy()
+        return vectors
+
+
+def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Places of texts of these lengths, in batches of at most so many tokens with their padding (or of one text).
+
+    The longest first: it fits into memory, or nothing was lost when it does not.
+    """
+    order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
+    start = 0
+    while start < len(order):
+        size = max(1, tokens // max(1, lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+def bert_pass(model: Any, bf16: bool) -> BertPass | None:
+    """The pass of a library's model on the CPU; None where it is no plain BERT, or computes what ours does not.
+
+    bf16: of passages; queries stay fp32. The proof is that some odd texts get the library's own vectors; one that gives
+    no numbers is left to the library too.
+    """
+    config = bert_config(model[0].auto_model.config) if hasattr(model[0], "auto_model") else None
+    modules = tuple(model)[1:]
+    if config is None or any(type(module).__name__ not in _PLAIN_MODULES for module in modules):
+        return None
+    if model.truncate_dim is not None or not modules:
+        return None
+    if not all(getattr(module, "include_prompt", True) for module in modules):
+        return None
+    theirs = model[0].auto_model.state_dict()
+    if any(tensor.dtype != torch.float32 for tensor in theirs.values() if tensor.is_floating_point()):
+        return None
+    try:
+        bert = Bert(config, theirs, torch.float32)
+    except (KeyError, RuntimeError):  # tensors of other names or shapes than BERT's
+        return None
+    prompts: dict[Kind, str] = {
+        "query": _prompt(model, ("query",)),
+        "passage": _prompt(model, ("document", "passage", "corpus")),
+    }
+    made = BertPass(model, bert, bert, prompts)
+    kinds: tuple[Kind, ...] = ("passage",) if prompts["query"] == prompts["passage"] else ("passage", "query")
+    if not all(_alike(model, made, kind) for kind in kinds):
+        return None
+    return BertPass(model, bert, Bert(config, theirs, torch.bfloat16), prompts) if bf16 else made
+
+
+def _alike(model: Any, made: BertPass, kind: Kind) -> bool:
+    """Whether the probes get the library's vectors: cut, lower-cased and prompted as it does."""
+    encode = model.encode_query if kind == "query" else model.encode_document
+    expected = encode(list(_PROBES), show_progress_bar=False, convert_to_numpy=True)
+    if not np.isfinite(expected).all():
+        return False
+    found = made(_PROBES, kind)
+    apart = np.abs(found - expected).max() if found.shape == expected.shape else np.inf
+    return bool(apart <= _CLOSE * np.abs(expected).max())
+
+
+def _prompt(model: Any, names: Sequence[str]) -> str:
+    """What the library sets before a text: the first of these prompts that the model has, else its default one."""
+    for name in names:
+        if name in model.prompts:
+            return str(model.prompts[name] or "")
+    return str(model.prompts.get(model.default_prompt_name) or "") if model.default_prompt_name else ""

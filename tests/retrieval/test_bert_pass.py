@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sentence_transformers import SentenceTransformer
+from transformers import BertConfig, BertModel
+
+from retrieval.encoding.bert_pass import batches, bert_pass
+from retrieval.errors import RetrievalError
+from retrieval.sentence_transformer import SentenceTransformerEncoder, default_encoder_folder
+
+ODD = (
+    "The notice period is six weeks.",
+    "  leading blanks,\n\n and LINES\t",
+    "",
+    "Ünïcode ﬁne: 漢字 and \u0301 marks, 1,000.50 $ \U0001f600",
+    "very long " * 300,
+    "a",
+)
+
+MakeEncoder = Callable[..., Path]
+
+
+@pytest.fixture
+def make_folder(tmp_path: Path) -> MakeEncoder:
+    """Tiny random BERT encoders in sentence-transformers' layout, with MiniLM's tokenizer."""
+
+    def make(
+        *, pooling: str = "mean", prompts: dict[str, str] | None = None, include_prompt: bool = True, **shape: Any
+    ) -> Path:
+        torch.manual_seed(0)
+        folder = tmp_path / f"encoder-{len(list(tmp_path.iterdir()))}"
+        shutil.copytree(default_encoder_folder(), folder, ignore=shutil.ignore_patterns("model.safetensors"))
+        given = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 40}
+        model = BertModel(BertConfig(vocab_size=30522, initializer_range=0.3, **{**given, **shape}))
+        model.save_pretrained(folder)
+        modes = {f"pooling_mode_{name}": name == pooling for name in ("cls_token", "mean_tokens", "max_tokens")}
+        told = {"word_embedding_dimension": 24, "include_prompt": include_prompt, **modes}
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps(told))
+        (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts or {}}))
+        return folder
+
+    return make
+
+
+def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+def test_minilm_gets_the_librarys_vectors() -> None:
+    folder = default_encoder_folder()
+    library, ours = SentenceTransformer(str(folder), device="cpu"), SentenceTransformerEncoder(folder)
+    assert bert_pass(library, bf16=False) is not None
+    expected = library.encode(list(ODD))
+    np.testing.assert_allclose(ours.encode_passages(ODD), expected, rtol=0, atol=1e-6)
+    # A text's vector does not depend, beyond rounding, on what it was embedded beside.
+    alone = np.concatenate([ours.encode_queries([text]) for text in ODD])
+    np.testing.assert_allclose(alone, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"prompts": {"query": "search query: ", "passage": "passage: "}},
+        {"pooling": "cls_token", "hidden_act": "gelu_new"},
+        {"pooling": "max_tokens", "num_attention_heads": 2, "layer_norm_eps": 1e-5},
+    ],
+)
+def test_other_berts_get_the_librarys_vectors(make_folder: MakeEncoder, options: dict[str, Any]) -> None:
+    folder = make_folder(**options)
+    library, ours = SentenceTransformer(str(folder), device="cpu"), SentenceTransformerEncoder(folder)
+    assert bert_pass(library, bf16=False) is not None
+    np.testing.assert_allclose(ours.encode_passages(ODD), unit(library.encode_document(list(ODD))), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(ours.encode_queries(ODD), unit(library.encode_query(list(ODD))), rtol=0, atol=1e-5)
+    if "prompts" in options:
+        assert np.abs(ours.encode_queries(ODD) - ours.encode_passages(ODD)).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"hidden_act": "relu"},
+        {"include_prompt": False, "prompts": {"query": "search query: ", "document": ""}},
+    ],
+)
+def test_what_ours_does_not_compute_is_left_to_the_library(make_folder: MakeEncoder, options: dict[str, Any]) -> None:
+    folder = make_folder(**options)
+    library = SentenceTransformer(str(folder), device="cpu")
+    assert bert_pass(library, bf16=False) is None
+    ours = SentenceTransformerEncoder(folder)
+    np.testing.assert_allclose(ours.encode_queries(ODD), unit(library.encode_query(list(ODD))), rtol=0, atol=1e-5)
+    coarse = SentenceTransformerEncoder(folder, precision="bf16")
+    np.testing.assert_array_equal(coarse.encode_queries(ODD), ours.encode_queries(ODD))
+    assert 0 < np.abs(coarse.encode_passages(ODD) - ours.encode_passages(ODD)).max() < 0.2
+
+
+def test_a_model_that_computes_something_else_is_found_by_its_vectors(make_folder: MakeEncoder) -> None:
+    library = SentenceTransformer(str(make_folder()), device="cpu")
+    assert bert_pass(library, bf16=False) is not None
+    library[0].auto_model.encoder.layer[1].register_forward_hook(lambda module, given, out: out.roll(1, -1))
+    assert bert_pass(library, bf16=False) is None
+
+
+def test_weights_that_are_no_numbers_are_named_by_their_text(make_folder: MakeEncoder) -> None:
+    folder = make_folder()
+    model = BertModel.from_pretrained(folder)
+    with torch.no_grad():
+        model.encoder.layer[0].output.dense.bias[0] = torch.nan
+    model.save_pretrained(folder)
+    with pytest.raises(RetrievalError, match="'some text'"):
+        SentenceTransformerEncoder(folder).encode_passages(["some text"])
+
+
+def test_bf16_is_of_passages_and_part_of_the_fingerprint() -> None:
+    folder = default_encoder_folder()
+    whole, coarse = SentenceTransformerEncoder(folder), SentenceTransformerEncoder(folder, precision="bf16")
+    assert (whole.precision, coarse.precision) == ("fp32", "bf16")
+    assert whole.fingerprint != coarse.fingerprint
+    assert whole.serves == coarse.serves == {whole.fingerprint, coarse.fingerprint}
+    np.testing.assert_array_equal(whole.encode_queries(ODD), coarse.encode_queries(ODD))
+    cosines = (whole.encode_passages(ODD) * coarse.encode_passages(ODD)).sum(axis=1)
+    assert cosines.min() > 0.99 and cosines.max() < 1 - 1e-7
+    assert SentenceTransformerEncoder(folder, precision="auto").fingerprint in whole.serves
+    with pytest.raises(RetrievalError, match="int4"):
+        SentenceTransformerEncoder(folder, precision="int4")  # type: ignore[arg-type]
+
+
+@given(st.lists(st.integers(0, 300), max_size=60), st.integers(1, 900))
+def test_batches_hold_every_text_once_within_the_budget(lengths: list[int], tokens: int) -> None:
+    made = list(batches(lengths, tokens))
+    assert sorted(place for places in made for place in places) == list(range(len(lengths)))
+    for places in made:
+        longest = max(lengths[place] for place in places)
+        assert len(places) == 1 or longest * len(places) <= tokens
