@@ -9,7 +9,8 @@ from pathlib import Path
 from app.errors import AppError, UsageError
 from app.labelling_items import LabelItem, item_id, label_items
 from app.pipeline import Pipeline
-from data.label_file import LabelRow, read_labels, refusal, write_labels
+from data.label_file import LabelRow, label_file_content, parse_labels, refusal, write_labels
+from data.refused import Refused, shown
 from data.store import Store
 from evaluation.correction.drawing import LabelDraw, draw_labels, strata_by_verdict
 from evaluation.correction.label_progress import LabelProgress, progress_of, wanted_items
@@ -209,21 +210,49 @@ class Imported:
     annotators: tuple[str, ...]
 
 
-def import_labels(pipeline: Pipeline, run: LabelledRunInfo, path: Path, annotator: str, settles: bool) -> Imported:
-    """Read a file that people filled in: all of its labels are kept, or none. annotator: where a line names nobody.
+@dataclass(frozen=True, slots=True)
+class FilledIn:
+    """Labels of a file, all of them possible, not yet kept. blank: lines without one."""
 
-    Raises DataError naming file, lines and what to do for ids that were not drawn and labels that cannot be.
+    given: tuple[GivenLabel, ...]
+    blank: int
+
+
+def filled_in(
+    run: LabelledRunInfo, content: bytes, name: str, annotator: str, *, settles: bool = False, others: bool = True
+) -> FilledIn:
+    """What people filled in. name: of the file, for messages. annotator: where a line names nobody. others: whether
+    lines may name somebody else.
+
+    Raises DataError, AppError or EvaluationError naming file, lines and what to do: for ids that were not drawn, labels
+    and names that cannot be, and a file without labels.
     """
-    decoding = run.stored.decoding
-    by_id = {item_id(run.info.id, decoding, key): key for key in wanted_items(run.stored)}
-    read = read_labels(path, by_id, check_annotator(annotator))
-    if read.problems:
-        raise AppError(refusal(path, read.problems))
+    annotator = check_annotator(annotator)
+    by_id = {item_id(run.info.id, run.stored.decoding, key): key for key in wanted_items(run.stored)}
+    read = parse_labels(content, name, by_id, annotator)
+    problems = [*read.problems]
+    if not others:
+        strange = (label for label in read.labels if label.annotator != annotator)
+        said = f"it names another annotator: these labels are to be {annotator}'s"
+        problems += [Refused(label.where, said) for label in strange]
+    if problems:
+        raise AppError(refusal(name, problems))
     if not read.labels:
-        raise AppError(f"{path} holds no label: fill in its column label")
+        raise AppError(f"{name} holds no label: fill in its column label")
     given = [GivenLabel(by_id[r.item], check_annotator(r.annotator), _outcome(r.label), settles) for r in read.labels]
-    LabelStore(pipeline.store).save(run.info.id, decoding, given)
-    return Imported(len(given), read.blank, tuple(dict.fromkeys(g.annotator for g in given)))
+    return FilledIn(tuple(given), read.blank)
+
+
+def keep_labels(store: Store, run: LabelledRunInfo, found: FilledIn) -> Imported:
+    """Commit them, all or none. Raises EvaluationError where the run has changed meanwhile."""
+    LabelStore(store).save(run.info.id, run.stored.decoding, found.given)
+    return Imported(len(found.given), found.blank, tuple(dict.fromkeys(g.annotator for g in found.given)))
+
+
+def import_labels(pipeline: Pipeline, run: LabelledRunInfo, path: Path, annotator: str, settles: bool) -> Imported:
+    """Read a file that people filled in: all of its labels are kept, or none. Raises as ``filled_in`` does."""
+    found = filled_in(run, label_file_content(path), shown(path), annotator, settles=settles)
+    return keep_labels(pipeline.store, run, found)
 
 
 def _outcome(label: str) -> Outcome:

@@ -9,5 +9,9 @@ class StoreBusyError(DataError):
     """Somebody else kept the database locked for too long; the same call may succeed later."""
 
 
+class StoreFullError(DataError):
+    """The database's disk is full; the same call may succeed when there is space."""
+
+
 class SchemaVersionError(DataError):
     """The database was written by another version of Plumbline; the message names both versions."""

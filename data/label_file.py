@@ -101,65 +101,71 @@ def read_labels(path: Path, items: Iterable[str], annotator: str) -> LabelFile:
 
     Raises DataError where the file cannot be read, or lacks the columns item and label.
     """
+    return parse_labels(label_file_content(path), shown(path), items, annotator)
+
+
+def label_file_content(path: Path) -> bytes:
+    """Raises DataError where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"cannot read the labels in {shown(path)}: {error.strerror}") from error
+
+
+def parse_labels(content: bytes, name: str, items: Iterable[str], annotator: str) -> LabelFile:
+    """``read_labels`` of a file's content. name: of the file, for messages."""
     known = frozenset(items)
-    text = _text(path)
-    header, lines = _lines(path, text)
+    header, lines = _lines(name, _text(name, content))
     place = {name: header.index(name) for name in ("item", "label", "annotator") if name in header}
     labels: list[ReadLabel] = []
     problems: list[Refused] = []
     first: dict[tuple[str, str], str] = {}
     blank = 0
     for number, cells in lines:
-        where = f"{shown(path)}:{number}"
-        item, word, name = (
+        where = f"{name}:{number}"
+        item, word, who = (
             cells[place[n]].strip() if n in place and place[n] < len(cells) else ""
             for n in ("item", "label", "annotator")
         )
-        name = name or annotator
+        who = who or annotator
         label = label_of_word(word)
         if not word:
             blank += 1
         elif item not in known:
-            problem = (
-                f"there is no item {printable(item[:80])!r} in this draw: take the file of plumbline label --export"
-            )
+            problem = f"there is no item {printable(item[:80])!r} in this draw: take its own file (--export)"
             problems.append(Refused(where, problem))
         elif label is None:
             problems.append(
                 Refused(where, f"the label {printable(word[:80])!r} must be one of {', '.join(WORDS)}, or empty")
             )
-        elif (item, name) in first:
-            problem = f"item {item} was labelled in line {first[item, name]} already: keep one of them"
+        elif (item, who) in first:
+            problem = f"item {item} was labelled in line {first[item, who]} already: keep one of them"
             problems.append(Refused(where, problem))
         else:
-            first[item, name] = str(number)
-            labels.append(ReadLabel(item, label, name, where))
+            first[item, who] = str(number)
+            labels.append(ReadLabel(item, label, who, where))
     return LabelFile(tuple(labels), blank, tuple(problems))
 
 
-def refusal(path: Path, problems: Sequence[Refused]) -> str:
+def refusal(name: str, problems: Sequence[Refused]) -> str:
     """All that is wrong with a file, as one message."""
     listed = "; ".join(str(p) for p in problems[:_SHOWN])
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-    return f"nothing was imported from {shown(path)}, {len(problems)} lines cannot be: {listed}{more}"
+    return f"nothing was imported from {name}, {len(problems)} lines cannot be: {listed}{more}"
 
 
-def _text(path: Path) -> str:
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot read the labels in {shown(path)}: {error.strerror}") from error
+def _text(name: str, raw: bytes) -> str:
     if not raw.strip():
-        raise DataError(f"{shown(path)} is empty: export one with plumbline label RUN --export FILE")
+        raise DataError(f"{name} is empty: export one with plumbline label RUN --export FILE")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{shown(path)} is not UTF-8 at byte {error.start}: save it as CSV UTF-8 (spreadsheets offer that)"
+            f"{name} is not UTF-8 at byte {error.start}: save it as CSV UTF-8 (spreadsheets offer that)"
         ) from None
 
 
-def _lines(path: Path, text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def _lines(name: str, text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """The names of the columns, and every line that is not empty with its number."""
     head = text.partition("\n")[0]
     separator = max((",", ";", "\t"), key=head.count)
@@ -178,12 +184,12 @@ def _lines(path: Path, text: str) -> tuple[list[str], list[tuple[int, list[str]]
             else:
                 header = [cell.strip().casefold() for cell in cells]
     except csv.Error as error:
-        raise DataError(f"{shown(path)}:{reader.line_num}: not CSV ({error})") from None
+        raise DataError(f"{name}:{reader.line_num}: not CSV ({error})") from None
     finally:
         csv.field_size_limit(limit)
-    if missing := [name for name in ("item", "label") if name not in header]:
+    if missing := [column for column in ("item", "label") if column not in header]:
         raise DataError(
-            f"{shown(path)} has no column {missing[0]!r}, it has {', '.join(map(printable, header)) or 'none'}: take "
+            f"{name} has no column {missing[0]!r}, it has {', '.join(map(printable, header)) or 'none'}: take "
             "the file of plumbline label RUN --export FILE and fill in its column label"
         )
     return header, lines

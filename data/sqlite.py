@@ -18,7 +18,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
-from data.errors import DataError, StoreBusyError
+from data.errors import DataError, StoreBusyError, StoreFullError
 
 READERS = 16
 """Reading connections open at once; the next reader waits for one to come back."""
@@ -170,7 +170,7 @@ def translated(error: DBAPIError, database: Path, timeout_s: float, writing: boo
                 f"the database {database} is read-only ({says}): make the file and its folder writable, or use another"
             )
         case sqlite3.SQLITE_FULL:
-            return DataError(
+            return StoreFullError(
                 f"no space left for the database {database} ({says}): nothing of this step was kept. "
                 "Free some space and run it again"
             )

@@ -23,7 +23,6 @@ from app.console import Output
 from app.errors import EXIT_OK, AppError, UsageError
 from app.service.seeing.logs import Format, formatter
 
-_GRACE_S = 20
 # The thread that decodes holds Python's lock between operations; whoever waits to send what is there asks for it after
 # so long. With Python's 5 ms a lone streamed query took 122 ms, with this 114 to 117 (two cores, 2026-11-21).
 SWITCH_S = 0.0005
@@ -93,12 +92,10 @@ def key_needed(arguments: argparse.Namespace) -> bool:
 
 
 def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socket, needs_key: bool) -> None:
-    import uvicorn
-
     from app.commands.options import pipeline
     from app.jobs.supervisor import WorkerProcess
     from app.service.application import create_app
-    from app.service.server import DrainingServer
+    from app.service.server import GRACE_S, DrainingServer, server_config
 
     port = int(listener.getsockname()[1])
     hosts = None if arguments.allow_remote or needs_key else own_hosts(arguments.host)
@@ -110,28 +107,19 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
         # Opened before anything is served: a model that is missing is an error of this command, not of a request.
         _ = (line.store, line.encoder, line.generator)
         app = create_app(line, allowed_hosts=hosts, require_key=needs_key, log_text=arguments.log_text)
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,  # ours has request ids, and no query strings
-            server_header=False,
-            proxy_headers=False,
-            timeout_graceful_shutdown=_GRACE_S,
-            backlog=_BACKLOG,
-            lifespan="on",
-            ws="none",
-        )
+        config = server_config(app)
         # From here on uvicorn stops in order on SIGTERM, and raises it again when it has: that second one is no news.
         signal.signal(signal.SIGTERM, _ignored)
         with nullcontext() if arguments.no_worker else WorkerProcess(worker_arguments(arguments)):
             sys.setswitchinterval(SWITCH_S)
-            server = DrainingServer(config, app, accepting, drain_s=arguments.drain_seconds, grace_s=_GRACE_S)
+            server = DrainingServer(config, app, accepting, drain_s=arguments.drain_seconds, grace_s=GRACE_S)
             server.run(sockets=[listener])
 
 
 def worker_arguments(arguments: argparse.Namespace) -> list[str]:
     """What the worker's command line needs to work on the same home with the same models."""
-    given = ((name, getattr(arguments, name, None)) for name in ("home", "model", "model_context", "encoder", "device"))
+    names = ("home", "model", "model_context", "precision", "encoder", "encoder_precision", "device")
+    given = ((name, getattr(arguments, name, None)) for name in names)
     return [part for name, value in given if value is not None for part in (f"--{name.replace('_', '-')}", str(value))]
 
 

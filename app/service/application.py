@@ -14,7 +14,8 @@ from app.service.access import Access
 from app.service.answering import Answering
 from app.service.body_limit import BodyLimit
 from app.service.chat.routes import chat_router
-from app.service.errors import add_error_handlers
+from app.service.early_refusal import EarlyRefusal
+from app.service.errors import ApiError, add_error_handlers
 from app.service.frame import RequestFrame
 from app.service.gauges import watch
 from app.service.health import Health
@@ -25,6 +26,9 @@ from app.service.resource_routers import resource_routers
 from app.service.routes import router
 from app.service.seeing.metrics import Metrics
 from app.settings import Settings
+
+_ADMITTED = ("/v1/query", "/v1/chat/completions")
+"""Paths behind the admission."""
 
 
 def create_app(
@@ -78,6 +82,7 @@ def create_app(
     describe_truly(app)
     # The last one added is the outermost.
     app.add_middleware(BodyLimit, limit=body_limit(pipeline.settings), other=body_limits(body_limit(pipeline.settings)))
+    app.add_middleware(EarlyRefusal, paths=_ADMITTED, refusal=lambda: no_place(app))
     app.add_middleware(RequestFrame, allowed_hosts=allowed_hosts, metrics=metrics, closing=lambda: closing(app))
     return app
 
@@ -98,6 +103,12 @@ def closing(app: FastAPI) -> bool:
     """Whether ``drain`` was called."""
     service = getattr(app.state, "answering", None)
     return isinstance(service, Answering) and service.health.stopping
+
+
+def no_place(app: FastAPI) -> ApiError | None:
+    """Why no query can be taken in now; None where one can, or the service has not begun."""
+    service = getattr(app.state, "answering", None)
+    return service.admission.no_place() if isinstance(service, Answering) else None
 
 
 def body_limit(settings: Settings) -> int:

@@ -38,7 +38,7 @@ _REPORT: dict[int | str, dict[str, Any]] = {
 Format = Annotated[Literal["html", "json"], Query(description="a page of its own, or the figures")]
 
 
-def reports(request: Request) -> Reports:
+async def reports(request: Request) -> Reports:
     """What makes the reports; one for the app."""
     state = request.app.state
     found = getattr(state, "reports", None)

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.service.early_refusal import REFUSED_PATH
 from app.service.errors import CLIENT_GONE, ApiError, error_response, without_message
 from app.service.seeing.logs import LOGGER, REQUEST_ID, log_event
 from app.service.seeing.metrics import Metrics
@@ -98,7 +99,7 @@ class RequestFrame:
 
 def _route(scope: Scope) -> str:
     """The path as the route declares it; one word for all that no route answers."""
-    return str(getattr(scope.get("route"), "path", "none"))
+    return str(getattr(scope.get("route"), "path", scope.get(REFUSED_PATH, "none")))
 
 
 def _known_method(method: str) -> str:

@@ -55,6 +55,11 @@ class LabelDesk:
         except EvaluationError as error:
             raise ApiError(422, str(error), code="invalid_value", param="annotator") from error
 
+    def run(self, pipeline: Pipeline, caller: Caller, info: RunInfo) -> LabelledRunInfo:
+        """The run with its draw. Raises ApiError 409 before anything is drawn."""
+        with self._lock:
+            return self._run(pipeline, caller, info).run
+
     def _run(self, pipeline: Pipeline, caller: Caller, info: RunInfo) -> _Held:
         stored = stored_draw(pipeline, info)
         if stored is None:

@@ -20,7 +20,7 @@ from app.labelling_terminal import KEYS
 from app.service.access import Caller, require
 from app.service.errors import ApiError
 from app.service.evaluations_work import own_run
-from app.service.label_desk import LabelDesk, draw, exported, item_of, progress, stored_draw
+from app.service.label_desk import LabelDesk, draw, item_of, progress, stored_draw
 from app.service.pages_frame import fields_of, page, see
 from app.service.resources import Resources, resources
 from data.label_file import word_of_label
@@ -50,7 +50,7 @@ class Who:
         return f"/evaluations/{run_id}/label{place}" + (f"?{urlencode(given)}" if given else "")
 
 
-def who(
+async def who(
     caller: Evaluator,
     annotator: Annotated[str, Query(max_length=64)] = "",
     settle: Annotated[str, Query(max_length=8)] = "",
@@ -60,7 +60,7 @@ def who(
     return Who(annotator.strip() if named else caller.name, named, settle == "yes")
 
 
-def desk(request: Request) -> LabelDesk:
+async def desk(request: Request) -> LabelDesk:
     """One for the app."""
     state = request.app.state
     found = getattr(state, "label_desk", None)
@@ -76,7 +76,7 @@ Desk = Annotated[LabelDesk, Depends(desk)]
 @labels_pages.get("/evaluations/{run_id}/label")
 async def show(run_id: str, caller: Evaluator, held: Held, person: Person) -> HTMLResponse:
     """How far it is, who labelled, how far they agree; or the form that draws."""
-    return await _run(run_id, caller, held, person)
+    return await run_page(run_id, caller, held, person)
 
 
 @labels_pages.post("/evaluations/{run_id}/label")
@@ -91,7 +91,7 @@ async def begin(run_id: str, request: Request, caller: Evaluator, held: Held, pe
 
         await held.do(work)
     except ApiError as error:
-        return await _run(run_id, caller, held, person, error=error)
+        return await run_page(run_id, caller, held, person, error=error)
     return see(person.at(run_id))
 
 
@@ -100,30 +100,15 @@ async def go_on(run_id: str, caller: Evaluator, held: Held, person: Person, labe
     """To the first answer that this person has not labelled."""
 
     def look() -> str | None:
-        session = labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *_as(person))
+        session = labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *as_annotator(person))
         place = session.first_open()
         return None if place is None else session.items[place].id
 
     try:
         found = await held.do(look)
     except ApiError as error:
-        return await _run(run_id, caller, held, person, error=error)
+        return await run_page(run_id, caller, held, person, error=error)
     return see(person.at(run_id, f"/{found}") if found else person.at(run_id))
-
-
-@labels_pages.get("/evaluations/{run_id}/label/labels.csv")
-async def download(run_id: str, caller: Evaluator, held: Held, person: Person, labels: Desk) -> Response:
-    """The answers and this person's labels, for a spreadsheet; ``plumbline label --import`` reads it back."""
-
-    def make() -> bytes:
-        return exported(labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *_as(person)))
-
-    try:
-        content = await held.do(make)
-    except ApiError as error:
-        return await _run(run_id, caller, held, person, error=error)
-    headers = {"Content-Disposition": f'attachment; filename="labels-{run_id}.csv"'}
-    return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @labels_pages.get("/evaluations/{run_id}/label/{item_id}")
@@ -134,7 +119,7 @@ async def item(run_id: str, item_id: str, caller: Evaluator, held: Held, person:
     except ApiError as error:
         if error.status == 404:
             raise
-        return await _run(run_id, caller, held, person, error=error)
+        return await run_page(run_id, caller, held, person, error=error)
 
 
 @labels_pages.post("/evaluations/{run_id}/label/{item_id}")
@@ -148,7 +133,8 @@ async def give(
             raise ApiError(422, "press one of the four buttons", code="invalid_value", param="label")
 
         def work() -> str | None:
-            session = labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *_as(person))
+            info = own_run(held.pipeline, caller, run_id)
+            session = labels.session(held.pipeline, caller, info, *as_annotator(person))
             place, shown = item_of(session, item_id)
             session.label(shown, label)
             return session.items[place + 1].id if place + 1 < len(session.items) else None
@@ -159,7 +145,7 @@ async def give(
             raise
         if error.param == "label":
             return await _item(run_id, item_id, caller, held, person, labels, error=error)
-        return await _run(run_id, caller, held, person, error=error)
+        return await run_page(run_id, caller, held, person, error=error)
     return see(person.at(run_id, f"/{following}") if following else person.at(run_id))
 
 
@@ -174,7 +160,7 @@ async def _item(
     error: ApiError | None = None,
 ) -> HTMLResponse:
     def look() -> dict[str, Any]:
-        session = labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *_as(person))
+        session = labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *as_annotator(person))
         place, shown = item_of(session, item_id)
         own = session.own()
         ids = [other.id for other in session.items]
@@ -205,9 +191,11 @@ async def _item(
     )
 
 
-async def _run(
-    run_id: str, caller: Caller, held: Resources, person: Who, *, error: ApiError | None = None
+async def run_page(
+    run_id: str, caller: Caller, held: Resources, person: Who, *, error: ApiError | None = None, said: str = ""
 ) -> HTMLResponse:
+    """The page of a run. said: what was done just now."""
+
     def look() -> dict[str, Any]:
         info = own_run(held.pipeline, caller, run_id)
         stored = stored_draw(held.pipeline, info)
@@ -222,10 +210,13 @@ async def _run(
         }
 
     found = await held.do(look)
-    return page("label_run.html.j2", caller, "evaluations", error=error, who=person, default=DEFAULT_QUESTIONS, **found)
+    default = DEFAULT_QUESTIONS
+    return page(
+        "label_run.html.j2", caller, "evaluations", error=error, who=person, default=default, said=said, **found
+    )
 
 
-def _as(person: Who) -> tuple[str, bool]:
+def as_annotator(person: Who) -> tuple[str, bool]:
     """Annotator, and whether disagreements are settled. Raises ApiError 422 for nobody."""
     if not person.annotator:
         raise ApiError(422, "say who labels: fill in your name", code="invalid_value", param="annotator")

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from app.errors import AppError
 from app.service.errors import ApiError
-from data.errors import DataError, StoreBusyError
+from data.errors import DataError, StoreBusyError, StoreFullError
 from evaluation.errors import EvaluationError
 from generation.errors import GenerationError, UnavailableError
 from model.errors import ModelError
@@ -29,6 +29,9 @@ def problem(error: Exception, log: logging.Logger) -> Exception:
         return error
     if isinstance(error, StoreBusyError):
         return ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1)
+    if isinstance(error, StoreFullError):
+        log.error("cannot work: %s", error)
+        return disk_full()
     if isinstance(error, UnavailableError):
         log.error("cannot answer: %s", error)
         return ApiError(503, "the model's server is not available: try again", code="model_unavailable", retry_after=30)
@@ -57,8 +60,13 @@ def storage_problem(error: OSError, log: logging.Logger) -> ApiError:
     """503 for a file that cannot be written or read; a full disk has a name of its own."""
     log.error("cannot work: %s", error.strerror)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return ApiError(503, "the server's disk is full", code="disk_full", retry_after=60)
+        return disk_full()
     return ApiError(503, "the server's files are not available", code="storage_unavailable", retry_after=30)
+
+
+def disk_full() -> ApiError:
+    """503: somebody must make space."""
+    return ApiError(503, "the server's disk is full: nothing was kept", code="disk_full", retry_after=60)
 
 
 def late() -> ApiError:

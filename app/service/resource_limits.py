@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 BATCH_BYTES = 16_000_000
 """Of a body that holds many questions or many claims."""
-_FORMS = re.compile(r"(?:/v1)?/collections/[^/]*/documents|/evaluations")
+_FORMS = re.compile(r"(?:/v1)?/collections/[^/]*/documents|/evaluations(?:/[^/]*/label/import)?")
 
 
 def body_limits(usual: int) -> Callable[[str], int | None]:

@@ -72,7 +72,7 @@ class Resources:
         return found
 
 
-def resources(request: Request) -> Resources:
+async def resources(request: Request) -> Resources:
     """What the routes work with; made with the app's first request for one of them."""
     state = request.app.state
     found = getattr(state, "resources", None)

@@ -34,7 +34,7 @@ _STREAM = {
 }
 
 
-def answering(request: Request) -> Answering:
+async def answering(request: Request) -> Answering:
     """What answers, as the lifespan made it."""
     service = request.app.state.answering
     assert isinstance(service, Answering)  # noqa: S101 - the lifespan puts nothing else there

@@ -5,13 +5,34 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 from app.service.application import drain, idle
+from app.service.http_protocol import BoundedHttp
 
+GRACE_S = 20
+BACKLOG = 128
 _LOOK_S = 0.05
+
+
+def server_config(app: FastAPI, **more: Any) -> uvicorn.Config:
+    """How the service is served, whoever serves it. more: as uvicorn.Config takes it."""
+    given: dict[str, Any] = {
+        "http": BoundedHttp,
+        "loop": "uvloop",
+        "log_config": None,
+        "access_log": False,  # ours has request ids, and no query strings
+        "server_header": False,
+        "proxy_headers": False,
+        "timeout_graceful_shutdown": GRACE_S,
+        "backlog": BACKLOG,
+        "lifespan": "on",
+        "ws": "none",
+    }
+    return uvicorn.Config(app, **(given | more))
 
 
 class DrainingServer(uvicorn.Server):

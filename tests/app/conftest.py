@@ -8,8 +8,10 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from fastapi.testclient import TestClient
 
 from app.pipeline import Pipeline
+from app.service.application import create_app
 from app.settings import Settings
 from data.documents import Document
 from generation.completion import Citation, Completion, Usage
@@ -130,3 +132,21 @@ def make_pipeline(small_pipeline: Pipeline) -> Iterator[Callable[..., Pipeline]]
 def first_words() -> type[FirstWords]:
     """The class: a fixture, because a conftest cannot be imported."""
     return FirstWords
+
+
+@pytest.fixture
+def pipeline(
+    make_pipeline: Callable[..., Pipeline],
+    make_settings: Callable[..., Settings],
+    home_copy: Path,
+    first_words: type[FirstWords],
+) -> Pipeline:
+    """One on a home of its own that answers at once. A test file that needs another has its own of this name."""
+    return make_pipeline(make_settings(home_copy), first_words())
+
+
+@pytest.fixture
+def client(pipeline: Pipeline) -> Iterator[TestClient]:
+    """Of a service on ``pipeline``."""
+    with TestClient(create_app(pipeline)) as opened:
+        yield opened

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 from fastapi.testclient import TestClient
 
 from app.jobs.worker import Worker
 from app.pipeline import Pipeline
-from app.service.application import create_app
 from tests.app.collection_calls import BREAD, TEA, done, done_status, error_code, upload
-
-
-@pytest.fixture
-def pipeline(make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any) -> Pipeline:
-    found = make_pipeline(make_settings(home_copy), first_words())
-    assert isinstance(found, Pipeline)
-    return found
-
-
-@pytest.fixture
-def client(pipeline: Pipeline) -> Iterator[TestClient]:
-    with TestClient(create_app(pipeline)) as opened:
-        yield opened
 
 
 def test_documents_are_uploaded_indexed_found_replaced_and_removed(client: TestClient, pipeline: Pipeline) -> None:

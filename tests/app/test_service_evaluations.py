@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,6 @@ def pipeline(make_pipeline: Any, make_settings: Any, home_copy: Path, generator:
     found = make_pipeline(make_settings(home_copy), generator)
     assert isinstance(found, Pipeline)
     return found
-
-
-@pytest.fixture
-def client(pipeline: Pipeline) -> Iterator[TestClient]:
-    with TestClient(create_app(pipeline)) as opened:
-        yield opened
 
 
 def started(client: TestClient, body: dict[str, Any], **headers: str) -> dict[str, Any]:

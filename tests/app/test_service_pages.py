@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
 
 from app.jobs.worker import Worker
@@ -17,19 +13,6 @@ from app.service.application import create_app
 from tests.app.page_checks import check_page
 
 HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)> & "quoted"'
-
-
-@pytest.fixture
-def pipeline(make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any) -> Pipeline:
-    found = make_pipeline(make_settings(home_copy), first_words())
-    assert isinstance(found, Pipeline)
-    return found
-
-
-@pytest.fixture
-def client(pipeline: Pipeline) -> Iterator[TestClient]:
-    with TestClient(create_app(pipeline)) as opened:
-        yield opened
 
 
 def work(pipeline: Pipeline) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from fastapi.testclient import TestClient
 
 from app.jobs.worker import Worker
@@ -14,19 +11,6 @@ from app.keys import KeyLimits, KeyStore
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from tests.app.collection_calls import TEA, error_code, upload
-
-
-@pytest.fixture
-def pipeline(make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any) -> Pipeline:
-    found = make_pipeline(make_settings(home_copy), first_words())
-    assert isinstance(found, Pipeline)
-    return found
-
-
-@pytest.fixture
-def client(pipeline: Pipeline) -> Iterator[TestClient]:
-    with TestClient(create_app(pipeline)) as opened:
-        yield opened
 
 
 def test_pages_of_other_sites_can_change_nothing(client: TestClient) -> None:

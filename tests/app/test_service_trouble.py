@@ -38,12 +38,6 @@ def pipeline(make_pipeline: Any, make_settings: Any, home_copy: Path, first_word
         yield found
 
 
-@pytest.fixture
-def client(pipeline: Pipeline) -> Iterator[TestClient]:
-    with TestClient(create_app(pipeline)) as opened:
-        yield opened
-
-
 @contextmanager
 def locked(pipeline: Pipeline) -> Iterator[None]:
     other = sqlite3.connect(pipeline.home / "plumbline.db", isolation_level=None)

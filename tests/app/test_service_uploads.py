@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,6 @@ from app.service.application import create_app
 from app.service.collections_upload import read_form
 from app.service.errors import ApiError
 from tests.app.collection_calls import BREAD, TEA, done, done_status, error_code, upload
-
-
-@pytest.fixture
-def pipeline(make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any) -> Pipeline:
-    found = make_pipeline(make_settings(home_copy), first_words())
-    assert isinstance(found, Pipeline)
-    return found
-
-
-@pytest.fixture
-def client(pipeline: Pipeline) -> Iterator[TestClient]:
-    with TestClient(create_app(pipeline)) as opened:
-        yield opened
 
 
 def test_an_upload_of_which_nothing_is_read_fails_with_the_reasons(client: TestClient, pipeline: Pipeline) -> None:

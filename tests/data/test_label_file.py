@@ -59,7 +59,7 @@ def test_every_bad_line_is_named_and_a_row_is_where_it_begins(tmp_path: Path) ->
     path = filled(tmp_path / "bad.csv", text)
     read = read_labels(path, ITEMS, "ann")
     assert [p.where.rpartition(":")[2] for p in read.problems] == ["4", "5", "6"]
-    said = refusal(path, read.problems)
+    said = refusal(str(path), read.problems)
     for part in ("nothing was imported", "no item 'zz'", "--export", "'maybe' must be one of", "line 2 already"):
         assert part in said
 

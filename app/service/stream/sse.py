@@ -56,50 +56,58 @@ class EventStream(StreamingResponse):
         super().__init__(events, media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
         self._events, self._close = events, close
         self._alive_s, self._stalled_s = alive_s, stalled_s
+        self._turn = asyncio.Lock()
+        self._sending_since: float | None = None
+        self._sent_at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Write until all is written, or the client is gone; see ASGI."""
+        self._sent_at = asyncio.get_running_loop().time()
         writing = asyncio.create_task(self._write(send))
-        leaving = asyncio.create_task(client_gone(receive))
+        others = (asyncio.create_task(client_gone(receive)), asyncio.create_task(self._watch(send)))
         try:
-            await asyncio.wait((writing, leaving), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((writing, *others), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (writing, leaving):
+            for task in (writing, *others):
                 task.cancel()
             self._close()
-            written, _ = await asyncio.gather(writing, leaving, return_exceptions=True)
-        if isinstance(written, Exception) and not isinstance(written, TimeoutError | OSError):
+            written, *_ = await asyncio.gather(writing, *others, return_exceptions=True)
+        if isinstance(written, Exception) and not isinstance(written, OSError):
             raise written
 
     async def _write(self, send: Send) -> None:
         await self._send(send, {"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        coming: asyncio.Task[Any] | None = None
-        try:
-            while True:
-                coming = coming or asyncio.ensure_future(_next(self._events))
-                await asyncio.wait((coming,), timeout=self._alive_s)
-                if not coming.done():
-                    await self._send(send, {"type": "http.response.body", "body": _COMMENT, "more_body": True})
+        async for chunk in self._events:
+            await self._send(send, {"type": "http.response.body", "body": chunk, "more_body": True})
+        await self._send(send, {"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _watch(self, send: Send) -> None:
+        """Send comments while nothing comes; end when the client takes nothing. One timer a stream: a task and a timer
+        for every event cost more than the event."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            now = clock()
+            if self._sending_since is not None:
+                due = self._sending_since + self._stalled_s
+                if now >= due:
+                    return
+            else:
+                due = self._sent_at + self._alive_s
+                if now >= due:
+                    async with asyncio.timeout(self._stalled_s):
+                        await self._send(send, {"type": "http.response.body", "body": _COMMENT, "more_body": True})
                     continue
-                chunk, coming = coming.result(), None
-                if chunk is None:
-                    break
-                await self._send(send, {"type": "http.response.body", "body": chunk, "more_body": True})
-            await self._send(send, {"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            if coming is not None:
-                coming.cancel()
+            await asyncio.sleep(min(due - now, self._stalled_s))
 
     async def _send(self, send: Send, message: dict[str, Any]) -> None:
-        async with asyncio.timeout(self._stalled_s):
+        clock = asyncio.get_running_loop().time
+        async with self._turn:
+            self._sending_since = clock()
             await send(message)
+            self._sending_since, self._sent_at = None, clock()
 
 
 async def client_gone(receive: Receive) -> None:
     """Return when the client has left. The request's body must have been read before."""
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _next(events: AsyncIterator[bytes]) -> bytes | None:
-    return await anext(events, None)

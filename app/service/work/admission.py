@@ -73,12 +73,27 @@ class Admission:
         Raises ApiError at once: 429 when too many wait already, 503 when memory is short or the server stops. Those who
         wait when it begins to stop get the 503 then.
         """
-        self._refuse()
+        refusal = self.no_place() or self._memory_short()
+        if refusal is not None:
+            raise refusal
         if self._active >= self._limits.active:
             await self._wait()
         else:
             self._take()
         return Turn(self._left)
+
+    def no_place(self) -> ApiError | None:
+        """429 when too many wait already, 503 when the server stops: known without a look at anything but numbers."""
+        if self.draining:
+            return stopping()
+        if self._active >= self._limits.active and len(self._waiting) >= self._limits.waiting:
+            return ApiError(
+                429,
+                f"{self._limits.waiting} requests are waiting already: try again later",
+                code="queue_full",
+                retry_after=self._retry_after(),
+            )
+        return None
 
     def drain(self) -> None:
         """Take nobody in any more, and hand those who wait back to their clients."""
@@ -92,24 +107,16 @@ class Admission:
         """Wait until nothing is worked on."""
         await self._idle.wait()
 
-    def _refuse(self) -> None:
-        if self.draining:
-            raise stopping()
-        if self._active >= self._limits.active and len(self._waiting) >= self._limits.waiting:
-            raise ApiError(
-                429,
-                f"{self._limits.waiting} requests are waiting already: try again later",
-                code="queue_full",
-                retry_after=self._retry_after(),
-            )
+    def _memory_short(self) -> ApiError | None:
         left = self._memory_left() if self._limits.least_memory else None
-        if left is not None and left < self._limits.least_memory:
-            raise ApiError(
-                503,
-                "memory is short: try again when other requests are done",
-                code="out_of_memory",
-                retry_after=self._retry_after(),
-            )
+        if left is None or left >= self._limits.least_memory:
+            return None
+        return ApiError(
+            503,
+            "memory is short: try again when other requests are done",
+            code="out_of_memory",
+            retry_after=self._retry_after(),
+        )
 
     def _retry_after(self) -> int:
         """Seconds until about half of those inside are done, if each takes as long as others did of late."""

@@ -14,14 +14,15 @@ from sqlalchemy import select
 
 from app.answers import QueryRequest
 from app.pipeline import Pipeline
-from app.retrieval_places import shown_places
 from app.service.errors import ApiError
+from app.service.work.placing import Placing
 from data.schema import collections
 from generation.errors import GenerationError
 from generation.generator import Generator
 from generation.live import InstructedGenerator
 from generation.prompt import Prompt
 from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.retriever import Retriever
 from retrieval.search import Search
 
 Given = ParamSpec("Given")
@@ -71,6 +72,7 @@ class Preparing:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
+        self._placing = Placing()
 
     def __call__(self, items: Sequence[Preparation]) -> list[Prepared | Exception]:
         """One result an item: prompts, or the ApiError or other error that stands in the way."""
@@ -78,7 +80,7 @@ class Preparing:
         places = [_attempt(_place, item, known[item.tenant]) for item in items]
         started = perf_counter()
         searches, found = self._search(items, places)
-        standing = self._standing(places, found)
+        standing = self._standing(places, searches, found)
         seconds = perf_counter() - started
         out: list[Prepared | Exception] = []
         for item, place, search, chunks, words in zip(items, places, searches, found, standing, strict=True):
@@ -137,18 +139,28 @@ class Preparing:
         return searches, found
 
     def _standing(
-        self, places: Sequence[_Place | Exception | None], found: Sequence[Found | Exception]
+        self,
+        places: Sequence[_Place | Exception | None],
+        searches: Sequence[Search | Exception | None],
+        found: Sequence[Found | Exception],
     ) -> list[Mapping[str, str] | Exception]:
         """Of each item, where its chunks stand: one look for all that searched one collection."""
-        chunks: dict[str, dict[str, Chunk]] = {}
-        for place, hits in zip(places, found, strict=True):
-            if isinstance(place, _Place) and not isinstance(hits, Exception):
-                chunks.setdefault(place.stored, {}).update((hit.chunk.id, hit.chunk) for hit in hits)
+        chunks: dict[tuple[str, Retriever], dict[str, Chunk]] = {}
+        keys: list[tuple[str, Retriever] | None] = []
+        for place, search, hits in zip(places, searches, found, strict=True):
+            if not isinstance(place, _Place) or not isinstance(search, Search) or isinstance(hits, Exception):
+                keys.append(None)
+                continue
+            key = (place.stored, search.retriever)
+            keys.append(key)
+            chunks.setdefault(key, {}).update((hit.chunk.id, hit.chunk) for hit in hits)
         known = {
-            stored: _attempt(shown_places, self._pipeline.store, stored, tuple(wanted.values()))
-            for stored, wanted in chunks.items()
+            (stored, retriever): _attempt(
+                self._placing.places, self._pipeline.store, stored, retriever, tuple(wanted.values())
+            )
+            for (stored, retriever), wanted in chunks.items()
         }
-        return [known[place.stored] if isinstance(place, _Place) and place.stored in known else {} for place in places]
+        return [{} if key is None else known[key] for key in keys]
 
 
 def _attempt(work: Callable[Given, Made], *arguments: Given.args, **named: Given.kwargs) -> Made | Exception:

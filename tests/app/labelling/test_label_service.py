@@ -214,3 +214,82 @@ def test_evidence_is_shown_from_the_tenants_own_collections_only(pipeline: Pipel
     )
     assert own_documents(pipeline, Caller(), info).labels == (("trusted", ours), ("model", theirs))
     assert own_documents(pipeline, Caller("acme"), info).labels == (("collection", theirs), ("model", theirs))
+
+
+def filled(client: TestClient, run_id: str, letters: str, annotators: str = "") -> bytes:
+    """The file as it is downloaded, its first lines labelled; annotators: a letter of each line's."""
+    found = client.get(f"/evaluations/{run_id}/label/labels.csv?annotator=ann")
+    rows = list(csv.DictReader(io.StringIO(found.content.decode("utf-8-sig"))))
+    out = io.StringIO()
+    writer = csv.DictWriter(out, [*rows[0], *(["annotator"] if annotators else [])])
+    writer.writeheader()
+    for place, row in enumerate(rows):
+        row["label"] = letters[place] if place < len(letters) else ""
+        if annotators:
+            row["annotator"] = annotators[place] if place < len(annotators) else ""
+        writer.writerow(row)
+    return out.getvalue().encode()
+
+
+def take(client: TestClient, run_id: str, content: bytes, name: str = "labels.csv", **more: Any) -> Any:
+    place = f"/evaluations/{run_id}/label/import"
+    return client.post(place, files={"file": (name, content)}, data={"annotator": "ann"}, **more)
+
+
+def test_a_filled_in_file_is_taken(client: TestClient, pipeline: Pipeline, run_id: str) -> None:
+    draw(client, run_id, 3)
+    html = check_page(take(client, run_id, filled(client, run_id, "sha")))
+    assert "3 labels of ann were taken from labels.csv; 3 lines without a label were passed over." in html
+    assert "3 of 6 answers have a label" in html
+    mine = session(pipeline, run_id, "ann")
+    assert [mine.own().get(item.key) for item in mine.items[:4]] == ["supported", "hallucinated", "abstained", None]
+    html = check_page(take(client, run_id, filled(client, run_id, "sssu", "bb")))
+    assert "4 labels of b, ann were taken" in html
+    assert session(pipeline, run_id, "b").own()[mine.items[1].key] == "supported"
+    assert "Cohen&#39;s kappa" in html
+
+
+def test_of_a_file_that_cannot_be_nothing_is_taken(client: TestClient, pipeline: Pipeline, run_id: str) -> None:
+    early = take(client, run_id, b"item,label\nx,s\n")
+    assert "nothing is drawn yet" in check_page(early, 409)
+    draw(client, run_id, 3)
+    good = filled(client, run_id, "ss")
+    bad = {
+        good.replace(b",s,", b",maybe,", 1): "maybe",
+        good + b"no-such-item,s\n": "no item",
+        b"a,b\n1,2\n": "no column",
+        b"\xff\xfe": "not UTF-8",
+        filled(client, run_id, ""): "holds no label",
+        b"": "is empty",
+    }
+    for content, reason in bad.items():
+        html = check_page(take(client, run_id, content, name="../<b>.csv"), 422)
+        assert reason in html
+        assert "&lt;b&gt;.csv" in html and "/tmp" not in html
+    assert "choose the file" in check_page(
+        client.post(f"/evaluations/{run_id}/label/import?annotator=ann", files={"x": b""}), 422
+    )
+    foreign = take(client, run_id, good, headers={"Origin": "http://evil.example"})
+    assert "another site" in check_page(foreign, 403)
+    large = take(client, run_id, b"x" * 17_000_000)
+    assert large.status_code == 413
+    assert session(pipeline, run_id, "ann").own() == {}
+
+
+def test_with_a_key_a_file_labels_in_its_name_only(pipeline: Pipeline, run_id: str) -> None:
+    keys = KeyStore(pipeline.store)
+    given = (("dora", "evaluate", ""), ("eve", "evaluate", "acme"), ("root", "admin", ""))
+    secrets = {name: keys.create(name, [scope], tenant=tenant).secret for name, scope, tenant in given}
+    with TestClient(create_app(pipeline, require_key=True), follow_redirects=False) as client:
+        sent = {name: {"headers": {"Authorization": f"Bearer {secret}"}} for name, secret in secrets.items()}
+        client.post(f"/evaluations/{run_id}/label", data={"questions": "3"}, **sent["dora"])
+        items = [item.id for item in session(pipeline, run_id, "dora").items]
+        others = f"item,label,annotator\n{items[0]},s,somebody\n{items[1]},s,\n".encode()
+        own = f"item,label\n{items[0]},s\n".encode()
+        assert take(client, run_id, own).status_code == 401
+        assert take(client, run_id, own, **sent["eve"]).status_code == 404
+        assert "names another annotator" in check_page(take(client, run_id, others, **sent["dora"]), 422)
+        assert "1 labels of dora" in check_page(take(client, run_id, own, **sent["dora"]))
+        assert "2 labels of somebody, root" in check_page(take(client, run_id, others, **sent["root"]))
+    assert len(session(pipeline, run_id, "dora").own()) == 1
+    assert session(pipeline, run_id, "ann").own() == {}  # the field of the form is for those without a key
