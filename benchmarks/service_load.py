@@ -1,25 +1,27 @@
-"""Streamed queries against `plumbline serve` on loopback: python -m benchmarks.service_load.
+"""Streamed queries against the service on loopback: python -m benchmarks.service_load.
 
-Requests/s, p50 and p99 of whole answers, and time to the first text, at 1, 8 and 32 at once, in a closed loop: each
-client asks its next question when it has the last one's answer.
+Requests/s, p50 and p99 of whole answers, time to the first text, and processor seconds a request, at 1, 8 and 32 at
+once, in a closed loop: each client asks its next question when it has the last one's answer.
 
-reader: the embedded reader. The peer is the same work called directly in this process, as a program would that has all
-questions at hand: as many questions at once as there are clients are searched together, made prompts, and given to the
-engine together. At 1 the service may add 5 ms to the median; at 32 its throughput may be a tenth less.
+reader: the embedded reader. Its peers are called in the server's own process, as a program would that has all questions
+at hand: as many questions at once as there are clients are worked on together. "direct" searches, makes prompts and
+draws; "same work" also finds where sources stand, writes the answer as JSON and stores the query, as the service does.
+At 1 the service may add 5 ms to the median of "direct"; at 32 its throughput may be a tenth less.
 
 135M: a random Llama of that shape, without retrieval, 32 new tokens. The peer is a FastAPI handler on the same uvicorn
 that calls transformers' generate, one request at a time; at 32 the service should answer three times as many.
 
-Both are limited by the matrix products of prompts and steps. Client, server and peer share the cores: the client is one
-thread that reads sockets. Service and peer take turns, question by question the same. Ends in one JSON line.
+Both are limited by the matrix products of prompts and steps. The clients are a process of their own
+(benchmarks/service_clients.py), which shares the cores, and whose processor time is told apart. Sides take turns,
+question by question the same. Ends in one JSON line.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -27,31 +29,32 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from time import perf_counter
-from typing import Any
+from time import process_time
 
-import httpx2
 import torch
 import uvicorn
-from fastapi import FastAPI
 
 from app.commands.serve import SWITCH_S
 from app.pipeline import Pipeline
 from app.service.application import create_app
+from app.service.server import server_config
 from app.settings import Settings
 from benchmarks.engine_peers import SMOL_135M, TINY, Shape
-from benchmarks.service_peers import Times, direct, generate_handler, llama_folder
+from benchmarks.service_clients import Times, Work
+from benchmarks.service_peers import direct, generate_handler, llama_folder
 from data.loaders import load_documents, load_question_files
 from data.samples_paths import sample_corpus_path, sample_question_paths
 from model.device import keep_freed_memory
 
 OVERHEAD_MS, OVERHEAD_SHARE, TIMES = 5.0, 0.10, 3.0
-LEAST_REQUESTS = 24  # a median of four says little
+LEAST_REQUESTS = 48  # a median of four says little; of 24 prompts the engine still has some when they come again
+READER_SIDES = ("service", "direct", "same work")
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Of one side at one number of clients. Seconds; first: to the first text, None where nothing is streamed."""
+    """Of one side at one number of clients. Seconds; first: to the first text, None where nothing is streamed.
+    processor: of the process that answers, a request; clients_processor: of the clients', a request."""
 
     side: str
     clients: int
@@ -60,6 +63,8 @@ class Load:
     p50: float
     p99: float
     first_p50: float | None
+    processor: float
+    clients_processor: float = 0.0
 
 
 def main() -> None:
@@ -76,7 +81,7 @@ def main() -> None:
         first = "" if load.first_p50 is None else f", first text {1000 * load.first_p50:.0f} ms"
         print(
             f"{load.side:18} {load.clients:3} at once: {load.per_second:6.2f}/s, p50 {1000 * load.p50:.0f} ms, "
-            f"p99 {1000 * load.p99:.0f} ms{first}"
+            f"p99 {1000 * load.p99:.0f} ms{first}, processor {1000 * load.processor:.0f} ms"
         )
     print(json.dumps({"benchmark": "service_load", "loads": [asdict(load) for load in loads], **verdict(loads)}))
 
@@ -85,10 +90,12 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="the service under load")
     parser.add_argument("--tiny", action="store_true", help="tiny models and little work: shows that it runs")
     parser.add_argument("--rounds", type=int, default=None, help="questions of each client (default 4, tiny 1)")
+    parser.add_argument("--turns", type=int, default=None, help="how often every side is asked (default 2, tiny 1)")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--only", choices=("reader", "135M"), default=None, help="one of the two comparisons")
     given = parser.parse_args()
     given.rounds = given.rounds or (1 if given.tiny else 4)
+    given.turns = given.turns or (1 if given.tiny else 2)
     return given
 
 
@@ -99,16 +106,23 @@ def reader_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace
     with Pipeline(settings) as pipeline:
         documents = list(load_documents([sample_corpus_path()]))
         pipeline.index("samples", documents[:6] if given.tiny else documents)
-        with served(create_app(pipeline)) as url:
-            bodies = [{"question": text, "collection": "samples", "stream": True} for text in questions]
-            warm(lambda: asyncio.run(closed_loop(url, "/v1/query", bodies, max(clients), 1)))
-            warm(lambda: direct(pipeline, "samples", questions, 1, 2))
+        with served(server_config(create_app(pipeline), port=0)) as port:
+            bodies = tuple({"question": text, "collection": "samples", "stream": True} for text in questions)
+
+            def asked(side: str, count: int, rounds: int) -> Times:
+                if side == "service":
+                    return closed_loop(Work(port, "/v1/query", bodies, count, rounds))
+                return direct(pipeline, "samples", questions, count, rounds, whole=side == "same work")
+
+            rounds = {c: given.rounds if given.tiny else max(given.rounds, LEAST_REQUESTS // c) for c in clients}
+            # All that will be asked: oneDNN compiles its kernels for every new length of a prompt, and whoever asked
+            # first would have waited for that.
+            direct(pipeline, "samples", questions, 1, min(len(questions), max(c * rounds[c] for c in clients)))
+            for side in READER_SIDES:
+                asked(side, max(clients), 1)
             loads = []
             for count in clients:
-                rounds = given.rounds if given.tiny else max(given.rounds, LEAST_REQUESTS // count)
-                times = asyncio.run(closed_loop(url, "/v1/query", bodies, count, rounds))
-                loads.append(load("reader, service", count, times))
-                loads.append(load("reader, direct", count, direct(pipeline, "samples", questions, count, rounds)))
+                loads += in_turns("reader", READER_SIDES, asked, count, rounds[count], given.turns)
             return loads
 
 
@@ -120,58 +134,64 @@ def llama_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace)
     questions = [question.text for question in load_question_files(sample_question_paths())]
     settings = Settings(home=folder / "home", database="", encoder="", model=str(model), device="cpu")
     with Pipeline(settings) as pipeline:
-        bodies = [
+        bodies = tuple(
             {"question": text, "retrieval": False, "max_tokens": tokens, "stream": True, "temperature": 1.0}
             for text in questions
-        ]
-        with served(create_app(pipeline)) as url, served(generate_handler(model, tokens)) as peer:
-            for place in (url, peer):
-                warm(lambda place=place: asyncio.run(closed_loop(place, "/v1/query", bodies, 1, 1)))
-            loads = []
-            for count in clients:
-                for side, place in (("135M, service", url), ("135M, generate", peer)):
-                    times = asyncio.run(closed_loop(place, "/v1/query", bodies, count, given.rounds))
-                    loads.append(load(side, count, times))
-            return loads
+        )
+        handler = uvicorn.Config(generate_handler(model, tokens), port=0, log_level="warning", access_log=False)
+        with served(server_config(create_app(pipeline), port=0)) as port, served(handler) as peer:
+            ports = {"service": port, "generate": peer}
+
+            def asked(side: str, count: int, rounds: int) -> Times:
+                return closed_loop(Work(ports[side], "/v1/query", bodies, count, rounds))
+
+            for side in ports:
+                asked(side, 1, 1)
+            # Once each: a turn of the handler at 32 takes minutes.
+            return [load for count in clients for load in in_turns("135M", tuple(ports), asked, count, given.rounds, 1)]
 
 
-async def closed_loop(url: str, path: str, bodies: Sequence[dict[str, Any]], count: int, rounds: int) -> Times:
-    """So many clients, each of which asks ``rounds`` questions one after the other."""
-    answers: list[float] = []
-    firsts: list[float] = []
-    limits = httpx2.Limits(max_connections=count, max_keepalive_connections=count)
-    async with httpx2.AsyncClient(base_url=url, timeout=3600, limits=limits) as client:
-
-        async def one(number: int) -> None:
-            for turn in range(rounds):
-                body = bodies[(number + turn * count) % len(bodies)]
-                begun, first = perf_counter(), None
-                async with client.stream("POST", path, json={**body, "seed": number + turn * count}) as response:
-                    assert response.status_code == 200, await response.aread()
-                    async for line in response.aiter_lines():
-                        if first is None and line == "event: text":
-                            first = perf_counter() - begun
-                        assert line != "event: error", line
-                answers.append(perf_counter() - begun)
-                if first is not None:
-                    firsts.append(first)
-
-        begun = perf_counter()
-        await asyncio.gather(*(one(number) for number in range(count)))
-        return Times(perf_counter() - begun, tuple(answers), tuple(firsts))
+def in_turns(
+    model: str, sides: Sequence[str], asked: Callable[[str, int, int], Times], count: int, rounds: int, turns: int
+) -> list[Load]:
+    """Every side ``turns`` times, one after the other. asked: of a side, with so many clients and rounds."""
+    runs: dict[str, list[tuple[Times, float]]] = {side: [] for side in sides}
+    for _ in range(turns):
+        for side in sides:
+            before = process_time()
+            times = asked(side, count, rounds)
+            runs[side].append((times, process_time() - before))
+    return [load(f"{model}, {side}", count, runs[side]) for side in sides]
 
 
-def load(side: str, clients: int, times: Times) -> Load:
-    """The figures of a run."""
-    ordered = sorted(times.answers)
+def closed_loop(work: Work) -> Times:
+    """The work done by clients in a process of their own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.service_clients"],
+        input=json.dumps(asdict(work)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return Times(**json.loads(done.stdout))
+
+
+def load(side: str, clients: int, runs: Sequence[tuple[Times, float]]) -> Load:
+    """The figures of runs, each with the processor seconds of the process that answered."""
+    ordered = sorted(second for times, _ in runs for second in times.answers)
+    firsts = [second for times, _ in runs for second in times.firsts]
+    count = len(ordered)
     return Load(
         side,
         clients,
-        len(ordered),
-        len(ordered) / times.wall,
+        count,
+        count / sum(times.wall for times, _ in runs),
         statistics.median(ordered),
-        ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))],
-        statistics.median(times.firsts) if times.firsts else None,
+        ordered[min(count - 1, int(0.99 * count))],
+        statistics.median(firsts) if firsts else None,
+        sum(used for _, used in runs) / count,
+        sum(times.processor for times, _ in runs) / count,
     )
 
 
@@ -182,10 +202,16 @@ def verdict(loads: Sequence[Load]) -> dict[str, object]:
     found: dict[str, float] = {}
     met: dict[str, bool] = {}
     if ("reader, service", most) in by:
-        added = 1000 * (by["reader, service", least].p50 - by["reader, direct", least].p50)
-        share = 1 - by["reader, service", most].per_second / by["reader, direct", most].per_second
-        found |= {"overhead_ms_at_one": added, "overhead_share_at_most": share}
-        met |= {"overhead_ms_at_one": added <= OVERHEAD_MS, "overhead_share_at_most": share <= OVERHEAD_SHARE}
+        one, many = by["reader, service", least], by["reader, service", most]
+        for side in READER_SIDES[1:]:
+            alone, together = by[f"reader, {side}", least], by[f"reader, {side}", most]
+            name = side.replace(" ", "_")
+            found[f"ms_over_{name}_at_one"] = 1000 * (one.p50 - alone.p50)
+            found[f"processor_ms_over_{name}_at_one"] = 1000 * (one.processor - alone.processor)
+            found[f"share_below_{name}_at_most"] = 1 - many.per_second / together.per_second
+            found[f"processor_ms_over_{name}_at_most"] = 1000 * (many.processor - together.processor)
+        met["overhead_ms_at_one"] = found["ms_over_direct_at_one"] <= OVERHEAD_MS
+        met["overhead_share_at_most"] = found["share_below_direct_at_most"] <= OVERHEAD_SHARE
     if ("135M, service", most) in by:
         times = by["135M, service", most].per_second / by["135M, generate", most].per_second
         found["times_generate_at_most"] = times
@@ -193,23 +219,17 @@ def verdict(loads: Sequence[Load]) -> dict[str, object]:
     return {**found, "met": met}
 
 
-def warm(call: Callable[[], object]) -> None:
-    """Once, before anything is timed."""
-    call()
-
-
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
-    """The app on a free port of loopback, in a thread; its URL."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", access_log=False, lifespan="on"))
+def served(config: uvicorn.Config) -> Iterator[int]:
+    """A server in a thread; its port."""
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
         while not server.started:
             assert thread.is_alive(), "the server ended before it accepted"
             thread.join(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
+        yield int(server.servers[0].sockets[0].getsockname()[1])
     finally:
         server.should_exit = True
         thread.join()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import threading
+import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -12,38 +13,76 @@ from typing import Any
 import torch
 from fastapi import FastAPI
 
+from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
 from app.pipeline import Pipeline
+from app.service.work.preparing import Preparation, Prepared, Preparing
 from benchmarks.engine_peers import Shape
+from benchmarks.service_clients import Times
 from generation.causal_prompt import instruction_text
 from generation.generator import GenerationTask, generate_many
 from generation.params import SamplingParams
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """Of one run. wall: seconds; answers: of each; firsts: to the first text, where there was one."""
+def direct(
+    pipeline: Pipeline, collection: str, questions: Sequence[str], count: int, rounds: int, *, whole: bool = False
+) -> Times:
+    """The service's work without the service: ``count`` questions at once are searched, made prompts and answered.
 
-    wall: float
-    answers: tuple[float, ...]
-    firsts: tuple[float, ...] = ()
-
-
-def direct(pipeline: Pipeline, collection: str, questions: Sequence[str], count: int, rounds: int) -> Times:
-    """The service's work without the service: ``count`` questions at once are searched, made prompts and answered."""
-    retriever, generator = pipeline.retriever(collection), pipeline.generator
+    whole: as the service prepares them, and their answers written as JSON and stored, too.
+    """
+    preparing = Preparing(pipeline)
     answers: list[float] = []
     begun = perf_counter()
     for turn in range(rounds):
         started = perf_counter()
         numbers = [number + turn * count for number in range(count)]
         texts = [questions[number % len(questions)] for number in numbers]
-        found = retriever.retrieve_many(texts, 4)
-        params = SamplingParams(max_tokens=32)
-        prompts = [generator.prompt(text, chunks, 32) for text, chunks in zip(texts, found, strict=True)]
-        tasks = [GenerationTask(prompt, params, (seed,)) for prompt, seed in zip(prompts, numbers, strict=True)]
-        assert all(drawn[0].text for drawn in generate_many(generator, tasks))
+        if whole:
+            _whole(pipeline, preparing, collection, texts, numbers)
+        else:
+            _drawn(pipeline, collection, texts, numbers)
         answers += [perf_counter() - started] * count
     return Times(perf_counter() - begun, tuple(answers))
+
+
+def _drawn(pipeline: Pipeline, collection: str, texts: Sequence[str], seeds: Sequence[int]) -> None:
+    retriever, generator = pipeline.retriever(collection), pipeline.generator
+    found = retriever.retrieve_many(texts, 4)
+    params = SamplingParams(max_tokens=32)
+    prompts = [generator.prompt(text, chunks, 32) for text, chunks in zip(texts, found, strict=True)]
+    tasks = [GenerationTask(prompt, params, (seed,)) for prompt, seed in zip(prompts, seeds, strict=True)]
+    assert all(drawn[0].text for drawn in generate_many(generator, tasks))
+
+
+def _whole(
+    pipeline: Pipeline, preparing: Preparing, collection: str, texts: Sequence[str], seeds: Sequence[int]
+) -> None:
+    requests = [
+        QueryRequest(text, collection, params=SamplingParams(max_tokens=32, seed=s))
+        for text, s in zip(texts, seeds, strict=True)
+    ]
+    ready = [one for one in preparing([Preparation(request, "") for request in requests]) if isinstance(one, Prepared)]
+    tasks = [
+        GenerationTask(one.prompt, request.params, (request.params.seed,))
+        for one, request in zip(ready, requests, strict=True)
+    ]
+    completions = generate_many(pipeline.generator, tasks)
+    results = [
+        QueryResult(
+            uuid.uuid4().hex,
+            request,
+            one.collection,
+            one.generation,
+            pipeline.generator.name,
+            tuple(Answer(completion) for completion in drawn),
+            sources_of(one.prompt, one.places),
+            Timings(one.retrieval_s, 0.0),
+            search=one.search,
+        )
+        for request, one, drawn in zip(requests, ready, completions, strict=True)
+    ]
+    assert all(json.dumps(result.to_json()) for result in results)
+    pipeline.keep(results, [one.stored for one in ready])
 
 
 def llama_folder(folder: Path, shape: Shape) -> Path:
