@@ -15,6 +15,7 @@ from data.reading import ReadingExample, load_reading
 from data.splits import split_by_group
 from evaluation.reading.calibration import ReaderCalibration, calibrate_reader
 from evaluation.reading.reading_scores import ReadingScore, score_reading
+from generation.making.near_misses import near_misses
 from generation.making.reading import SourceArticle, join_questions, make_reading
 from generation.reader import EmbeddedReader
 from generation.reader_rows import ChunkPool, ReaderRows, RowMix, chunk_contexts
@@ -46,6 +47,7 @@ class ReaderRecipe:
     texts: documents that questions are made from by rule (generation/making), about ``made`` of them; no article whose
     title is held out is used. plain: the first readers' network, without marks and without following what it copies.
     closed_book_rows: questions without a passage, so that without retrieval the reader answers at its own risk.
+    near_misses: so many of the answerable examples also with a changed question that their passage does not answer.
     start: a trained reader's folder to go on from, None for MiniLM's own layers.
     hold_out: sources of which nothing is trained. limit: examples read of each file. development: examples scored at
     the end, at most.
@@ -58,6 +60,7 @@ class ReaderRecipe:
     plain: bool = False
     tokens: int | None = 4_600_000
     closed_book_rows: int = 24_000
+    near_misses: float = 0.0
     start: Path | None = None
     hold_out: tuple[str, ...] = ()
     limit: int | None = None
@@ -106,7 +109,10 @@ def train_reader(
     if recipe.texts and recipe.made:
         made = _made(recipe, {example.title for example in split.development})
         say(f"{len(made.train)} questions made by rule: {_counts(made.train)}")
-    rows = _reading_rows(split.train, vocabulary, recipe)
+    missed = near_misses(split.train, recipe.near_misses, seed=recipe.settings.seed)
+    if missed:
+        say(f"{len(missed)} of them also with a changed question, to be refused")
+    rows = _reading_rows([*split.train, *missed], vocabulary, recipe)
     # Each made question once: there are always more where they came from.
     once = replace(recipe, tokens=None, mix=replace(recipe.mix, repeats=1))
     rows += _reading_rows(made.train, vocabulary, once) if made.train else []

@@ -45,6 +45,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=None, help="read only the first N examples of each file")
     parser.add_argument("--tokens", type=int, default=4_600_000, help="most tokens of passage rows (default 4600000)")
     parser.add_argument("--closed-book-rows", type=int, default=24_000, help="default 24000")
+    parser.add_argument(
+        "--near-misses",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="so many of the answerable examples also with a changed question, to be refused (default 0)",
+    )
     parser.add_argument("--epochs", type=int, default=1, help="default 1")
     parser.add_argument("--steps", type=int, default=None, help="stop after so many steps (the schedule ends there)")
     parser.add_argument("--tokens-at-once", type=int, default=8000, help="of one batch: memory (default 8000)")
@@ -70,6 +77,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     for name in ("closed_book_rows", "development", "made"):
         if getattr(arguments, name) < 0:
             raise UsageError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}: it must not be negative")
+    if not 0 <= arguments.near_misses <= 1:
+        raise UsageError(f"--near-misses is {arguments.near_misses}: it must be a share, in [0, 1]")
     base = ReaderRecipe(tuple(arguments.data))
     try:
         settings = replace(
@@ -88,6 +97,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         closed_book=tuple(arguments.closed_book),
         tokens=arguments.tokens,
         closed_book_rows=arguments.closed_book_rows,
+        near_misses=arguments.near_misses,
         start=arguments.start,
         texts=tuple(arguments.texts),
         made=arguments.made,

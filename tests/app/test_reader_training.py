@@ -104,6 +104,25 @@ def test_it_goes_on_from_a_trained_reader(
     assert json.loads((start / "reader.json").read_text())["recipe"]["start"] == "MiniLM"
 
 
+def test_changed_questions_are_trained_on_beside_the_ones_they_were_made_from(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    long = tmp_path / "long.jsonl"
+    lines = [json.loads(line) for line in files[0].read_text("utf-8").splitlines()[:-1]]
+    for line in lines:
+        line["context"] += " The harbour of Lindesund pays for the oil, the village of Oldehaven for the glass." * 3
+    long.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    said: list[str] = []
+    chosen = recipe((long, files[1]), development=0, near_misses=1.0)
+    chosen = replace(chosen, settings=replace(chosen.settings, max_steps=1))
+    rows = train_reader(chosen, tmp_path / "with", say=said.append).rows
+    plain = replace(chosen, near_misses=0.0)
+    (made,) = [int(line.split()[0]) for line in said if "with a changed question" in line]
+    assert 0 < made <= 12  # the answerable ones to train on
+    assert rows == train_reader(plain, tmp_path / "without", say=said.append).rows + made
+    assert json.loads((tmp_path / "with" / "reader.json").read_text())["recipe"]["near_misses"] == 1.0
+
+
 def test_scoring_alone(trained: tuple[TrainedReader, list[str]], files: tuple[Path, Path]) -> None:
     examples = load_reading([files[0]], skip_bad=True).examples[:3]
     lights, everything = score_reader(trained[0].folder, examples)
