@@ -53,15 +53,28 @@ def read_part(
 def read_part_alike(query: Tensor, keys: Tensor, values: Tensor) -> Part:
     """``read_part`` of (N, Hkv, G, D) whose numbers for a row do not depend on N or on the row's place, on a CPU.
 
+    keys and values (N, Hkv, S, D), or (1, Hkv, S, D) that all rows read: then queries of several rows fill a block.
+
     The fused kernel gives every thread a buffer behind the last one's, each as long as its scores. Where that length is
     no multiple of a cache line, the matrix products of the second thread work on unaligned memory, by other
     instructions: a row's last bits then depended on which thread read it (seen with two threads, fp32, torch 2.13).
-    With G filled up to _ALIKE_ROWS every buffer begins at a cache line.
+    With blocks of _ALIKE_ROWS queries every buffer begins at a cache line, and every product has the same shape.
     """
-    group = query.shape[2]
-    missing = -group % _ALIKE_ROWS
-    part = read_part(F.pad(query, (0, 0, 0, missing)), keys, values)
-    return Part(part.output[:, :, :group], part.log_sum[:, :, :group])
+    rows, kv_heads, group, dim = query.shape
+    if rows == 1 or keys.shape[0] == rows:
+        part = read_part(F.pad(query, (0, 0, 0, -group % _ALIKE_ROWS)), keys, values)
+        return Part(part.output[:, :, :group], part.log_sum[:, :, :group])
+    side_by_side = query.transpose(0, 1).reshape(kv_heads, rows * group, dim)
+    padded = F.pad(side_by_side, (0, 0, 0, -(rows * group) % _ALIKE_ROWS))
+    blocks = padded.view(kv_heads, -1, _ALIKE_ROWS, dim).transpose(0, 1)  # (blocks, Hkv, _ALIKE_ROWS, D)
+    every = (blocks.shape[0], -1, -1, -1)
+    part = read_part(blocks, keys.expand(every), values.expand(every))
+    output = part.output.transpose(0, 1).reshape(kv_heads, -1, dim)[:, : rows * group]
+    log_sum = part.log_sum.transpose(0, 1).reshape(kv_heads, -1)[:, : rows * group]
+    return Part(
+        output.reshape(kv_heads, rows, group, dim).transpose(0, 1),
+        log_sum.reshape(kv_heads, rows, group).transpose(0, 1),
+    )
 
 
 def read_part_written_out(

@@ -134,11 +134,13 @@ class DecodeState:
     def _part(self, layer: int, query: Tensor, read: Read) -> Part:
         """One read: of rows that share their keys together, of others side by side."""
         mine = query[read.first_row : read.first_row + read.rows]  # (n, Hkv, G, D)
-        if read.stride or read.rows == 1 or self._invariant:
-            keys, values = self._arena.view(layer, read.start, read.rows, read.stride, read.length)
-            return (read_part_alike if self._invariant else read_part)(mine, keys, values)
+        shared = read.rows > 1 and not read.stride
+        keys, values = self._arena.view(layer, read.start, 1 if shared else read.rows, read.stride, read.length)
+        if self._invariant:
+            return read_part_alike(mine, keys, values)
+        if not shared:
+            return read_part(mine, keys, values)
         rows, kv_heads, group, dim = mine.shape
-        keys, values = self._arena.view(layer, read.start, 1, 0, read.length)
         flat = mine.transpose(0, 1).reshape(1, kv_heads, rows * group, dim)
         part = read_part(flat, keys, values)
         return Part(

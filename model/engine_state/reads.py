@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from model.engine_state.ranges import KeyRange
 
@@ -62,9 +62,11 @@ def plan_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[R
 def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[Read, ...]:
     """As ``plan_reads``, by two reads a row whatever else is in the batch: its prompt, in one range, and its own.
 
-    How a row's sum is split then depends on its own lengths only. The prompt must lie in one range.
+    How a row's sum is split then depends on its own lengths only; neighbours with all of their prompt in common read it
+    together. The prompt must lie in one range.
     """
     reads: list[Read] = []
+    own: list[Read] = []
     row = 0
     for group in groups:
         skipped = 0 if window is None else max(group.length - window, 0)
@@ -72,8 +74,13 @@ def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -
         near = prompt.without_first(min(skipped, prompt.length))
         own_skipped = max(skipped - prompt.length, 0)
         if near.length:
-            reads.append(Read(row, group.rows, near.start, 0, near.length, True))
-        reads.append(
+            last = reads[-1] if reads else None
+            beside = last is not None and last.first_row + last.rows == row
+            if last is not None and beside and (last.start, last.length) == (near.start, near.length):
+                reads[-1] = replace(last, rows=last.rows + group.rows)
+            else:
+                reads.append(Read(row, group.rows, near.start, 0, near.length, True))
+        own.append(
             Read(
                 row,
                 group.rows,
@@ -84,7 +91,7 @@ def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -
             )
         )
         row += group.rows
-    return tuple(reads)
+    return (*reads, *own)
 
 
 @dataclass(slots=True)

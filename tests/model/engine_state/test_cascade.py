@@ -60,19 +60,24 @@ def test_a_part_of_no_weight_changes_nothing() -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("heads", [1, 3])
 @pytest.mark.parametrize("length", [5, 40, 300])
-def test_alike_a_row_is_the_same_alone_and_at_every_place(threads: int, heads: int, length: int) -> None:
+@pytest.mark.parametrize(("rows", "group"), [(4, 3), (16, 1), (7, 3), (3, 16)])
+def test_alike_a_row_is_the_same_alone_and_at_every_place(
+    threads: int, heads: int, length: int, rows: int, group: int
+) -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
         generator = torch.Generator().manual_seed(length)
-        query = torch.randn(4, heads, 3, 16, generator=generator)
+        query = torch.randn(rows, heads, group, 16, generator=generator)
         keys, values = torch.randn(2, 1, heads, length, 16, generator=generator).unbind(0)
-        together = read_part_alike(query, keys.expand(4, -1, -1, -1), values.expand(4, -1, -1, -1))
-        for row in range(4):
+        apart = read_part_alike(query, keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))
+        together = read_part_alike(query, keys, values)  # queries of several rows in one block
+        for row in range(rows):
             alone = read_part_alike(query[row : row + 1], keys, values)
-            assert torch.equal(alone.output[0], together.output[row])
-            assert torch.equal(alone.log_sum[0], together.log_sum[row])
-        plain = read_part_written_out(query, keys.expand(4, -1, -1, -1), values.expand(4, -1, -1, -1))
+            for found in (apart, together):
+                assert torch.equal(alone.output[0], found.output[row])
+                assert torch.equal(alone.log_sum[0], found.log_sum[row])
+        plain = read_part_written_out(query, keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))
     finally:
         torch.set_num_threads(before)
     torch.testing.assert_close(together.output, plain.output, atol=1e-5, rtol=1e-5)

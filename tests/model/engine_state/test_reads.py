@@ -67,4 +67,20 @@ def test_separate_reads_do_not_depend_on_neighbours(window: int | None) -> None:
     for row, positions in enumerate(expected(groups, window)):
         assert read_by(row, together) == positions
     alone = plan_separate_reads(groups[1:], window)
-    assert [(r.start, r.length) for r in alone] == [(r.start, r.length) for r in together if r.first_row == 2]
+    mine = [read for read in together if read.first_row <= 2 < read.first_row + read.rows]
+    assert [(r.start, r.length) for r in alone] == [(r.start, r.length) for r in mine]
+
+
+def test_separate_reads_of_one_prompt_are_one_read_where_its_rows_stand_beside_each_other() -> None:
+    prompt, other = (KeyRange(0, 6),), (KeyRange(50, 6),)
+    groups = [RowGroup(2, prompt, 20, 10, 4), RowGroup(3, prompt, 70, 10, 1), RowGroup(1, other, 90, 9, 2)]
+    assert plan_separate_reads(groups) == (
+        Read(0, 5, 0, 0, 6, True),
+        Read(5, 1, 50, 0, 6, True),
+        Read(0, 2, 20, 10, 4, False),
+        Read(2, 3, 70, 10, 1, False),
+        Read(5, 1, 90, 9, 2, False),
+    )
+    # The window has left the prompt behind for the row in between.
+    apart = plan_separate_reads([groups[0], RowGroup(1, prompt, 40, 9, 9), RowGroup(3, prompt, 70, 10, 4)], 8)
+    assert apart[:2] == (Read(0, 2, 2, 0, 4, True), Read(3, 3, 2, 0, 4, True))
