@@ -11,6 +11,8 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -33,6 +35,11 @@ from generation.engine.requests import EngineRequest
 from generation.params import SamplingParams
 from model.device import bf16_pays
 
+if TYPE_CHECKING:
+    from transformers.generation.continuous_batching import ContinuousBatchingManager
+
+PREFILL_TOKENS = 2048
+_PAGE = 256
 Work = tuple[tuple[int, ...], int]
 
 
@@ -43,7 +50,7 @@ def main() -> None:
     pair = random_pair(shape, dtype)
     work = mixed(count, shape.vocabulary, given.tiny)
     # Nobody waits for a first token here: prompts are read in large chunks, so that steps have many rows sooner.
-    engine = Engine(pair.ours, EngineOptions(cache_bytes=0, max_rows=count, prefill_tokens=2048))
+    engine = Engine(pair.ours, EngineOptions(cache_bytes=0, max_rows=count, prefill_tokens=PREFILL_TOKENS))
     floor = products_floor(pair, [new for _, new in work], sum(len(prompt) for prompt, _ in work))
 
     def ours(_: int) -> object:
@@ -60,8 +67,9 @@ def main() -> None:
     mine, theirs = interleaved(ours, lambda _: static(pair, work, best), given.repeats)
     cases = [case("64 mixed, static batches", mine, theirs, floor, 2.0, given.repeats)]
     if has_psutil():
-        continuous(pair, work[:2])
-        mine, theirs = interleaved(ours, lambda _: continuous(pair, work), given.repeats)
+        with transformers_batching(pair, work) as manager:
+            continuous(manager, work[:2])
+            mine, theirs = interleaved(ours, lambda _: continuous(manager, work), given.repeats)
         cases.append(case("64 mixed, generate_batch", mine, theirs, floor, 1.0, given.repeats))
     else:
         print("generate_batch needs psutil, which is not installed: left out")
@@ -105,23 +113,39 @@ def static(pair: Pair, work: Sequence[Work], size: int) -> None:
             pair.peer.generate(ids, attention_mask=mask, max_new_tokens=most, min_new_tokens=most, do_sample=False)
 
 
-def continuous(pair: Pair, work: Sequence[Work]) -> None:
-    """transformers' continuous batching, each request with its own number of new tokens."""
-    from transformers import GenerationConfig
+def transformers_batching(pair: Pair, work: Sequence[Work]) -> AbstractContextManager[ContinuousBatchingManager]:
+    """transformers' continuous batching, started once: its cache is not made anew for every repeat.
 
-    config = GenerationConfig(max_new_tokens=max(new for _, new in work), do_sample=False, eos_token_id=-1)
-    with (
-        torch.inference_mode(),
-        pair.peer.continuous_batching_context_manager(generation_config=config, block=True, timeout=5) as manager,
-    ):
-        for prompt, new in work:
-            manager.add_request(list(prompt), max_new_tokens=new)
-        left = len(work)
-        while left:
-            result = manager.get_result(timeout=60)
-            if result is None:
-                raise RuntimeError("generate_batch gave no result within a minute")
-            left -= bool(result.is_finished())
+    As many tokens a pass as the engine may read, and room for all requests (left to itself it takes most of the
+    memory). It keeps gradients off by itself; in inference mode every one of its requests would fail.
+    """
+    from transformers import ContinuousBatchingConfig, GenerationConfig
+
+    most = max(new for _, new in work)
+    pages = sum(-(-(len(prompt) + most) // _PAGE) for prompt, _ in work)
+    manager: AbstractContextManager[ContinuousBatchingManager] = pair.peer.continuous_batching_context_manager(
+        generation_config=GenerationConfig(max_new_tokens=most, do_sample=False, eos_token_id=-1),
+        continuous_batching_config=ContinuousBatchingConfig(
+            page_size=_PAGE, num_blocks=pages, max_batch_tokens=PREFILL_TOKENS
+        ),
+        block=True,
+        timeout=5,
+    )
+    return manager
+
+
+def continuous(manager: ContinuousBatchingManager, work: Sequence[Work]) -> None:
+    """All requests, each with its own number of new tokens. Raises RuntimeError where one fails or comes out short."""
+    wanted = {manager.add_request(list(prompt), max_new_tokens=new): new for prompt, new in work}
+    while wanted:
+        result = manager.get_result(timeout=600)
+        if result is None:
+            raise RuntimeError("generate_batch gave no result within ten minutes")
+        if not result.is_finished():
+            continue
+        new = wanted.pop(result.request_id)
+        if result.error is not None or len(result.generated_tokens) != new:
+            raise RuntimeError(f"generate_batch gave {len(result.generated_tokens)} of {new} tokens: {result.error}")
 
 
 def has_psutil() -> bool:
