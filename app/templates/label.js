@@ -1,4 +1,5 @@
 // Keys: s, h, a, u label; b or left goes back, n or right goes on. A key that is held down labels once.
+// The controls say their keys (aria-keyshortcuts) from the moment that the keys work, which is not before this ran.
 (() => {
   "use strict";
   let sent = false;
@@ -14,4 +15,8 @@
     if (button && !sent) button.click();
   });
   window.addEventListener("pageshow", () => { sent = false; });
+  const say = (control, keys) => { if (control) control.setAttribute("aria-keyshortcuts", keys); };
+  say(document.getElementById("back"), "b ArrowLeft");
+  say(document.getElementById("next"), "n ArrowRight");
+  if (form) for (const button of form.querySelectorAll("button[data-key]")) say(button, button.dataset.key);
 })();
