@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config import DecoderConfig
@@ -69,6 +72,11 @@ class KeyValueArena:
             keys.as_strided(size, strides, keys.storage_offset() + offset),
             values.as_strided(size, strides, values.storage_offset() + offset),
         )
+
+    def numbers(self, layer: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Keys and values (S, Hkv, D) in place, for numpy: fp32, or the bits of bf16 as uint16. On a CPU only."""
+        bits = torch.uint16 if self.keys.dtype == torch.bfloat16 else self.keys.dtype
+        return self._layer_keys[layer].view(bits).numpy(), self._layer_values[layer].view(bits).numpy()
 
     def gather(self, layer: int, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Copies of the keys and values at positions (R, C): (R, Hkv, C, D) each."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.cascade import Part, merge, merge_invariant, read_part, read_part_alike
-from model.engine_state.lone_reads import SplitPlan, read_lone, split_plan
+from model.engine_state.lone_reads import SplitPlan, lone_rows, ranges_of, read_lone, reads_alone, split_plan
 from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
 from model.errors import ModelError
 
@@ -98,15 +98,20 @@ class DecodeState:
             if self._padding:
                 spare = self._groups[-1]
                 plan = (*plan, Read(self._forward, spare.rows, spare.own_start, 0, 1, True))
-            keys = self._arena.keys
-            # A group's sums depend on who else is in it: the invariant mode reads every row by itself.
-            split = SplitPlan((), plan) if self._invariant else split_plan(plan, keys.dtype, keys.device)
-            self._plans[window] = split
+            if not self._invariant:
+                self._plans[window] = split_plan(plan, self.rows, self._arena)
+            elif reads_alone(self._arena):
+                mine = lone_rows(range(self.rows), ranges_of(plan, self.rows), every=True)
+                self._plans[window] = SplitPlan(mine, ())
+            else:
+                self._plans[window] = SplitPlan(None, plan)
         return self._plans[window]
 
     def _read(self, layer: int, query: Tensor, plan: SplitPlan) -> Tensor:
         """(N, Hkv, G, D) -> (N, Hkv, G, D)."""
-        if not plan.lone and len(plan.others) == 1:
+        if plan.lone is not None and plan.lone.every:
+            return read_lone(self._arena, layer, query, plan.lone)
+        if plan.lone is None and len(plan.others) == 1:
             return self._part(layer, query, plan.others[0]).output
         joined = merge_invariant if self._invariant else merge
         output = log_sum = None
@@ -127,8 +132,8 @@ class DecodeState:
             output[rows], log_sum[rows] = part.output, part.log_sum
         if output is None:
             output = torch.empty_like(query, memory_format=torch.contiguous_format)
-        for group in plan.lone:
-            output.index_copy_(0, group.rows, read_lone(self._arena, layer, query, group))
+        if plan.lone is not None:
+            output.index_copy_(0, plan.lone.rows, read_lone(self._arena, layer, query, plan.lone))
         return output
 
     def _part(self, layer: int, query: Tensor, read: Read) -> Part:

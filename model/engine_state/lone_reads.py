@@ -1,75 +1,116 @@
-"""Rows that share nothing, read several at a time on a CPU.
+"""Rows that read for themselves, all in one call on a CPU: the compiled kernel of row_kernel.py.
 
-Each has a range of its own, of its own length, anywhere in the arena: no view covers two of them. One by one, a row
-and layer take the fused kernel about 120 us (bf16, 55 rows of some 350 positions, two cores), most of it getting ready;
-eight gathered side by side take 35 a row, and copying their keys and values 30.
+Through torch's fused kernel such a row takes some 120 us a layer one by one (bf16, 350 positions, two cores), most of
+it getting ready, and 65 in groups of eight whose keys are first copied side by side; through this one 20 to 25.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from threading import Lock
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.engine_state.arena import KeyValueArena
-from model.engine_state.cascade import read_part
 from model.engine_state.reads import Read
 
-_TOGETHER = 8  # 20 and 40 took as long a row, and leave more between the shortest and the longest
+# Where there is no OpenMP, numba's own threads serve one caller at a time.
+_ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class LoneRows:
-    """rows (R) of a step; the positions (R, C) they read, and 0 or -inf (R, 1, 1, C) for those that only fill up.
+    """rows (R) of a step; row r of them reads ranges[offsets[r] : offsets[r + 1]], each (start, length).
 
-    What fills up is the row's own last position: nothing of anybody else's is ever multiplied with.
+    order (R): in which order they are given to the threads. every: they are all rows of the step, in order.
     """
 
     rows: Tensor
-    positions: Tensor
-    bias: Tensor
+    ranges: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    order: NDArray[np.int64]
+    every: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """A step's reads: those of lone rows by groups, and the others."""
+    """A step's reads: those of rows that read for themselves, if there are any, and the others."""
 
-    lone: tuple[LoneRows, ...]
+    lone: LoneRows | None
     others: tuple[Read, ...]
 
 
-def split_plan(plan: Sequence[Read], dtype: torch.dtype, device: torch.device) -> SplitPlan:
-    """Take the rows out that read one range of their own and nothing else, where there are several of them."""
-    reads_of = Counter(row for read in plan for row in range(read.first_row, read.first_row + read.rows))
-    lone = [read for read in plan if read.rows == 1 and reads_of[read.first_row] == 1]
-    if device.type != "cpu" or len(lone) < 2:
-        return SplitPlan((), tuple(plan))
-    chosen = {read.first_row for read in lone}
-    lone.sort(key=lambda read: (read.length, read.first_row))
-    groups = [lone[first : first + _TOGETHER] for first in range(0, len(lone), _TOGETHER)]
+@cache
+def _has_kernel() -> bool:
+    try:
+        import model.engine_state.row_kernel  # noqa: F401 - numba takes its time: only where many rows are read
+    except ImportError:  # numba lags behind new versions of Python and numpy
+        return False
+    return True
+
+
+def reads_alone(arena: KeyValueArena) -> bool:
+    """Whether rows that read for themselves can do so in one call: on a CPU, in bf16 or fp32, D a multiple of 4."""
+    keys = arena.keys
+    known = keys.dtype in (torch.float32, torch.bfloat16) and keys.shape[-1] % 4 == 0
+    return known and keys.device.type == "cpu" and _has_kernel()
+
+
+def split_plan(plan: Sequence[Read], rows: int, arena: KeyValueArena) -> SplitPlan:
+    """Take those of the step's ``rows`` out that read nothing together with another, where there are several."""
+    reads_of: dict[int, list[Read]] = defaultdict(list)
+    shares: set[int] = set()
+    for read in plan:
+        for row in range(read.first_row, read.first_row + read.rows):
+            reads_of[row].append(read)
+            if read.rows > 1:
+                shares.add(row)
+    lone = [row for row in range(rows) if row not in shares]
+    if len(lone) < 2 or not reads_alone(arena):
+        return SplitPlan(None, tuple(plan))
+    ranges = [[(read.start, read.length) for read in reads_of[row]] for row in lone]
     return SplitPlan(
-        tuple(_lone_rows(group, dtype) for group in groups),
-        tuple(read for read in plan if read.first_row not in chosen),
+        lone_rows(lone, ranges, every=len(lone) == rows), tuple(read for read in plan if read.first_row in shares)
     )
 
 
-def read_lone(arena: KeyValueArena, layer: int, query: Tensor, group: LoneRows) -> Tensor:
-    """query (N, Hkv, G, D) of all rows of the step -> attention (R, Hkv, G, D) of the group's."""
-    keys, values = arena.gather(layer, group.positions)
-    return read_part(query[group.rows], keys, values, bias=group.bias).output
+def lone_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]]], *, every: bool) -> LoneRows:
+    """rows of a step and what each reads, in order of position; every: they are all rows of the step."""
+    flat = np.array([one for of_row in ranges for one in of_row], dtype=np.int64).reshape(-1, 2)
+    offsets = np.concatenate(([0], np.cumsum([len(of_row) for of_row in ranges])))
+    lengths = np.add.reduceat(flat[:, 1], offsets[:-1])
+    return LoneRows(torch.tensor(rows), flat, offsets, _dealt(lengths, torch.get_num_threads()), every)
 
 
-def _lone_rows(reads: Sequence[Read], dtype: torch.dtype) -> LoneRows:
-    lengths = torch.tensor([read.length for read in reads])[:, None]
-    starts = torch.tensor([read.start for read in reads])[:, None]
-    columns = torch.arange(reads[-1].length)[None]  # the longest is the last
-    bias = torch.zeros(len(reads), columns.shape[1], dtype=dtype).masked_fill_(columns >= lengths, -math.inf)
-    return LoneRows(
-        torch.tensor([read.first_row for read in reads]),
-        starts + torch.minimum(columns, lengths - 1),
-        bias[:, None, None],
-    )
+def read_lone(arena: KeyValueArena, layer: int, query: Tensor, lone: LoneRows) -> Tensor:
+    """query (N, Hkv, G, D) of all rows of the step -> attention (R, Hkv, G, D) of the lone ones."""
+    from model.engine_state.row_kernel import read_rows
+
+    mine = (query if lone.every else query[lone.rows]).float().contiguous()
+    threads = torch.get_num_threads()
+    with _ONE_AT_A_TIME:
+        output = read_rows(mine.numpy(), *arena.numbers(layer), lone.ranges, lone.offsets, lone.order, threads)
+    if torch.get_num_threads() != threads:  # numba's first call sets what OpenMP takes for this thread
+        torch.set_num_threads(threads)
+    return torch.from_numpy(output).to(query.dtype)
+
+
+def _dealt(lengths: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
+    """Rows (R) such that equal consecutive pieces of them are about equally long: the longest dealt out like cards."""
+    longest = np.argsort(-lengths, kind="stable")
+    return np.concatenate([longest[first::threads] for first in range(threads)])
+
+
+def ranges_of(reads: Iterable[Read], rows: int) -> list[list[tuple[int, int]]]:
+    """What each of ``rows`` rows reads by these, each for itself, in the order of the reads."""
+    ranges: list[list[tuple[int, int]]] = [[] for _ in range(rows)]
+    for read in reads:
+        for place in range(read.rows):
+            ranges[read.first_row + place].append((read.start + place * read.stride, read.length))
+    return ranges

@@ -1,0 +1,169 @@
+"""Attention of single queries over ranges of an arena, on a CPU: one pass over the keys, compiled by numba.
+
+Its peers copy keys side by side and start a kernel for blocks of queries: for 64 rows of some 300 positions, three
+heads each, that took three to four times as long (docs/engine.md). Here a row is read where it lies, by one thread from
+its first position to its last: what it computes depends on nothing else in the batch, and not on how many threads there
+are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba import njit, prange, types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+_BLOCK = 64  # positions of one step of the running softmax
+# Sums may be reordered into vector lanes, the same way every time. NaN and infinity are kept: broken weights must show.
+_REORDERED = {"reassoc", "contract", "nsz"}
+_LOWEST = np.float32(-3e38)
+# libgomp is then the one that torch has loaded: one set of threads, none of which spins against the other's.
+numba.config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]
+
+
+def _widened(number: Any) -> Any:
+    """bf16 (its 16 bits) or fp32 as fp32."""
+
+
+@overload(_widened, strict=False)  # type: ignore[untyped-decorator]
+def _widened_by_type(number: Any) -> Any:
+    if number == types.uint16:
+        return lambda number: np.uint32(np.uint32(number) << np.uint32(16)).view(np.float32)
+    return lambda number: number
+
+
+@njit(fastmath=_REORDERED, inline="always")  # type: ignore[untyped-decorator]
+def _exp(x: Any) -> Any:
+    """exp of x <= 0 in fp32 to 2 units in the last place; below -87 as of -87. Cephes, expf.c (Moshier 1989)."""
+    x = np.float32(-87.0) if x < np.float32(-87.0) else x
+    n = np.floor(x * np.float32(1.44269504088896341) + np.float32(0.5))
+    r = x - n * np.float32(0.693359375) - n * np.float32(-2.12194440e-4)
+    y = np.float32(1.9875691500e-4)
+    y = y * r + np.float32(1.3981999507e-3)
+    y = y * r + np.float32(8.3334519073e-3)
+    y = y * r + np.float32(4.1665795894e-2)
+    y = y * r + np.float32(1.6666665459e-1)
+    y = y * r + np.float32(5.0000001201e-1)
+    y = y * r * r + r + np.float32(1.0)
+    return y * np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@njit(fastmath=_REORDERED)  # type: ignore[untyped-decorator]
+def _read_row(
+    query: Any, keys: Any, values: Any, ranges: Any, row: int, head: int, dims: Any, scale: np.float32, output: Any
+) -> None:
+    """One row and key head; see ``read_rows``."""
+    group, dim = query.shape[2], 4 * len(dims)
+    q = np.empty((group, dim), np.float32)
+    total = np.zeros(group, np.float32)
+    top = np.full(group, _LOWEST, np.float32)
+    summed = np.zeros((group, dim), np.float32)
+    share = np.empty((group, _BLOCK), np.float32)
+    for g in range(group):
+        for d in range(dim):
+            q[g, d] = query[row, head, g, d] * scale
+    for part in range(ranges.shape[0]):
+        for first in range(0, ranges[part, 1], _BLOCK):
+            count = min(_BLOCK, ranges[part, 1] - first)
+            base = ranges[part, 0] + first
+            fours = count // 4 * 4
+            # Four positions at a time: their sums do not wait for each other.
+            for t in range(0, fours, 4):
+                for g in range(group):
+                    s0 = s1 = s2 = s3 = np.float32(0)
+                    for d in range(dim):
+                        s0 += q[g, d] * _widened(keys[base + t, head, d])
+                        s1 += q[g, d] * _widened(keys[base + t + 1, head, d])
+                        s2 += q[g, d] * _widened(keys[base + t + 2, head, d])
+                        s3 += q[g, d] * _widened(keys[base + t + 3, head, d])
+                    share[g, t], share[g, t + 1], share[g, t + 2], share[g, t + 3] = s0, s1, s2, s3
+            for t in range(fours, count):
+                for g in range(group):
+                    s0 = np.float32(0)
+                    for d in range(dim):
+                        s0 += q[g, d] * _widened(keys[base + t, head, d])
+                    share[g, t] = s0
+            for g in range(group):
+                best = top[g]
+                for t in range(count):
+                    best = share[g, t] if share[g, t] > best else best
+                shrink = _exp(top[g] - best)
+                top[g] = best
+                part_sum = np.float32(0)
+                for t in range(count):
+                    e = _exp(share[g, t] - best)
+                    share[g, t] = e
+                    part_sum += e
+                total[g] = total[g] * shrink + part_sum
+                for d in range(dim):
+                    summed[g, d] *= shrink
+            for t in range(0, fours, 4):
+                for g in range(group):
+                    p0, p1, p2, p3 = share[g, t], share[g, t + 1], share[g, t + 2], share[g, t + 3]
+                    for d in range(dim):
+                        near = p0 * _widened(values[base + t, head, d]) + p1 * _widened(values[base + t + 1, head, d])
+                        far = p2 * _widened(values[base + t + 2, head, d]) + p3 * _widened(
+                            values[base + t + 3, head, d]
+                        )
+                        summed[g, d] += near + far
+            for t in range(fours, count):
+                for g in range(group):
+                    p0 = share[g, t]
+                    for d in range(dim):
+                        summed[g, d] += p0 * _widened(values[base + t, head, d])
+    for g in range(group):
+        share_of_one = np.float32(1) / total[g]
+        for d in range(dim):
+            output[row, head, g, d] = summed[g, d] * share_of_one
+
+
+def _read_every_row(
+    query: Any, keys: Any, values: Any, ranges: Any, offsets: Any, order: Any, dims: Any, scale: np.float32, output: Any
+) -> None:
+    heads = keys.shape[1]
+    for task in prange(order.shape[0] * heads):
+        row, head = order[task // heads], task % heads
+        _read_row(query, keys, values, ranges[offsets[row] : offsets[row + 1]], row, head, dims, scale, output)
+
+
+def _compiled(*, kept: bool) -> Any:
+    """kept: on disk for the next process, beside this file or in the user's cache folder: compiling takes seconds."""
+    try:
+        return njit(parallel=True, nogil=True, cache=kept)(_read_every_row)
+    except RuntimeError:  # neither folder can be written to
+        return njit(parallel=True, nogil=True)(_read_every_row)
+
+
+_kernel = _compiled(kept=True)
+
+
+def read_rows(
+    query: NDArray[np.float32],
+    keys: NDArray[np.uint16] | NDArray[np.float32],
+    values: NDArray[np.uint16] | NDArray[np.float32],
+    ranges: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    order: NDArray[np.int64],
+    threads: int,
+) -> NDArray[np.float32]:
+    """query (R, Hkv, G, D), keys and values (S, Hkv, D), all contiguous, -> attention (R, Hkv, G, D).
+
+    keys and values: fp32, or bf16 as its bits. Row r reads ranges[offsets[r] : offsets[r + 1]], each (start, length).
+    order (R): in which rows are given to the ``threads``, in equal pieces. D must be a multiple of 4.
+    softmax(q k / sqrt(D)) v as a running softmax (Milakov and Gimelshein 2018, algorithm 3), all sums in fp32.
+    """
+    global _kernel
+    output = np.empty_like(query)
+    dim = query.shape[3]
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    # The length of a tuple is known when it is compiled: loops over D are then unrolled into vector registers.
+    given = (query, keys, values, ranges, offsets, order, (0,) * (dim // 4), np.float32(dim**-0.5), output)
+    try:
+        _kernel(*given)
+    except OSError:  # what was compiled could not be written: a full disk is no reason to fail a request
+        _kernel = _compiled(kept=False)
+        _kernel(*given)
+    return output

@@ -1,0 +1,65 @@
+"""The compiled kernel where nothing can be kept: a read-only place and a full disk cost seconds, not requests."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from model.engine_state import row_kernel
+
+PROGRAM = """
+import numpy as np
+from model.engine_state.row_kernel import read_rows
+keys = np.ones((3, 1, 4), np.float32)
+query, ranges = np.ones((2, 1, 1, 4), np.float32), np.array([[0, 2], [1, 2]])
+found = read_rows(query, keys, 7 * keys, ranges, np.arange(3), np.arange(2), 1)
+assert (found == 7).all()
+"""
+
+
+def one_read() -> np.ndarray:
+    keys = np.ones((3, 1, 8), np.float32)
+    query = np.ones((2, 1, 1, 8), np.float32)
+    return row_kernel.read_rows(
+        query, keys, 5 * keys, np.array([[0, 2], [1, 2]]), np.array([0, 1, 2]), np.array([0, 1]), 1
+    )
+
+
+def test_a_disk_that_is_full_when_the_kernel_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(row_kernel, "_kernel", full)
+    assert (one_read() == 5).all()
+    assert row_kernel._kernel is not full
+
+
+def test_where_no_folder_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of the package that numba finds no place for: neither beside it nor in a home."""
+    package = tmp_path / "model" / "engine_state"
+    package.mkdir(parents=True)
+    for folder in (package.parent, package):
+        (folder / "__init__.py").touch()
+    shutil.copy(row_kernel.__file__, package)
+    (package / "__pycache__").touch()  # a file: also root cannot make the folder
+    nowhere = tmp_path / "home"
+    nowhere.touch()
+    ours = {key: value for key, value in os.environ.items() if not key.startswith(("NUMBA", "XDG"))}
+    environment = {**ours, "HOME": str(nowhere), "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_threads_of_other_parts_keep_their_number() -> None:
+    assert one_read().shape == (2, 1, 1, 8)
+    assert numba.get_num_threads() == 1
