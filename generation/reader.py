@@ -41,9 +41,12 @@ _NEVER = -1e4  # nats: finite, so that nothing becomes NaN
 
 
 class EmbeddedReader:
-    """The prefix decoder of a folder (the shipped one by default) behind the Generator protocol."""
+    """The prefix decoder of a folder (the shipped one by default) behind the Generator protocol.
 
-    def __init__(self, folder: Path | None = None, *, device: str = "cpu") -> None:
+    options: of the engine, whose invariant mode makes a sample's tokens depend on its prompt and seed alone.
+    """
+
+    def __init__(self, folder: Path | None = None, *, device: str = "cpu", options: EngineOptions = _OPTIONS) -> None:
         folder = folder or shipped_reader()
         self._model = load_prefix_decoder(folder, device=device)
         pack(self._model)
@@ -51,7 +54,7 @@ class EmbeddedReader:
         self._fingerprint = prefix_decoder_fingerprint(folder)
         self._vocabulary = reader_vocabulary()
         self._prompter = ReaderPrompter(self._vocabulary)
-        self._front = EngineFront(Engine(self._model, _OPTIONS))
+        self._front = EngineFront(Engine(self._model, options))
 
     @property
     def model(self) -> Decoder:
