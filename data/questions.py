@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from data.blank import is_blank
+
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSpan:
@@ -39,7 +41,7 @@ class Question:
     def __post_init__(self) -> None:
         if not self.id:
             raise ValueError("a question's id must not be empty")
-        if not self.text.strip():
+        if is_blank(self.text):
             raise ValueError(f"question {self.id!r} has no text")
         if not self.answerable and self.references:
             raise ValueError(f"question {self.id!r} is marked unanswerable but has reference answers")

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from model.errors import ModelError
 from model.pair_presets import Layout
+from model.tokenizer import panics_named
 
 _TEXTS_AT_ONCE = 1000
 """A whole book's encodings at once take a hundred times its room."""
@@ -85,9 +86,10 @@ def encode_texts(tokenizer: Any, texts: Iterable[str]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for start in range(0, len(distinct), _TEXTS_AT_ONCE):
         block = distinct[start : start + _TEXTS_AT_ONCE]
-        encoded = tokenizer(
-            block, add_special_tokens=False, truncation=False, verbose=False, return_attention_mask=False
-        )
+        with panics_named():
+            encoded = tokenizer(
+                block, add_special_tokens=False, truncation=False, verbose=False, return_attention_mask=False
+            )
         found.update(zip(block, encoded["input_ids"], strict=True))
     return found
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from tokenizers import Tokenizer
 
+from model.tokenizer import panics_named
+
 _SLICE = 1000
 
 
@@ -29,7 +31,8 @@ class TokenizerCounter:
         counts: list[int] = []
         # In slices: the encodings of a whole book at once take a hundred times the room of the book.
         for start in range(0, len(texts), _SLICE):
-            batch = self._tokenizer.encode_batch_fast(list(texts[start : start + _SLICE]), add_special_tokens=False)
+            with panics_named():
+                batch = self._tokenizer.encode_batch_fast(list(texts[start : start + _SLICE]), add_special_tokens=False)
             counts.extend(len(encoding) for encoding in batch)
         return tuple(counts)
 

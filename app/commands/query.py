@@ -38,8 +38,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Answer and print."""
     from app.answers import QueryRequest
     from app.commands.options import checked_k, pipeline, sampling
+    from data.blank import is_blank
 
-    if not arguments.question.strip():
+    if is_blank(arguments.question):
         raise UsageError("the question is empty: ask something")
     request = QueryRequest(
         question=arguments.question,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
+from data.blank import is_blank
 
 if TYPE_CHECKING:
     from app.pipeline import Pipeline
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError("give either a query, or --queries and/or --qrels")
     if not batch and (arguments.run_file or arguments.measure):
         raise UsageError("--run-file and --measure go with --queries")
-    if not batch and not arguments.query.strip():
+    if not batch and is_blank(arguments.query):
         raise UsageError("the query is empty: ask something")
     if arguments.worst < 0 or arguments.width < 0:
         raise UsageError("--worst and --width must not be negative")

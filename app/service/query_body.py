@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.answers import QueryRequest
+from data.blank import is_blank
 from generation.params import SamplingParams
 from generation.restyling import Style
 from retrieval.retriever import Fusion, Mode
@@ -57,7 +58,7 @@ class QueryBody(BaseModel):
     @field_validator("question")
     @classmethod
     def _says_something(cls, question: str) -> str:
-        if not question.strip():
+        if is_blank(question):
             raise ValueError("the question is empty: ask something")
         if "\0" in question:
             raise ValueError("the question holds a NUL character: take it out")

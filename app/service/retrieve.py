@@ -14,6 +14,7 @@ from app.service.jobs_schemas import Reply
 from app.service.json_route import JsonRoute, error_responses
 from app.service.resources import Resources, missing, resources
 from app.tenants import OwnCollection, own_collections
+from data.blank import is_blank
 from retrieval.chunks import RetrievedChunk
 from retrieval.retriever import Fusion, Mode
 
@@ -36,7 +37,7 @@ class RetrieveBody(BaseModel):
     @field_validator("query")
     @classmethod
     def _says_something(cls, query: str) -> str:
-        if not query.strip():
+        if is_blank(query):
             raise ValueError("the query is empty: ask for something")
         if "\0" in query:
             raise ValueError("the query holds a NUL character: take it out")

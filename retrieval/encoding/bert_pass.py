@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from model.tokenizer import panics_named
 from retrieval.encoding.bert import Bert, bert_config
 from retrieval.encoding.kinds import Kind
 
@@ -49,7 +50,8 @@ class BertPass:
         found = np.empty((len(texts), self._dimension), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             asked = [self._prompts[kind] + text for text in texts[start : start + _TEXTS_AT_ONCE]]
-            rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(asked)]
+            with panics_named():
+                rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(asked)]
             for places in batches([len(row) for row in rows], _TOKENS_PER_BATCH):
                 vectors = self._embedded([rows[place] for place in places], self._berts[kind])
                 found[[start + place for place in places]] = vectors

@@ -85,7 +85,7 @@ def read_source(
         why = "; ".join(f"{r.where}: {r.reason}" for r in shown)
         raise RetrievalError(
             f"nothing to index for {collection!r}: the source gave no document"
-            + (f" and {total_refused} were refused ({why})" if total_refused else "")
+            + (f"; refused: {total_refused} ({why})" if total_refused else "")
             + "; the collection stays as it was"
         )
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from data.blank import is_blank
 from data.errors import DataError
 from data.loaders import load_question_files, load_questions
 from data.question_json import question_from_fields, question_to_fields
@@ -155,7 +156,9 @@ def test_missing_judgements_and_wrong_encoding(tmp_path: Path) -> None:
         load_questions(folder)
 
 
-texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).filter(str.strip)
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).filter(
+    lambda text: not is_blank(text)
+)
 spans = st.tuples(texts, st.integers(0, 99), st.integers(1, 99)).map(lambda t: EvidenceSpan(t[0], t[1], t[1] + t[2]))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from app.service.chat.schemas import Message
 from app.service.errors import ApiError
 from app.service.work.standalone import Exchange
+from data.blank import is_blank
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
     where = f"messages.{len(messages) - 1}"
     if last.role != "user":
         raise _refused(f"the last message is the {last.role}'s: it must be the user's question", f"{where}.role")
-    if not last.text.strip():
+    if is_blank(last.text):
         raise _refused("the last message is empty: ask something", f"{where}.content")
     for number, message in enumerate(messages):
         if "\0" in message.text:
