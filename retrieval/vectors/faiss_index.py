@@ -180,7 +180,7 @@ class FaissIndex:
         found: list[Hits] = []
         for query, row in zip(queries, positions, strict=True):
             places = row if row[-1] >= 0 else row[row >= 0]  # what was not found stands at the end
-            vectors = self.vectors(places) if stored is None else stored[places]
+            vectors = self.vectors(places) if stored is None else stored.take(places, axis=0)
             found.append(ranked(places, np.einsum("e,ke->k", query, vectors)))
         return tuple(found)
 
