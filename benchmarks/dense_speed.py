@@ -57,7 +57,7 @@ def main() -> None:
     stored, asked = unit(count, 384, 0), unit(max(BATCHES), 384, 1)
     peer = faiss.IndexFlatIP(384)
     peer.add(stored)
-    # The same vectors in the same memory: four searches of a peer's own would leave a fifth of them in the cache for it.
+    # The same vectors in the same memory: four searches of a copy would leave a fifth of it in the cache for the next.
     ours = FaissIndex(peer)
     cases = []
     rng = random.Random(0)
