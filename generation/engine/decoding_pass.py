@@ -14,6 +14,7 @@ from generation.engine.step_rows import in_blocks
 from model.decoder import Decoder
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.decode_state import DecodeState
+from model.engine_state.lone_reads import prepare_lone_reads
 from model.engine_state.reads import RowGroup
 
 
@@ -25,6 +26,8 @@ class DecodingPass:
         self._model, self._arena, self._options, self._spare = model, arena, options, spare
         self._states: list[DecodeState] | None = None
         self._graphs: GraphedDecoding | None = None
+        if options.invariant:
+            prepare_lone_reads(arena)
         if options.cuda_graphs and model.device.type == "cuda" and not (options.invariant or model.config.prefix):
             self._graphs = GraphedDecoding(model, arena, spare, captured_on_cuda)
 

@@ -101,6 +101,15 @@ def read_lone(arena: KeyValueArena, layer: int, query: Tensor, lone: LoneRows) -
     return torch.from_numpy(output).to(query.dtype)
 
 
+def prepare_lone_reads(arena: KeyValueArena) -> None:
+    """Load the kernel for this arena, or compile it (seconds, once on a machine): no request then waits for it."""
+    if reads_alone(arena):
+        heads, dim = arena.keys.shape[2:]
+        with torch.inference_mode():
+            query = torch.zeros(1, heads, 1, dim, dtype=arena.keys.dtype)
+            read_lone(arena, 0, query, lone_rows([0], [[(0, 1)]], every=True))
+
+
 def _dealt(lengths: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
     """Rows (R) such that equal consecutive pieces of them are about equally long: the longest dealt out like cards."""
     longest = np.argsort(-lengths, kind="stable")

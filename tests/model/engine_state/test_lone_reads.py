@@ -9,10 +9,17 @@ import pytest
 import torch
 
 from model.config import DecoderConfig
-from model.engine_state import lone_reads
+from model.engine_state import lone_reads, row_kernel
 from model.engine_state.arena import KeyValueArena, bytes_per_position
 from model.engine_state.cascade import read_part_written_out
-from model.engine_state.lone_reads import lone_rows, ranges_of, read_lone, reads_alone, split_plan
+from model.engine_state.lone_reads import (
+    lone_rows,
+    prepare_lone_reads,
+    ranges_of,
+    read_lone,
+    reads_alone,
+    split_plan,
+)
 from model.engine_state.ranges import KeyRange
 from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
 
@@ -153,3 +160,14 @@ def test_threads_get_about_the_same_to_read() -> None:
     half = len(lengths) // torch.get_num_threads()
     if torch.get_num_threads() == 2:
         assert abs(lengths[rows.order[:half]].sum() - lengths[rows.order[half:]].sum()) < 60
+
+
+def test_the_kernel_is_ready_before_the_first_request() -> None:
+    groups = [lone(0, 5), lone(50, 6)]
+    arena = spoilt_arena(groups, shape=config(head_dim=20))
+    prepare_lone_reads(arena)
+    ready = len(row_kernel._kernel.signatures)
+    split = split_plan(plan_reads(groups), 2, arena)
+    assert split.lone is not None
+    assert read_lone(arena, 1, torch.randn(2, 2, 2, 20), split.lone).isfinite().all()
+    assert len(row_kernel._kernel.signatures) == ready > 0
