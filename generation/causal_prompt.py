@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from data.blank import is_blank
 from generation.budget import Fitted, fit_chunks
 from generation.chat_format import ChatFrame, frame_tokens
 from generation.errors import GenerationError
@@ -56,7 +57,7 @@ class CausalPrompter:
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, own: str = "") -> Prompt:
         """See Generator.prompt. own: instructions of the caller's, never cut."""
-        if not question.strip():
+        if is_blank(question):
             raise GenerationError("the question is empty: ask something")
         budget = self._context_length - max_new_tokens
         bare = len(self._encode(question, (), own))

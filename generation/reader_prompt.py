@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from data.blank import is_blank
 from generation.budget import fit_chunks
 from generation.errors import GenerationError
 from generation.prompt import Prompt, PromptChunk
@@ -31,7 +32,7 @@ class ReaderPrompter:
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], budget: int) -> Prompt:
         """Raises GenerationError when the question is empty or does not fit ``budget`` tokens by itself."""
-        if not question.strip():
+        if is_blank(question):
             raise GenerationError("the question is empty: ask something")
         vocabulary, tokenizer = self._vocabulary, self._vocabulary.tokenizer
         encoded = tokenizer.encode(question)

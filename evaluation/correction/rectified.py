@@ -15,6 +15,8 @@ from evaluation.statistics.counts import Floats
 
 Ints = NDArray[np.intp]
 FOLDS = 10
+FEWEST_DEGREES = 4.0
+"""The switch leaves at least 5 labels that the verifier got wrong (evaluation/correction/figures.py)."""
 _SWEEPS = 60
 
 
@@ -55,11 +57,14 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Rectified:
-    """An estimate that may lie outside [0, 1]. lambdas: (K,), the weight given to the verifier, mean over folds."""
+    """An estimate that may lie outside [0, 1]. degrees: of its t, fewer where the variance rests on few labels.
+
+    lambdas: (K,), the weight given to the verifier, mean over folds.
+    """
 
     estimate: float
     standard_error: float
-    degrees: int
+    degrees: float
     lower: float
     upper: float
     lambdas: tuple[float, ...]
@@ -84,11 +89,11 @@ def rectified(
     With g = c f (its question means over all N) and y = sum_k c_k h_k: theta = mean_N(lambda g) + mean_m(y - lambda g)
     (Angelopoulos et al. 2023, PPI++, with a lambda for each k and one response of each labelled question),
 
-        Var = lambda' S_g lambda / N + s_e^2 / m + 2 lambda' cov(g, e) / N,   t with m - 1 degrees
+        Var = lambda' S_g lambda / N + s_e^2 / m + 2 lambda' cov(g, e) / N,   t with ``_degrees``, at most m - 1
 
-    and, drawn by strata, s_e^2 / m becomes s_e^2 / N + sum_s W_s^2 s_{e,s}^2 (1/m_s - 1/N_s), W_s = N_s / N, with m - S
-    degrees. lambda in [0, 1] makes this least, estimated for each of ``folds`` parts of the labelled questions on the
-    others (cross-fitting), so that no label chooses the weight it is used with. coefficients: (K,).
+    and, drawn by strata, s_e^2 / m becomes s_e^2 / N + sum_s W_s^2 s_{e,s}^2 (1/m_s - 1/N_s), W_s = N_s / N, with at
+    most m - S degrees. lambda in [0, 1] makes this least, estimated for each of ``folds`` parts of the labelled
+    questions on the others (cross-fitting), so that no label chooses the weight it is used with. coefficients: (K,).
     """
     design = design_of(sample)
     m, n = sample.place.size, len(sample.predicted)
@@ -112,9 +117,31 @@ def rectified(
     # For one stratum the two add up to s_e^2 / m.
     variance += _within(errors[:, None], errors, design, np.ones(m, bool)).item()
     error = float(np.sqrt(max(variance, 0.0)))
-    degrees = max(1, m - int(np.count_nonzero(design.drawn)))
+    degrees = _degrees(errors, design)
     half = float(special.stdtrit(degrees, 1.0 - (1.0 - level) / 2.0)) * error
     return Rectified(estimate, error, degrees, estimate - half, estimate + half, tuple(float(v) for v in weight))
+
+
+def _degrees(errors: Floats, design: Design) -> float:
+    """Degrees of the t of theta: 2 V^2 / Var(V), V the variance that the labelled questions estimate. (m,) -> a number.
+
+    V = sum u^2 over them, u = weight x (e - its stratum's mean), and Var(V) = sum_s [sum u^4 - (sum u^2)^2 / m_s]: for
+    one stratum 2m / (kurtosis of e - 1). An estimated variance is given the degrees that its own variance has
+    (Satterthwaite 1946), here by the fourth moment instead of the normal law's (Box 1953): where 15 of 300 labels carry
+    the correction, s_e is known as some 30 normal errors would tell it, not 300. At most m - S, at least 4. Derivation:
+    docs/statistics.md, section 8.2.
+    """
+    m = errors.size
+    most = max(1.0, m - float(np.count_nonzero(design.drawn)))
+    square = spread = 0.0
+    for s in np.flatnonzero(design.drawn > 0):
+        u = (design.weights * errors)[design.strata == s]
+        u = u - u.mean()
+        square += float((u**2).sum())
+        spread += float((u**4).sum() - (u**2).sum() ** 2 / u.size)
+    if spread <= 0.0 or square <= 0.0:
+        return most
+    return min(most, max(FEWEST_DEGREES, 2.0 * square**2 / spread))
 
 
 def best_lambda(

@@ -17,6 +17,7 @@ from functools import cached_property, partial
 from typing import Any
 from weakref import WeakSet
 
+from data.blank import is_blank
 from generation.budget import Fitted, fit_chunks
 from generation.causal_prompt import WITH_PASSAGES, WITHOUT_PASSAGES, instruction_text, passage_text, sentence_ends
 from generation.citations import find_citations
@@ -92,7 +93,7 @@ class OpenAIGenerator:
         self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str
     ) -> Prompt:
         """See InstructedGenerator."""
-        if not question.strip():
+        if is_blank(question):
             raise GenerationError("the question is empty: ask something")
         budget = self.context_length - max_new_tokens - _FRAME_TOKENS
         bare = self._estimate(instruction_text(question, (), instructions))

@@ -26,25 +26,15 @@ class Part:
     log_sum: Tensor
 
 
-def read_part(
-    query: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    mask: Tensor | None = None,
-    *,
-    bias: Tensor | None = None,
-    causal: bool = False,
-) -> Part:
+def read_part(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False) -> Part:
     """query (B, H, T, D), keys and values (B, Hkv, S, D) -> output (B, H, T, D), log_sum (B, H, T).
 
     Nothing is copied: keys and values may be views of any strides (also 0, for rows that read the same ones) with D
     contiguous. Query head h reads key head h // (H / Hkv). mask (broadcastable to (B, H, T, S)): True where reading is
-    allowed, somewhere in each row. bias (on a CPU, instead of a mask): added to the scores, in the query's dtype.
-    causal: row t reads columns up to t only.
+    allowed, somewhere in each row. causal: row t reads columns up to t only.
     """
     if query.device.type == "cpu":
-        if mask is not None:
-            bias = torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, -math.inf)
+        bias = None if mask is None else torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, -math.inf)
         output, log_sum = _FUSED(query, keys, values, 0.0, causal, attn_mask=bias)
         return Part(output, log_sum)
     return read_part_written_out(query, keys, values, mask, causal=causal)

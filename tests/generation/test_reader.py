@@ -64,7 +64,13 @@ def test_name_and_fingerprint(reader: EmbeddedReader) -> None:
     assert len(reader.fingerprint) == 64
 
 
-@pytest.mark.parametrize("question", ["Ω≈ç √∫ ˜µ≤", "日本語の質問", "\x00", "🤖" * 30, "\ud83d broken"])
+@pytest.mark.parametrize("question", ["", " \n", "\x00", "\u200b\u2060"])
+def test_a_question_of_nothing_that_can_be_seen_is_empty(reader: EmbeddedReader, question: str) -> None:
+    with pytest.raises(GenerationError, match="the question is empty"):
+        reader.prompt(question, [], 5)
+
+
+@pytest.mark.parametrize("question", ["Ω≈ç √∫ ˜µ≤", "日本語の質問", "\x00?", "🤖" * 30, "\ud83d broken"])
 def test_odd_questions_are_answered(reader: EmbeddedReader, chunk: MakeChunk, question: str) -> None:
     prompt = reader.prompt(question, [chunk("ﬁ İ ß \u202e abc\u0301 🤖", "🤖"), chunk(" ")], 5)
     for sample in reader.generate(prompt, SamplingParams(temperature=1.0, max_tokens=5), (0, 1)):

@@ -47,6 +47,36 @@ def test_variance_is_the_formula_with_lambda_in_it(world: Any) -> None:
     assert found.estimate == pytest.approx(lam * f.mean() + e.mean(), abs=0.01)
 
 
+def test_few_errors_of_the_verifier_leave_few_degrees() -> None:
+    # 15 misses among 300 labels, the verifier silent but for 45 hits: 2 m / (kurtosis - 1) of what is left to estimate.
+    labels = np.zeros(300)
+    labels[:60] = 1.0
+    seen = labels.copy()
+    seen[:15] = 0.0
+    predicted = np.concatenate([seen, np.repeat([1.0, 0.0], [105, 595])])[:, None]
+    found = rectified(sample_of(predicted, np.arange(300), seen[:, None], labels[:, None]), ONE, 0.95)
+    errors = labels - found.lambdas[0] * seen
+    kurtosis = float(stats.kurtosis(errors, fisher=False))
+    assert found.degrees == pytest.approx(2 * 300 / (kurtosis - 1), rel=0.01) and 25 < found.degrees < 60
+    half = stats.t.ppf(0.975, found.degrees) * found.standard_error
+    assert found.upper - found.estimate == pytest.approx(half)
+
+
+def test_degrees_lie_between_four_and_the_labels_less_the_strata() -> None:
+    # A coin has the least kurtosis there is: 2 m / 0. One error among 100 has a kurtosis of 98 and some: 2 degrees.
+    coin = np.tile([0.0, 1.0], 50)
+    silent = np.zeros((100, 1))
+    assert rectified(sample_of(silent, np.arange(100), silent, coin[:, None]), ONE, 0.95).degrees == 99
+    one = np.zeros((100, 1))
+    one[0] = 1.0
+    assert rectified(sample_of(silent, np.arange(100), silent, one), ONE, 0.95).degrees == 4
+    strata = np.repeat([0, 1], 50)
+    by_strata = rectified(sample_of(silent, np.arange(100), silent, coin[:, None], strata), ONE, 0.95)
+    assert by_strata.degrees == 98
+    alike = rectified(sample_of(silent, np.arange(100), silent, silent), ONE, 0.95)
+    assert (alike.degrees, alike.lower, alike.upper) == (99, 0.0, 0.0)
+
+
 def test_best_lambda_has_the_least_variance_of_all(world: Any) -> None:
     sample = world(300, 4, 150, 0.3, 0.5, 0.85, 0.9, 0.1).draw(2)
     design = design_of(sample)
@@ -98,7 +128,7 @@ def test_strata_and_their_weights_change_nothing_but_the_variance(world: Any) ->
         estimates.append(found.estimate)
         errors.append(found.standard_error)
         covered += found.lower <= 0.2 <= found.upper
-    assert found.degrees == 78
+    assert 4 <= found.degrees <= 78
     assert np.mean(estimates) == pytest.approx(0.2, abs=4 * np.std(estimates) / np.sqrt(REPLICATES))
     assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.2)
     assert covered / REPLICATES >= LOWEST

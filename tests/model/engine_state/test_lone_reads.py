@@ -13,6 +13,7 @@ from model.engine_state import lone_reads, row_kernel
 from model.engine_state.arena import KeyValueArena, bytes_per_position
 from model.engine_state.cascade import read_part_written_out
 from model.engine_state.lone_reads import (
+    _dealt,
     lone_rows,
     prepare_lone_reads,
     ranges_of,
@@ -153,13 +154,13 @@ def test_a_lone_row_other_devices_and_other_numbers_are_left_to_views(monkeypatc
     assert split_plan(plan, 2, arena).others == plan
 
 
-def test_threads_get_about_the_same_to_read() -> None:
-    lengths = np.array([5, 900, 30, 31, 880, 4, 29, 33])
-    rows = lone_rows(range(8), [[(0, int(length))] for length in lengths], every=True)
-    assert sorted(rows.order.tolist()) == list(range(8))
-    half = len(lengths) // torch.get_num_threads()
-    if torch.get_num_threads() == 2:
-        assert abs(lengths[rows.order[:half]].sum() - lengths[rows.order[half:]].sum()) < 60
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_threads_get_about_the_same_to_read(threads: int) -> None:
+    lengths = np.array([5, 900, 30, 31, 880, 4, 29, 33, 890, 910, 6, 32])
+    order = _dealt(lengths, threads)
+    assert sorted(order.tolist()) == list(range(12))
+    pieces = [int(lengths[piece].sum()) for piece in np.array_split(order, threads)]
+    assert max(pieces) - min(pieces) < 60
 
 
 def test_the_kernel_is_ready_before_the_first_request() -> None:

@@ -42,7 +42,7 @@ def test_a_disk_that_is_full_when_the_kernel_is_compiled(monkeypatch: pytest.Mon
     assert row_kernel._kernel is not full
 
 
-def test_where_no_folder_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_folder_can_be_written(tmp_path: Path) -> None:
     """A copy of the package that numba finds no place for: neither beside it nor in a home."""
     package = tmp_path / "model" / "engine_state"
     package.mkdir(parents=True)
@@ -60,6 +60,48 @@ def test_where_no_folder_can_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     assert done.returncode == 0, done.stderr
 
 
-def test_threads_of_other_parts_keep_their_number() -> None:
-    assert one_read().shape == (2, 1, 1, 8)
-    assert numba.get_num_threads() == 1
+def test_what_was_kept_and_cannot_be_read(tmp_path: Path) -> None:
+    """Kept files cut off, empty, or of something else: compiled again, with a word, and no request fails."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path.cwd())}
+
+    def run() -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    assert run() == ""
+    indexes, objects = (sorted(tmp_path.rglob(f"*.{ending}")) for ending in ("nbi", "nbc"))
+    assert indexes and objects
+    assert run() == ""
+    kept = indexes[0].read_bytes()
+    for damaged in (kept[: len(kept) // 2], b"", b"something else"):
+        indexes[0].write_bytes(damaged)
+        assert "compiled for this process" in run()
+    indexes[0].write_bytes(kept)
+    objects[0].write_bytes(objects[0].read_bytes()[:100])
+    assert "compiled for this process" in run()
+
+
+def test_what_is_wrong_with_the_call_is_not_hidden() -> None:
+    with pytest.raises(numba.TypingError):
+        row_kernel.read_rows(np.ones((2, 1, 1, 8), np.float32), np.ones(3), np.ones(3), *(np.arange(3),) * 3, 1)  # type: ignore[arg-type]
+    assert (one_read() == 5).all()
+
+
+def test_torch_keeps_its_number_of_threads() -> None:
+    """numba's first call sets OpenMP's number for the calling thread, which torch's operators would take over."""
+    program = """
+import torch
+torch.set_num_threads(1)
+from model.config import DecoderConfig
+from model.engine_state.arena import KeyValueArena
+from model.engine_state.lone_reads import prepare_lone_reads
+prepare_lone_reads(KeyValueArena(DecoderConfig(31, 16, 2, 4, 2, 4, 24, 4096), 100_000, dtype=torch.float32))
+assert torch.get_num_threads() == 1, torch.get_num_threads()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    environment.pop("OMP_NUM_THREADS", None)
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
