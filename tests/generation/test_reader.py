@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from generation.errors import GenerationError
 from generation.params import SamplingParams
 from generation.reader import EmbeddedReader, _first_stop
 from retrieval.chunks import RetrievedChunk
