@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from generation.making.verbs import BASES, PARTICIPLES, PAST, THIRD, base_of_past, past_of
+from generation.making.verbs import BASES, PARTICIPLES, PAST, THIRD, base_of_past, past_of, third_of
 from generation.making.words import ADVERBS, BE, DETERMINERS, MODALS, MONTHS, PREPOSITIONS, SUBORDINATORS
 
 _MAX_QUESTION: Final = 30
@@ -55,9 +55,9 @@ class _Clause:
 
     def _verb(self) -> str:
         if self.auxiliary == "did":
-            return past_of(self.verb)
+            return past_of(self.verb.lower())
         if self.auxiliary == "does":
-            return _third_of(self.verb)
+            return third_of(self.verb.lower())
         return self.verb if self.auxiliary == "do" else f"{self.auxiliary} {self.verb}".strip()
 
 
@@ -276,12 +276,6 @@ def _place(answer: str) -> str | None:
     if not answer[:1].isupper() or answer.lower().startswith(("a ", "an ")):
         return None
     return f"in the {answer}" if _THE.match(answer) else f"in {answer}"
-
-
-def _third_of(base: str) -> str:
-    if base == "have":
-        return "has"
-    return next(form for form, of in THIRD.items() if of == base)
 
 
 def _begun(text: str) -> str:

@@ -82,7 +82,10 @@ def _past_of(base: str) -> str:
     return base + base[-1] + "ed" if base in _DOUBLING else base + "ed"
 
 
-def _third_of(base: str) -> str:
+def third_of(base: str) -> str:
+    """The third person singular of a base in lower case ("carry" -> "carries"); anything else gets an s."""
+    if base == "have":
+        return "has"
     if base.endswith(("s", "x", "z", "ch", "sh", "o")):
         return base + "es"
     return base[:-1] + "ies" if base.endswith("y") and base[-2] not in _VOWELS else base + "s"
@@ -105,7 +108,7 @@ PAST: Final[dict[str, str]] = {_past_of(base): base for base in _REGULAR.split()
 PARTICIPLES: Final[dict[str, str]] = {_past_of(base): base for base in _REGULAR.split()} | {
     form[2]: form[0] for form in _FORMS
 }
-THIRD: Final[dict[str, str]] = {_third_of(base): base for base in BASES}
+THIRD: Final[dict[str, str]] = {third_of(base): base for base in BASES}
 """Third person singular -> base."""
 GERUNDS: Final = frozenset(_gerund_of(base) for base in BASES)
 # Forms that are nouns far more often than verbs.

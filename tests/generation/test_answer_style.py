@@ -111,3 +111,15 @@ def test_the_answer_always_stands_in_the_sentence_as_it_is() -> None:
     for question, answer, _ in TURNED:
         assert answer[1:] in as_sentence(question, answer)
         assert as_sentence(question, answer).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Where does Ada LIVE?", "Ada lives in Leeds."),
+        ("Where does Ada Live?", "Ada lives in Leeds."),
+        ("WHERE DID ADA LIVE?", "ADA lived in Leeds."),
+    ],
+)
+def test_verbs_in_capitals_are_the_same_verbs(question: str, said: str) -> None:
+    assert as_sentence(question, "Leeds") == said
