@@ -168,10 +168,10 @@ def _show_verified(verified: Verified, output: Output) -> None:
         f"{verified.documents} documents, {verified.chunks} chunks, {verified.vectors} vectors and "
         f"{verified.files} files"
     )
-    if verified.problems:
+    if wrong := len(verified.problems):
         output.say(
-            f"{len(verified.problems)} problems in {verified.collection} ({looked} were looked at); run `plumbline "
-            f"collections repair {verified.collection}`, or plumbline index again with the same sources"
+            f"{wrong} {'problem' if wrong == 1 else 'problems'} in {verified.collection} ({looked} were looked at); "
+            f"run `plumbline collections repair {verified.collection}`, or plumbline index again with the same sources"
         )
     else:
         output.data(f"{verified.collection} is whole: {looked} are as they were written")
