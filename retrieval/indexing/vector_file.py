@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from data.whole_file import naming
 
+_BLOCK = 1 << 22  # bytes
+
 
 class VectorFile:
     """(N, E) float32. Reads like an array where an array is only sliced or indexed; each read is a copy.
@@ -55,16 +57,24 @@ class VectorFile:
         if isinstance(wanted, slice):
             start, stop, step = wanted.indices(len(self))
             return self._read(start, max(0, stop - start))[::step]
-        rows = [self._read(int(position), 1) for position in np.asarray(wanted).ravel()]
-        return np.concatenate(rows) if rows else self._read(0, 0)
+        positions = np.asarray(wanted).ravel()
+        rows = np.empty((positions.size, self.shape[1]), self.dtype)
+        for row, position in zip(rows, positions.tolist(), strict=True):
+            self._read_into(row, position)
+        return rows
 
     def _read(self, start: int, count: int) -> NDArray[np.float32]:
-        wanted = count * self._row
-        parts: list[bytes] = []
-        while wanted:
-            part = os.pread(self._descriptor, wanted, start * self._row + sum(map(len, parts)))
+        rows = np.empty((count, self.shape[1]), self.dtype)
+        if count:
+            self._read_into(rows, start)
+        return rows
+
+    def _read_into(self, rows: NDArray[np.float32], start: int) -> None:
+        """Fill the contiguous ``rows`` from row ``start`` on, a block at a time: what is read is in memory once."""
+        rest, place = rows.data.cast("B"), start * self._row
+        while rest:
+            part = os.pread(self._descriptor, min(len(rest), _BLOCK), place)
             if not part:
-                raise OSError(f"{self._path} ended before row {start + count}")
-            parts.append(part)
-            wanted -= len(part)
-        return np.frombuffer(b"".join(parts), dtype=self.dtype).reshape(count, self.shape[1])
+                raise OSError(f"{self._path} ended at byte {place}, before row {start + rows.nbytes // self._row}")
+            rest[: len(part)] = part
+            rest, place = rest[len(part) :], place + len(part)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import faiss
 import numpy as np
+from numpy.typing import NDArray
 
 from retrieval.errors import RetrievalError
 from retrieval.vectors.faiss_index import FaissIndex, Vectors
@@ -48,11 +49,11 @@ def build_dense(
 ) -> DenseBuild:
     """Index (N, E) vectors; L2-normalised ones make the inner product a cosine.
 
-    vectors: may be a np.memmap; it is read in blocks. progress: called with (added, N) after each block, and again with
-    (N, N) for each block that the measurement of the recall reads. The same vectors and parameters
-    give the same bytes: one thread builds, since with more a graph's links depend on who came first, and the sums of a
-    k-means on who computes them. Raises RetrievalError if a vector holds a NaN, which would make a graph unreachable
-    without a word.
+    vectors: may be a np.memmap; it is read in blocks, for lists twice. progress: called with (done, N) after each block
+    (for lists, when it is known which are its vectors'), and again with (N, N) for each block that the measurement of
+    the recall reads. The same vectors and parameters give the same bytes: one thread builds, since with more a graph's
+    links depend on who came first, and the sums of a k-means on who computes them. Raises RetrievalError if a vector
+    holds a NaN, which would make a graph unreachable without a word.
     """
     params = params or DenseParams()
     count = len(vectors)
@@ -65,16 +66,12 @@ def build_dense(
             wanted = max(_TRAINING, list_count(count) * _PER_LIST if kind in _LISTS else 0)
             places = sampled_positions(count, wanted)
             index.train(_finite(vectors[places], places, count))
-        _reserve(index, count)
-        for start in range(0, count, _BLOCK):
-            places = np.arange(start, min(start + _BLOCK, count))
-            index.add(_finite(vectors[start : start + _BLOCK], places, count))
-            if progress is not None:
-                progress(int(places[-1]) + 1, count)
+        if kind in _LISTS:
+            _fill_lists(index, vectors, progress)
+        else:
+            _fill(index, vectors, progress)
     finally:
         faiss.omp_set_num_threads(threads)
-    if kind in _LISTS:
-        index.make_direct_map()  # where each vector lies, to give it back by its position
     built = FaissIndex(index)
     if kind == "flat" or count < 2:
         return DenseBuild(built, kind, None)
@@ -158,16 +155,43 @@ def _empty(dimension: int, count: int, kind: BuiltKind, params: DenseParams) -> 
     return index
 
 
-def _reserve(index: Any, count: int) -> None:
-    """Room for all vectors at once: growing by doubling would hold them twice, and half as many again, at the end.
+def _blocks(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
+    """(start, vectors from there on), each looked at for what is no number."""
+    count = len(vectors)
+    for start in range(0, count, _BLOCK):
+        yield start, _finite(vectors[start : start + _BLOCK], np.arange(start, min(start + _BLOCK, count)), count)
 
-    Lists are many small arrays, of which one grows at a time.
-    """
-    if isinstance(index, faiss.IndexIVF):
-        return
+
+def _fill(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | None) -> None:
+    """Room for all vectors at once: growing by doubling would hold them twice, and half as many again, at the end."""
+    count = len(vectors)
     stored: Any = faiss.downcast_index(index.storage) if isinstance(index, faiss.IndexHNSW) else index
     stored.codes.resize(count * stored.code_size)
     stored.codes.resize(0)
+    for start, block in _blocks(vectors):
+        index.add(block)
+        if progress is not None:
+            progress(start + len(block), count)
+
+
+def _fill_lists(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | None) -> None:
+    """As ``index.add`` does it, but for the lists' lengths, which are known first: each list gets its room at once.
+
+    Lists that grow by doubling held half as much again (2.6 GB for 932,000 vectors that are 1.4).
+    """
+    count = len(vectors)
+    lists: NDArray[np.int64] = np.empty(count, np.int64)
+    for start, block in _blocks(vectors):
+        lists[start : start + len(block)] = index.quantizer.assign(block, 1)[:, 0]
+        if progress is not None:
+            progress(start + len(block), count)
+    for number, length in enumerate(np.bincount(lists, minlength=index.nlist)):
+        index.invlists.resize(number, int(length))
+        index.invlists.resize(number, 0)
+    for start, block in _blocks(vectors):
+        theirs = lists[start : start + len(block)]
+        index.add_core(len(block), faiss.swig_ptr(block), None, faiss.swig_ptr(theirs))
+    index.make_direct_map()  # where each vector lies, to give it back by its position
 
 
 def _recall(

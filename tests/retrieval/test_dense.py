@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 import pytest
 
 from retrieval.dense import DenseParams, build_dense, build_flat, load_dense, load_flat, resolved_kind
 from retrieval.errors import RetrievalError
-from retrieval.vectors.params import list_count
+from retrieval.vectors.building import _empty, _fill_lists
+from retrieval.vectors.params import BuiltKind, list_count
 from retrieval.vectors.recall import exact_neighbours, measured_recall, neighbours, sampled_positions
 
 KINDS = [("flat", "none"), ("flat", "int8"), ("hnsw", "none"), ("hnsw", "int8"), ("ivf", "none"), ("ivf", "int8")]
@@ -99,6 +101,21 @@ def test_the_same_vectors_give_the_same_bytes_and_a_file_answers_alike(
     queries = unit(5, 16, seed=2)
     assert loaded.search(queries, 7) == one.index.search(queries, 7)
     np.testing.assert_array_equal(loaded.vectors(np.asarray([3, 1])), one.index.vectors(np.asarray([3, 1])))
+
+
+@pytest.mark.parametrize("kind", ["ivf", "ivf-int8"])
+def test_lists_are_filled_as_faiss_itself_fills_them(kind: BuiltKind) -> None:
+    stored = unit(9_000, 16)  # three blocks
+    params = DenseParams(kind="ivf")
+    ours, theirs = (_empty(16, len(stored), kind, params) for _ in range(2))
+    for index in (ours, theirs):
+        index.train(stored[:5_000])
+    told: list[tuple[int, int]] = []
+    _fill_lists(ours, stored, lambda done, total: told.append((done, total)))
+    theirs.add(stored)
+    theirs.make_direct_map()
+    np.testing.assert_array_equal(faiss.serialize_index(ours), faiss.serialize_index(theirs))
+    assert told == [(4096, 9000), (8192, 9000), (9000, 9000)]
 
 
 def test_the_size_decides_and_can_be_overridden() -> None:

@@ -289,6 +289,9 @@ def test_a_vector_file_reads_as_an_array_and_leaves_nothing(tmp_path: Path) -> N
         file.write(3, matrix[3:])
         np.testing.assert_array_equal(file[2:7], matrix[2:7])
         np.testing.assert_array_equal(file[np.asarray([9, 0, 4])], matrix[[9, 0, 4]])
-        assert file[4:2].shape == (0, 4)
+        np.testing.assert_array_equal(file[1:9:3], matrix[1:9:3])
+        assert file[4:2].shape == file[np.asarray([], dtype=int)].shape == (0, 4)
+        with pytest.raises(OSError, match="ended at byte 160, before row 11"):
+            file[np.asarray([0, 10])]
         assert (len(file), file.shape) == (10, (10, 4))
     assert not list(tmp_path.iterdir())
