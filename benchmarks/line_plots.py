@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 320.0, 220.0, 58.0, 36.0, 26.0
+WIDTH, HEIGHT, LEFT, RIGHT, BOTTOM, TOP = 330.0, 220.0, 58.0, 30.0, 36.0, 26.0
 _COLOURS = ("#1b6ca8", "#c2571a", "#3a7d44", "#7a4f9a")
 
 
@@ -53,7 +53,7 @@ def _panel(panel: Panel) -> list[str]:
     def at(x: float, y: float) -> tuple[float, float]:
         across = (math.log10(x) - x_low) / (x_high - x_low)
         up = (math.log10(y) - y_low) / (y_high - y_low)
-        return LEFT + across * (WIDTH - LEFT - 14), HEIGHT - BOTTOM - up * (HEIGHT - BOTTOM - TOP)
+        return LEFT + across * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - up * (HEIGHT - BOTTOM - TOP)
 
     parts = [f'<text x="{LEFT}" y="14" font-weight="bold">{escape(panel.title)}</text>']
     parts.append(f'<text x="{WIDTH / 2}" y="{HEIGHT - 6}" text-anchor="middle">{escape(panel.x_title)}</text>')
@@ -63,7 +63,7 @@ def _panel(panel: Panel) -> list[str]:
         parts.append(f'<text x="{x:.1f}" y="{y + 13:.1f}" text-anchor="middle">{_number(power)}</text>')
     for power in range(y_low, y_high + 1):
         x, y = at(10.0**x_low, 10.0**power)
-        parts.append(f'<line x1="{x:.1f}" x2="{WIDTH - 14}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
+        parts.append(f'<line x1="{x:.1f}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
         parts.append(f'<text x="{x - 5:.1f}" y="{y + 3:.1f}" text-anchor="end">{_number(power)}</text>')
     for number, line in enumerate(panel.lines):
         colour = _COLOURS[number % len(_COLOURS)]
