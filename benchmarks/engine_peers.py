@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from model.architectures.families import decoder_config, family_of
 from model.decoder import Decoder
-from model.device import keep_freed_memory
+from model.freed_memory import keep_freed_memory
 from model.heads import PointerHead
 from model.packing import PackedLinear, pack
 

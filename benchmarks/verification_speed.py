@@ -27,8 +27,9 @@ import torch
 
 from benchmarks.verification_pairs import make_checkpoint, read_alone, record, spread_head
 from evaluation.verifiers.cached_scorer import CachedScorer
-from model.device import bf16_pays, keep_freed_memory
+from model.device import bf16_pays
 from model.foreign_pair_scorer import ForeignPairScorer, Precision
+from model.freed_memory import keep_freed_memory
 from model.packing import pack_blocks
 from model.pair_scoring import Pair, PairScorer
 from model.support_files import load_support, shipped_verifier

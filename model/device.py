@@ -1,17 +1,13 @@
-"""Where and in which precision to compute: devices by name, a probe for bf16, and the C library's memory settings."""
+"""Where and in which precision to compute: devices by name, and a probe for bf16."""
 
 from __future__ import annotations
 
-import ctypes
 import time
-from contextlib import suppress
 from functools import cache
 
 import torch
 
 from model.errors import ModelError
-
-_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # malloc.h of glibc
 
 
 def pick_device(name: str) -> torch.device:
@@ -27,27 +23,6 @@ def pick_device(name: str) -> torch.device:
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise ModelError(f"--device {name}: this machine shows {torch.cuda.device_count()} CUDA devices")
     return device
-
-
-def keep_freed_memory() -> bool:
-    """Tell glibc to keep large buffers instead of returning them to the system after every operation.
-
-    A training step then takes a quarter of the time (DESIGN.md section 10). Returns whether it could be done (glibc).
-    """
-    try:
-        libc = ctypes.CDLL("libc.so.6")
-        return bool(libc.mallopt(_M_MMAP_MAX, 0)) and bool(libc.mallopt(_M_TRIM_THRESHOLD, 2**31 - 1))
-    except (OSError, AttributeError):
-        return False
-
-
-def return_freed_memory() -> None:
-    """Give what ``keep_freed_memory`` has kept back to the system: batches of many shapes leave gaps that add up.
-
-    Measured: a training process grew by 30 MB a step without it (13 GB after 360 steps).
-    """
-    with suppress(OSError, AttributeError):  # not glibc: nothing was kept
-        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def bf16_pays(device: torch.device) -> bool:

@@ -19,9 +19,9 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from model.device import keep_freed_memory
 from model.errors import ModelError
 from model.foreign_limits import refuse_huge_numbers, refuse_more_than_is_stored
+from model.freed_memory import keep_freed_memory
 from model.pair_encoding import encode_texts, padded, read_frame
 from model.pair_packing import pack_classifier
 from model.pair_presets import read_preset, told_preset

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import torch
 
-from model.device import bf16_pays, keep_freed_memory
+from model.device import bf16_pays
+from model.freed_memory import keep_freed_memory
 from model.packing import can_pack, pack_blocks
 from model.pair_scoring import Pair
 from model.support_encoder import PAD_ID

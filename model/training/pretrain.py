@@ -17,8 +17,9 @@ from torch import Tensor
 from torch.nn.attention.bias import causal_upper_left
 
 from model.decoder import Decoder
-from model.device import bf16_pays, keep_freed_memory
+from model.device import bf16_pays
 from model.errors import ModelError
+from model.freed_memory import keep_freed_memory
 from model.training.failures import machine_failures
 from model.training.pretrain_corpus import TokenStream
 from model.training.pretrain_rate import matrix_rate

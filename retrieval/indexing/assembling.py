@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.store import Store
+from model.freed_memory import return_freed_memory
 from retrieval.bm25 import Bm25Builder
 from retrieval.document_versions import batches, read_documents
 from retrieval.encoder import Encoder
@@ -58,7 +59,9 @@ class Assembly:
 
     def write(self, folder: Path) -> WrittenIndexes:
         """Write both indexes into the folder, one after the other, so that only one is in memory."""
+        return_freed_memory()  # of the encoder's batches
         self._write_words(folder)
+        return_freed_memory()
         return self._write_vectors(folder)
 
     def _write_words(self, folder: Path) -> None:

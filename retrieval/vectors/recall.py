@@ -50,7 +50,7 @@ def exact_neighbours(
     vectors: NDArray[np.float32],
     own: Positions,
     k: int,
-    block: int = 16_384,
+    block: int = 4_096,
     progress: Callable[[int], None] | None = None,
 ) -> Positions:
     """(Q, k) nearest by inner product of the vectors at ``own``, each without itself, from (N, E) read in blocks.

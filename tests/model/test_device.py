@@ -7,8 +7,9 @@ import sys
 import pytest
 import torch
 
-from model.device import bf16_pays, keep_freed_memory, pick_device, return_freed_memory
+from model.device import bf16_pays, pick_device
 from model.errors import ModelError
+from model.freed_memory import keep_freed_memory, return_freed_memory
 
 
 def test_devices_by_name() -> None:
