@@ -10,7 +10,7 @@ from scipy import stats
 
 from evaluation.correction.figures import few_labels, labels_only
 from evaluation.correction.ratio import corrected_ratio
-from evaluation.correction.rectified import LabelledSample, best_lambda, design_of, rectified
+from evaluation.correction.rectified import LabelledSample, _degrees, best_lambda, design_of, rectified
 from evaluation.statistics.counts import Floats
 
 ONE, DIFFERENCE = np.ones(1), np.array([1.0, -1.0])
@@ -77,6 +77,29 @@ def test_degrees_lie_between_four_and_the_labels_less_the_strata() -> None:
     assert (alike.degrees, alike.lower, alike.upper) == (99, 0.0, 0.0)
 
 
+def degrees_by_moments(errors: Floats, strata: Any, shares: tuple[float, ...]) -> float:
+    """2 V^2 / Var(V) written with central moments: V = sum W^2 m2 / m, Var(V) = sum W^4 (m4 - m2^2) / m^3."""
+    variance = spread = 0.0
+    for number, share in enumerate(shares):
+        some = errors[strata == number]
+        second, fourth = float(stats.moment(some, 2)), float(stats.moment(some, 4))
+        variance += share**2 * second / some.size
+        spread += share**4 * (fourth - second**2) / some.size**3
+    return 2 * variance**2 / spread
+
+
+def test_degrees_by_strata_are_two_squares_of_the_variance_over_its_variance() -> None:
+    # 60 of the 300 questions of one stratum are drawn and 30 of the other's 600: their weights differ fourfold.
+    strata = np.repeat([0, 1], [300, 600])
+    place = np.concatenate([np.arange(60), np.arange(300, 330)])
+    errors = np.random.default_rng(5).exponential(size=90)
+    empty = np.zeros((90, 1))
+    design = design_of(sample_of(np.zeros((900, 1)), place, empty, empty, strata))
+    expected = degrees_by_moments(errors, strata[place], (1 / 3, 2 / 3))
+    assert 4 < expected < 88
+    assert _degrees(errors, design) == pytest.approx(expected)
+
+
 def test_best_lambda_has_the_least_variance_of_all(world: Any) -> None:
     sample = world(300, 4, 150, 0.3, 0.5, 0.85, 0.9, 0.1).draw(2)
     design = design_of(sample)
@@ -128,7 +151,11 @@ def test_strata_and_their_weights_change_nothing_but_the_variance(world: Any) ->
         estimates.append(found.estimate)
         errors.append(found.standard_error)
         covered += found.lower <= 0.2 <= found.upper
-    assert 4 <= found.degrees <= 78
+    errors_of_the_last = sample.labels[:, 0] - found.lambdas[0] * sample.verifier[:, 0]
+    of_strata = (float(np.mean(stratum == 0)), float(np.mean(stratum == 1)))
+    # One lambda stands here for the ten of the folds.
+    assert found.degrees == pytest.approx(degrees_by_moments(errors_of_the_last, stratum[place], of_strata), rel=0.05)
+    assert 4 < found.degrees < 78
     assert np.mean(estimates) == pytest.approx(0.2, abs=4 * np.std(estimates) / np.sqrt(REPLICATES))
     assert np.mean(errors) == pytest.approx(np.std(estimates), rel=0.2)
     assert covered / REPLICATES >= LOWEST
