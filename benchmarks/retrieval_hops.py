@@ -1,0 +1,107 @@
+"""What a second search is worth where the answer stands in two places: python -m benchmarks.retrieval_hops [HOME].
+
+Our own sample questions whose answer takes two articles or a list ("two": several places), and those with one place
+("one"), over the sample corpus. A question counts by the share of its places that stand whole in a chunk of what is
+shown, the first 4 chunks, or 8. Ways to search again without a decoder that writes: the title of the best chunk, and
+the words that the shipped reader points at in the first four chunks, put behind the question. Intervals are BCa by
+question; each way against one search of equal length by a sign-flip test, adjusted by Holm over rows of the same
+questions and length. Few questions: only large effects can show. Limited by the encoder. Ends in one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from app.pipeline import Pipeline
+from app.settings import Settings
+from benchmarks.retrieval_options import Pointing
+from data.loaders import load_documents, load_question_files
+from data.questions import Question
+from data.samples_paths import sample_corpus_path, sample_question_paths
+from evaluation.retrieval.comparison import Resampling, compare, estimate
+from evaluation.statistics.counts import Floats
+from retrieval.chunks import RetrievedChunk
+from retrieval.ranking.diversity import MmrParams
+from retrieval.reformulation.hops import by_best_title
+from retrieval.reformulation.rm3 import Rm3Params
+from retrieval.retrieval_params import RetrievalParams
+from retrieval.search import Helpers, Search
+
+SHOWN = (4, 8)
+
+
+def share_found(question: Question, chunks: Sequence[RetrievedChunk]) -> float:
+    """Share of the question's places that stand whole in one of the chunks."""
+    held = [
+        any(
+            c.chunk.document_id == place.document_id and c.chunk.start <= place.start and place.end <= c.chunk.end
+            for c in chunks
+        )
+        for place in question.evidence
+    ]
+    return sum(held) / len(held)
+
+
+def searches(plain: Search, pipeline: Pipeline) -> dict[str, Search]:
+    pointing = Pointing(pipeline, plain)
+
+    def by_words(question: str, _found: Sequence[RetrievedChunk]) -> str | None:
+        return next(iter(pointing(question)), None)
+
+    base = RetrievalParams()
+    given = {
+        "one search": (base, Helpers()),
+        "two hops by title": (base, Helpers(ask_again=by_best_title)),
+        "two hops by the reader's words": (base, Helpers(ask_again=by_words)),
+        "imagined: the reader's words": (base, Helpers(imagine=pointing)),
+        "RM3": (replace(base, rm3=Rm3Params()), Helpers()),
+        "MMR 0.7": (replace(base, mmr=MmrParams(0.7)), Helpers()),
+    }
+    return {name: Search(plain.retriever, params, helpers) for name, (params, helpers) in given.items()}
+
+
+def rows_of(name: str, questions: Sequence[Question], ways: dict[str, Search]) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for k in SHOWN:
+        values: dict[str, Floats] = {}
+        for way, search in ways.items():
+            found = search.retrieve_many([q.text for q in questions], k)
+            values[way] = np.asarray([share_found(q, c) for q, c in zip(questions, found, strict=True)])
+        base = values["one search"]
+        tests = compare(base, {n: v for n, v in values.items() if n != "one search"}, Resampling())
+        for way, shares in values.items():
+            row: dict[str, object] = {"questions": name, "n": len(questions), "k": k, "way": way}
+            row["mean"] = round(estimate(shares, Resampling()).mean, 4)
+            if test := tests.get(way):
+                row |= {"gain": round(test.difference.mean, 4), "better": test.better, "worse": test.worse}
+                row["p_holm"] = round(test.p_holm, 4)
+            rows.append(row)
+            print(row, flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("home", type=Path, nargs="?", default=None, help="folder for the index (default a temporary)")
+    arguments = parser.parse_args()
+    questions = [q for q in load_question_files(sample_question_paths()) if q.answerable and q.evidence]
+    with (
+        tempfile.TemporaryDirectory() as name,
+        Pipeline(Settings(home=arguments.home or Path(name), database="", encoder="", model="")) as pipeline,
+    ):
+        pipeline.index("samples", load_documents([sample_corpus_path()]))
+        ways = searches(pipeline.search("samples"), pipeline)
+        rows = rows_of("two", [q for q in questions if len(q.evidence) > 1], ways)
+        rows += rows_of("one", [q for q in questions if len(q.evidence) == 1], ways)
+    print(json.dumps({"benchmark": "retrieval_hops", "rows": rows}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""MiniLM for one batch of texts in many, the stand-in for the others: the memory of an index job with the real encoder,
+at sizes whose embedding takes hours on two cores.
+
+Weights, torch and whole batches at full length are resident as they are in a real job; only most of the products are
+left out. The vectors are of two kinds, so that the index's recall and any answer mean nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.hashing_encoder import HashingEncoder
+from retrieval.sentence_transformer import load_default_encoder
+
+EVERY = 31  # no divisor of the 32 calls between which the job sorts texts by length
+
+
+class SampledEncoder(HashingEncoder):
+    """The Encoder that asks MiniLM (bf16 where that pays) for one call in EVERY."""
+
+    def __init__(self) -> None:
+        self._real = load_default_encoder(precision="auto")
+        super().__init__(self._real.dimension)
+        self._calls = 0
+
+    @property
+    def fingerprint(self) -> str:
+        return hashlib.sha256(f"sampled:{self._real.fingerprint}".encode()).hexdigest()
+
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self._calls += 1
+        if self._calls % EVERY == 1:
+            return self._real.encode_passages(texts)
+        return super().encode_passages(texts)
