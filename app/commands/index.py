@@ -67,12 +67,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.watching import follow
     from data.loaders import iter_documents
     from data.sources import parse_source
+    from model.kernel_caches import bound_kernel_caches
 
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError(f"--limit is {arguments.limit}: at least one document must be indexed")
     chunking, dense, job = _params(arguments)
     sources = [parse_source(text) for text in arguments.sources]
     paths = _watched(sources) if arguments.watch else []
+    bound_kernel_caches()
     with pipeline(arguments) as line:
 
         def build() -> IndexReport:
