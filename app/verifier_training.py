@@ -46,8 +46,8 @@ class VerifierRecipe:
     rows' own evidence lends some too). reading: questions on passages, and ``answers``: short answers to them at most,
     right and wrong (half to questions made from the texts, where there are any). rows: labelled rows at most, drawn at
     random. source_cap: of one source at most.
-    hold_out: sources of which nothing is trained (a name may end in *). start: a trained verifier's folder to go on
-    from. development: pairs scored at the end, at most, of each kind.
+    hold_out: sources of which nothing, or not all, is trained (data.source_splits.split_pairs). start: a trained
+    verifier's folder to go on from. development: pairs scored at the end, at most, of each kind.
     """
 
     pairs: tuple[Path, ...]
@@ -72,7 +72,7 @@ class VerifierRecipe:
 class TrainedVerifier:
     """The outcome. skipped: bad lines left out. calibration: None where none could be found (``say`` was told why).
 
-    development: other groups of the sources trained on. unseen: sources held out whole. None where there are none.
+    development: other groups of the sources trained on. unseen: what was held out. None where there are none.
     """
 
     folder: Path
@@ -101,7 +101,7 @@ def train_verifier(
     split = split_pairs(loaded.examples, recipe.hold_out)
     say(
         f"{len(split.train)} pairs to train on, {len(split.development)} of other evidence and "
-        f"{len(split.unseen)} of sources held out to score on"
+        f"{len(split.unseen)} held out by name to score on"
     )
     sentences = by_sentence(split.train)
     marked = sum(bool(example.wrong) for example in sentences)

@@ -1,18 +1,21 @@
-"""Splitting pair examples into training and development: whole sources, and a share of the groups of the others."""
+"""Splitting pair examples: sources held out whole or in part, and of the others a share of the groups."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from data.errors import DataError
 from data.pairs import PairExample
 
+_PART = re.compile(r"(.*):(\d+)%", re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class PairSplit:
-    """train: to learn from. development: of other groups of the same sources. unseen: of sources held out whole."""
+    """train: to learn from. development: of other groups of the same sources. unseen: of what was to be held out."""
 
     train: tuple[PairExample, ...]
     development: tuple[PairExample, ...]
@@ -20,25 +23,39 @@ class PairSplit:
 
 
 def split_pairs(examples: Sequence[PairExample], hold_out: Collection[str] = (), percent: int = 3) -> PairSplit:
-    """Hold out ``percent`` per cent of the groups, by SHA-256 of their names, and the sources ``hold_out`` whole.
+    """Hold out ``percent`` per cent of the groups, by SHA-256 of their names, and the sources ``hold_out``.
 
-    hold_out: names of sources; one that ends in * stands for all that begin so. Raises DataError for a name that no
-    source has.
+    hold_out: names of sources; one that ends in * stands for all that begin so, and one with a share behind it
+    ("begin:17%", "summedits_*:17%") for so many per cent of their groups, beside those of development. Which groups
+    these are depends on their names alone. Raises DataError for a name that no source has, and a share that is none.
     """
-    sources = {example.source for example in examples}
-    held: set[str] = set()
-    for name in hold_out:
+    shares = _shares({example.source for example in examples}, hold_out, percent)
+
+    def place(example: PairExample) -> int:
+        return int(hashlib.sha256(example.group.encode()).hexdigest(), 16) % 100
+
+    train: list[PairExample] = []
+    development: list[PairExample] = []
+    unseen: list[PairExample] = []
+    for example in examples:
+        share, at = shares.get(example.source, 0), place(example)
+        if share == 100 or percent <= at < percent + share:
+            unseen.append(example)
+        else:
+            (development if at < percent else train).append(example)
+    return PairSplit(tuple(train), tuple(development), tuple(unseen))
+
+
+def _shares(sources: Collection[str], hold_out: Collection[str], percent: int) -> dict[str, int]:
+    """Per cent of its groups that each source holds out; 100 is the whole source."""
+    shares: dict[str, int] = {}
+    for said in hold_out:
+        part = None if said in sources else _PART.fullmatch(said)
+        name, share = (part[1], int(part[2])) if part else (said, 100)
+        if part and not 1 <= share <= 100 - percent:
+            raise DataError(f"{said}: from 1 to {100 - percent} per cent can be held out, or all without a share")
         found = {s for s in sources if s == name or (name.endswith("*") and s.startswith(name[:-1]))}
         if not found:
             raise DataError(f"no source is called {name}: there are {', '.join(sorted(sources))}")
-        held |= found
-
-    def out(example: PairExample) -> bool:
-        return int(hashlib.sha256(example.group.encode()).hexdigest(), 16) % 100 < percent
-
-    seen = [example for example in examples if example.source not in held]
-    return PairSplit(
-        tuple(example for example in seen if not out(example)),
-        tuple(example for example in seen if out(example)),
-        tuple(example for example in examples if example.source in held),
-    )
+        shares |= {source: max(share, shares.get(source, 0)) for source in found}
+    return shares

@@ -38,7 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SOURCE",
-        help="train on nothing of this source, score on it; NAME* for all that begin so",
+        help="do not train on this source, score on it; NAME* for all that begin so, NAME:17%% for a part of its texts",
     )
     parser.add_argument("--limit", type=int, default=None, help="read only the first N pairs of each file")
     parser.add_argument("--rows", type=int, default=None, help="labelled pairs at most, drawn at random (default all)")

@@ -61,7 +61,7 @@ def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Train
 
 def test_a_verifier_is_trained_written_and_scored(trained: tuple[TrainedVerifier, list[str]]) -> None:
     result, said = trained
-    assert said[0] == "25 pairs to train on, 6 of other evidence and 4 of sources held out to score on"
+    assert said[0] == "25 pairs to train on, 6 of other evidence and 4 held out by name to score on"
     assert (result.training.steps, result.training.resumed_at) == (2, 0)
     assert len(result.skipped) == 1
     assert "piers.jsonl:36:" in result.skipped[0]

@@ -58,3 +58,33 @@ def test_sources_are_held_out_by_name_and_by_beginning() -> None:
 def test_a_name_that_no_source_has_is_an_error(name: str) -> None:
     with pytest.raises(DataError, match=r"no source is called .*: there are a, b_one, b_two"):
         split_pairs(MANY, ("a", name))
+
+
+def test_a_share_of_a_source_is_held_out_beside_development() -> None:
+    whole, split = split_pairs(MANY), split_pairs(MANY, ("b_one:17%",))
+    assert split.development == whole.development
+    assert {e.source for e in split.unseen} == {"b_one"}
+    held = {e.group for e in split.unseen}
+    # 300 groups at 17 %: outside 25 to 80 in less than one draw of 10,000 (and the names are fixed).
+    assert 25 < len(held) < 80
+    assert not held & {e.group for e in (*split.train, *split.development)}
+    assert [e for e in whole.train if e.group not in held] == list(split.train)
+    # A larger share holds the smaller one, and the larger of two counts.
+    more = split_pairs(MANY, ("b_*:40%", "b_one:17%"))
+    assert set(split.unseen) < set(more.unseen)
+    assert {e.source for e in more.unseen} == {"b_one", "b_two"}
+    assert split_pairs(MANY, ("b_one:17%", "b_one")).unseen == split_pairs(MANY, ("b_one",)).unseen
+    everything = split_pairs(MANY, ("b_one:97%",))
+    assert {e.source for e in everything.train} == {"a", "b_two"}
+    assert everything.development == whole.development
+
+
+def test_a_source_whose_own_name_ends_like_a_share() -> None:
+    odd = (example("a:5%", "text"), example("a", "text"))
+    assert split_pairs(odd, ("a:5%",), percent=0).unseen == odd[:1]
+
+
+@pytest.mark.parametrize("said", ["a:0%", "a:98%", "a:100%", "a:1000%"])
+def test_a_share_that_is_none(said: str) -> None:
+    with pytest.raises(DataError, match=r"a:\d+%: from 1 to 97 per cent can be held out"):
+        split_pairs(MANY, (said,))
