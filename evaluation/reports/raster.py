@@ -16,6 +16,8 @@ _WIDTH = 1600
 """Pixels: sharp on a slide, and some 100 KB."""
 _EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">{}</svg>'
 _LETTER = '<text x="2" y="16" font-family="sans-serif">M</text>'
+_SANS_SERIF = ("Arial", "DejaVu Sans", "Liberation Sans", "Noto Sans", "Helvetica", "Open Sans", "Roboto", "FreeSans")
+"""What "sans-serif" may be. The renderer takes it for Arial and asks no fontconfig: without Arial no word is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +34,20 @@ def write_pngs(plots: Sequence[Path]) -> Rasters:
         from resvg_py import svg_to_bytes
     except ImportError:
         return Rasters((), "plots are SVG only: PNG needs pip install 'plumbline-rag[plots]'")
-    if svg_to_bytes(svg_string=_EMPTY.format(_LETTER)) == svg_to_bytes(svg_string=_EMPTY.format("")):
+    blank, letter = _EMPTY.format(""), _EMPTY.format(_LETTER)
+    nothing = svg_to_bytes(svg_string=blank)
+    fit = (name for name in _SANS_SERIF if svg_to_bytes(svg_string=letter, sans_serif_family=name) != nothing)
+    family = next(fit, None)
+    if family is None:
         return Rasters((), "plots are SVG only: this machine has no fonts to draw PNG with (install DejaVu, for one)")
     written = []
     for plot in plots:
         target = plot.with_suffix(".png")
         try:
             svg = plot.read_text(encoding="utf-8")
-            target.write_bytes(svg_to_bytes(svg_string=svg, background="#ffffff", width=_WIDTH))
+            target.write_bytes(
+                svg_to_bytes(svg_string=svg, background="#ffffff", width=_WIDTH, sans_serif_family=family)
+            )
         except OSError as error:
             raise EvaluationError(f"cannot write the plot {target}: {error.strerror}") from error
         except ValueError as error:

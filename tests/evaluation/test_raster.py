@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.errors import EvaluationError
-from evaluation.reports.raster import write_pngs
+from evaluation.reports.raster import _SANS_SERIF, write_pngs
 
 PLOT = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 200 50" width="400" height="100">'
@@ -31,6 +31,16 @@ def test_every_plot_gets_its_png_with_its_words(tmp_path: Path) -> None:
     assert one[:8] == two[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", one[16:24]) == (1600, 400)
     assert len(one) > len(two)  # the words are there
+
+
+def test_without_any_font_of_the_list_svg_stay_alone_and_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaluation.reports.raster._SANS_SERIF", ("No Such Font", "Nor This One"))
+    found = write_pngs([plot(tmp_path, "a.svg", "x")])
+    assert found.files == () and "no fonts" in found.reason
+    monkeypatch.setattr("evaluation.reports.raster._SANS_SERIF", ("No Such Font", *_SANS_SERIF))
+    assert write_pngs([plot(tmp_path, "a.svg", "x")]).files
 
 
 def test_without_the_extra_svg_stay_alone_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
