@@ -3,7 +3,7 @@
 Indexes the first N articles of the encyclopedia (all by default) into a temporary folder. Limited by disk and by one
 core of Python with the stand-in encoder (--encoder hashing, the default, which is not a model: it is there to run all
 25,896 articles in minutes); by the encoder's matrix products with --encoder minilm, which adds its weights and torch,
-about 500 MB. --encoder sampled has these too, but computes one batch in 31. The target is 2,500 MB. Ends in one JSON
+about 650 MiB. --encoder sampled has these too, but computes one batch in 31. The target is 2,500 MB. Ends in one JSON
 line.
 """
 

@@ -13,8 +13,8 @@ def bound_kernel_caches() -> bool:
     """Have oneDNN and torch keep 8 compiled products each instead of 1,024; False if torch is loaded already.
 
     Each shape of a batch has products of its own, with their working memory. Embedding texts sorted by length meets
-    hundreds, one after the other: 3,072 texts left 969 MiB resident, and 685 with this, at 1 to 3 % more processor time
-    (MiniLM in bf16, one thread, 2026-11-22). Not for a process whose shapes come back: a server's, a decoder's.
+    hundreds, one after the other: 7,000 texts left 969 MiB resident, and 685 with this, at some 3 % more processor time
+    (MiniLM in bf16, one thread, one run each, 2026-11-22). Not for a process whose shapes come back: a server's, a decoder's.
     Capacities that the environment holds already stay.
     """
     if "torch" in sys.modules:
