@@ -14,8 +14,8 @@ def bound_kernel_caches() -> bool:
 
     Each shape of a batch has products of its own, with their working memory. Embedding texts sorted by length meets
     hundreds, one after the other: 7,000 texts left 969 MiB resident, and 685 with this, at some 3 % more processor time
-    (MiniLM in bf16, one thread, one run each, 2026-11-22). Not for a process whose shapes come back: a server's, a decoder's.
-    Capacities that the environment holds already stay.
+    (MiniLM in bf16, one thread, one run each, 2026-11-22). Not for a process whose shapes come back: a server's, a
+    decoder's. Capacities that the environment holds already stay.
     """
     if "torch" in sys.modules:
         return False

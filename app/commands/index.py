@@ -62,19 +62,20 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Index and print what was done."""
     import time
 
+    from model.kernel_caches import bound_kernel_caches
+
+    bound_kernel_caches()  # before the imports below, which load torch
     from app.commands.options import pipeline
     from app.index_progress import shown_progress
     from app.watching import follow
     from data.loaders import iter_documents
     from data.sources import parse_source
-    from model.kernel_caches import bound_kernel_caches
 
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError(f"--limit is {arguments.limit}: at least one document must be indexed")
     chunking, dense, job = _params(arguments)
     sources = [parse_source(text) for text in arguments.sources]
     paths = _watched(sources) if arguments.watch else []
-    bound_kernel_caches()
     with pipeline(arguments) as line:
 
         def build() -> IndexReport:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from app.errors import UsageError
-from app.pipeline import Pipeline
 from app.settings import Settings
 from generation.errors import GenerationError
 from generation.params import SamplingParams
+
+if TYPE_CHECKING:
+    from app.pipeline import Pipeline
 
 _LEAST_CONTEXT = 16
 
@@ -126,6 +129,8 @@ def checked_k(arguments: argparse.Namespace) -> int:
 
 def pipeline(arguments: argparse.Namespace) -> Pipeline:
     """A pipeline on the environment's settings, overridden by the arguments that were given."""
+    from app.pipeline import Pipeline  # loads torch: not for --help, and `index` has something to do before
+
     names = ("home", "model", "model_context", "precision", "encoder", "encoder_precision", "device")
     given = {name: getattr(arguments, name, None) for name in names}
     try:

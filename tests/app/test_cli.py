@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -241,3 +243,14 @@ def test_evaluate_prints_the_table_writes_the_report_and_resumes(
     assert one["run"] in plumbline("report", "--home", str(home)).out
     nowhere = plumbline("report", one["run"], "--home", str(home), "--report", "/proc/nowhere/x.html")
     assert nowhere.code == 1 and "/proc/nowhere" in nowhere.err and "Traceback" not in nowhere.err
+
+
+def test_the_help_of_every_command_is_declared_without_the_heavy_rooms() -> None:
+    code = """
+import sys
+from app.cli import build_parser
+build_parser().format_help()
+print(sorted({"torch", "transformers", "faiss", "numba", "scipy", "sqlalchemy", "fastapi"} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

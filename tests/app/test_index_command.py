@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,3 +114,16 @@ def test_databases_cannot_be_watched(command: Callable[..., int], capsys: pytest
     source = "sql:sqlite:////nowhere.db SELECT id, text FROM t"
     assert command("index", source, "--collection", "w", "--watch") == 2
     assert "--watch follows folders and files" in capsys.readouterr().err
+
+
+def test_kernel_caches_are_bounded_before_torch_is_loaded(tmp_path: Path) -> None:
+    names = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+    code = f"""
+import os, sys
+from app.cli import main
+assert main(["index", {str(tmp_path / "none")!r}, "--collection", "c", "--home", {str(tmp_path / "home")!r}]) != 0
+print("torch" in sys.modules, *[os.environ.get(name) for name in {names!r}])
+"""
+    environment = {name: value for name, value in os.environ.items() if name not in names}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "8", "8"]
