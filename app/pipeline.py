@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -15,6 +15,7 @@ from types import TracebackType
 from sqlalchemy import insert, select
 
 from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
+from app.encoders import open_encoder
 from app.errors import AppError
 from app.generators import SupportsClose, open_generator
 from app.retrieval_places import shown_places
@@ -27,11 +28,11 @@ from data.store import Store
 from evaluation.runs.seeds import derive_seed
 from generation.generator import Generator
 from generation.restyling import restyled
-from model.device import pick_device
 from retrieval.chunking import ChunkingParams
 from retrieval.chunks import RetrievedChunk
 from retrieval.collections import list_collections, open_retriever
 from retrieval.encoder import Encoder
+from retrieval.encoding.apart import EncoderApart
 from retrieval.index_report import IndexProgress, IndexReport
 from retrieval.indexer import JobParams, index_documents
 from retrieval.retriever import Fusion, Mode, Retriever
@@ -75,17 +76,24 @@ class Pipeline:
     @cached_property
     def device(self) -> str:
         """The device models run on."""
+        from model.device import pick_device  # loads torch, which an index job leaves to its encoder's process
+
         return str(pick_device(self.settings.device))
 
     @cached_property
     def encoder(self) -> Encoder:
         """The configured encoder; by default MiniLM from its package."""
-        from retrieval.sentence_transformer import SentenceTransformerEncoder, load_default_encoder
+        return open_encoder(self.settings.encoder, self.settings.device, self.settings.encoder_precision)
 
+    @cached_property
+    def encoder_apart(self) -> Encoder:
+        """The same in a process of its own, for a job that needs its memory after embedding; ``encoder`` if that is
+        open. Its process is started by the first use and ended by ``rest`` or with this pipeline."""
+        if "encoder" in self.__dict__:
+            return self.encoder
         settings = self.settings
-        if not settings.encoder:
-            return load_default_encoder(device=self.device, precision=settings.encoder_precision)
-        return SentenceTransformerEncoder(settings.encoder, device=self.device, precision=settings.encoder_precision)
+        make = partial(open_encoder, settings.encoder, settings.device, settings.encoder_precision)
+        return self._closing.enter_context(EncoderApart(make))
 
     @cached_property
     def generator(self) -> Generator:
@@ -111,14 +119,18 @@ class Pipeline:
         dense: DenseParams | None = None,
         job: JobParams | None = None,
         progress: Callable[[IndexProgress], None] | None = None,
+        apart: bool = False,
     ) -> IndexReport:
-        """Make the collection hold exactly the source's documents; see retrieval.indexer.index_documents."""
+        """Make the collection hold exactly the source's documents; see retrieval.indexer.index_documents.
+
+        apart: with the encoder in a process of its own, which ends before the indexes are built; for a process that
+        needs it for nothing else."""
         return index_documents(
             self.store,
             self.home,
             collection,
             source,
-            self.encoder,
+            self.encoder_apart if apart else self.encoder,
             chunking=chunking,
             dense=dense,
             job=job,

@@ -22,8 +22,8 @@ from benchmarks.hashing_encoder import HashingEncoder
 from benchmarks.measuring import PeakMemory, folder_mib
 from benchmarks.sampled_encoder import SampledEncoder
 from data.store import Store
-from model.kernel_caches import bound_kernel_caches
 from retrieval.encoder import Encoder
+from retrieval.encoding.apart import EncoderApart
 from retrieval.indexer import JobParams, index_documents
 from retrieval.sentence_transformer import load_default_encoder
 from retrieval.vectors.params import DenseParams
@@ -39,6 +39,7 @@ INDEXES = {
     "sq8": DenseParams(quantisation="int8", kind="flat"),
     "hnsw": DenseParams(kind="hnsw"),
     "ivf": DenseParams(kind="ivf"),
+    "ivf-sq8": DenseParams(kind="ivf", quantisation="int8"),
 }
 
 
@@ -52,11 +53,12 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=None, help="where to index (default a temporary folder)")
     arguments = parser.parse_args()
     count = arguments.articles or (50 if arguments.tiny else None)
-    if not bound_kernel_caches():  # as `plumbline index` does
-        raise SystemExit("torch was loaded before its caches could be bounded")
-    encoder = ENCODERS[arguments.encoder]()
     lines = ProgressLines(print, time.monotonic, every=20)
-    with tempfile.TemporaryDirectory(dir=arguments.folder) as name, PeakMemory() as memory:
+    with (
+        tempfile.TemporaryDirectory(dir=arguments.folder) as name,
+        PeakMemory() as memory,
+        EncoderApart(ENCODERS[arguments.encoder]) as encoder,  # as `plumbline index` does
+    ):
         home = Path(name)
         started = time.monotonic()
         with Store.open(f"sqlite:///{home}/plumbline.db") as store:

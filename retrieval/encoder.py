@@ -29,6 +29,14 @@ class QueriesForOthers(Protocol):
         """Fingerprints of the encoders of such passages, its own among them."""
 
 
+@runtime_checkable
+class Resting(Protocol):
+    """An encoder that can give its memory back between calls."""
+
+    def rest(self) -> None:
+        """Give it back; the next call takes it again."""
+
+
 class Encoder(Protocol):
     """Passages and queries into the same space, where the inner product is the cosine."""
 

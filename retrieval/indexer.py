@@ -17,7 +17,7 @@ from data.store import Store
 from retrieval.bm25 import Bm25Params
 from retrieval.chunking import ChunkingParams, TokenCounter
 from retrieval.collection_folder import collection_lock, generations_folder
-from retrieval.encoder import Encoder, PortableCounting
+from retrieval.encoder import Encoder, PortableCounting, Resting
 from retrieval.errors import RetrievalError
 from retrieval.generations import (
     ChunkTable,
@@ -251,6 +251,8 @@ class _Job:
         return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=False)
 
     def build(self, before: _Before, content: Embedded) -> _Done:
+        if isinstance(self.encoder, Resting):
+            self.encoder.rest()
         assembly = Assembly(
             self.store,
             self.encoder,

@@ -62,9 +62,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Index and print what was done."""
     import time
 
-    from model.kernel_caches import bound_kernel_caches
-
-    bound_kernel_caches()  # before the imports below, which load torch
     from app.commands.options import pipeline
     from app.index_progress import shown_progress
     from app.watching import follow
@@ -82,7 +79,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             documents = _first(iter_documents(sources, workers=max(1, arguments.workers)), arguments.limit)
             with shown_progress(output, time.monotonic) as show:
                 return line.index(
-                    arguments.collection, documents, chunking=chunking, dense=dense, job=job, progress=show
+                    arguments.collection, documents, chunking=chunking, dense=dense, job=job, progress=show, apart=True
                 )
 
         if not arguments.watch:

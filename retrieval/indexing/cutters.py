@@ -136,4 +136,7 @@ def _serve(pipe: Connection[Any, Any], counter: TokenCounter, params: ChunkingPa
             answer = [cut_text(item, counter, params) for item in texts]
         except Exception as error:  # raised again by whoever asked
             answer = error
-        pipe.send(answer)
+        try:
+            pipe.send(answer)
+        except OSError:  # the parent was killed meanwhile
+            return

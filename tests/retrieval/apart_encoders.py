@@ -1,0 +1,85 @@
+"""Encoders that another process can open: functions, because a conftest cannot be imported there."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.errors import ModelError
+from retrieval.encoder import unit_vectors
+from retrieval.errors import RetrievalError
+
+CAPACITIES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+
+
+class Words:
+    """How many words a text has; can be sent."""
+
+    def __call__(self, texts: Sequence[str]) -> tuple[int, ...]:
+        return tuple(len(text.split()) for text in texts)
+
+
+class HashedText:
+    """A vector of 16 random numbers a text, drawn from its hash. Some texts do what their name says."""
+
+    max_tokens = 256
+    dimension = 16
+
+    def __init__(self, salt: str = "") -> None:
+        self.fingerprint = hashlib.sha256(salt.encode()).hexdigest()
+        loaded = "torch" in sys.modules
+        self.serves = frozenset(
+            (self.fingerprint, f"torch={loaded}", *(f"{n}={os.environ.get(n)}" for n in CAPACITIES))
+        )
+
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        for text in texts:
+            if text == "refuse":
+                raise RetrievalError("no vector for 'refuse'")
+            if text == "stumble":
+                raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "stumbled")
+            if text == "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if text == "sleep":
+                time.sleep(1)
+        seeds = [int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) for text in texts]
+        rows = [np.random.default_rng(seed).standard_normal(16) for seed in seeds]
+        return unit_vectors(np.asarray(rows, dtype=np.float32).reshape(-1, 16), texts, 16)
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return -self.encode_passages(texts)
+
+    def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
+        return Words()(texts)
+
+    def portable_counter(self) -> Words:
+        return Words()
+
+
+class Uncounted(HashedText):
+    portable_counter = None  # type: ignore[assignment]
+
+
+def of_file(path: Path) -> HashedText:
+    """Another encoder whenever the file's text is another."""
+    return HashedText(path.read_text())
+
+
+def missing() -> HashedText:
+    raise RetrievalError("there is no encoder folder 'nowhere'")
+
+
+def deviceless() -> HashedText:
+    raise ModelError("--device cuda:7: this machine shows 0 CUDA devices")
+
+
+def broken() -> HashedText:
+    raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "of the weights")

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data.documents import Document
+from data.store import Store
+from model.errors import ModelError
+from retrieval.encoder import Encoder, serves
+from retrieval.encoding.apart import EncoderApart
+from retrieval.errors import RetrievalError
+from retrieval.index_report import IndexProgress
+from retrieval.indexer import JobParams, index_documents
+from tests.retrieval import apart_encoders as made
+
+TEXTS = ["one text", "another one of six words", ""]
+
+
+@pytest.fixture
+def apart() -> Iterator[EncoderApart]:
+    with EncoderApart(made.HashedText) as encoder:
+        yield encoder
+
+
+def same(encoder: Encoder) -> bool:
+    here = made.HashedText()
+    return bool(
+        np.array_equal(encoder.encode_passages(TEXTS), here.encode_passages(TEXTS))
+        and np.array_equal(encoder.encode_queries(TEXTS), here.encode_queries(TEXTS))
+        and encoder.encode_passages([]).shape == (0, 16)
+    )
+
+
+def test_it_is_the_encoder_and_rests_between_calls(apart: EncoderApart) -> None:
+    here = made.HashedText()
+    assert not apart.running
+    assert apart.fingerprint == here.fingerprint
+    assert apart.running
+    assert (apart.dimension, apart.max_tokens) == (16, 256)
+    assert apart.count_tokens(TEXTS) == apart.portable_counter()(TEXTS) == (2, 5, 0)
+    assert serves(apart, here.fingerprint) and not serves(apart, "another")
+    assert same(apart)
+    apart.rest()
+    assert not apart.running
+    assert apart.fingerprint == here.fingerprint and apart.count_tokens(TEXTS) == (2, 5, 0)
+    assert not apart.running  # what it said of itself is remembered
+    assert same(apart)
+    assert apart.running
+    apart.rest()
+    apart.rest()
+
+
+def test_threads_take_turns_and_what_is_known_does_not_wait(apart: EncoderApart) -> None:
+    known = apart.fingerprint
+    with ThreadPoolExecutor(9) as threads:
+        sleeping = threads.submit(apart.encode_passages, ["sleep"])
+        time.sleep(0.2)
+        started = time.monotonic()
+        assert apart.fingerprint == known
+        assert not sleeping.done() and time.monotonic() - started < 0.5
+        found = list(threads.map(lambda n: apart.encode_passages([f"text {n}"]), range(40)))
+    here = made.HashedText()
+    assert all(np.array_equal(found[n], here.encode_passages([f"text {n}"])) for n in range(40))
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "said"),
+    [
+        (made.missing, RetrievalError, "no encoder folder 'nowhere'"),
+        (made.deviceless, ModelError, "shows 0 CUDA devices"),
+        (made.broken, RuntimeError, "UnicodeDecodeError: .*of the weights"),
+        (made.Uncounted, RetrievalError, "counting cannot be sent"),
+    ],
+)
+def test_what_opening_raises_is_raised_by_the_first_use(
+    make: Callable[[], Encoder], kind: type[Exception], said: str
+) -> None:
+    with EncoderApart(make) as encoder:
+        for _ in range(2):
+            with pytest.raises(kind, match=said):
+                _ = encoder.dimension
+            assert not encoder.running
+
+
+def test_what_embedding_raises_is_raised_here_and_the_next_call_is_answered(apart: EncoderApart) -> None:
+    with pytest.raises(RetrievalError, match="no vector for 'refuse'"):
+        apart.encode_passages(["refuse"])
+    assert apart.running
+    with pytest.raises(RuntimeError, match=r"(?s)in encode_passages.*stumbled"):
+        apart.encode_passages(["stumble"])
+    assert same(apart)
+
+
+def test_a_process_that_dies_is_named_and_replaced(apart: EncoderApart) -> None:
+    with pytest.raises(RetrievalError, match=r"ended by itself .exit code -9;.* run the same command again"):
+        apart.encode_passages(["die"])
+    assert same(apart)
+
+
+def test_an_interrupted_call_leaves_no_answer_for_the_next(apart: EncoderApart) -> None:
+    assert same(apart)
+    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            apart.encode_passages(["sleep", "sleep"])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    assert not apart.running
+    assert same(apart)
+
+
+def test_an_encoder_that_has_become_another_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "salt"
+    path.write_text("a")
+    with EncoderApart(partial(made.of_file, path)) as encoder:
+        first = encoder.fingerprint
+        encoder.rest()
+        path.write_text("b")
+        with pytest.raises(RetrievalError, match="is another one now"):
+            encoder.encode_passages(["text"])
+        assert encoder.fingerprint == first
+        path.write_text("a")
+        assert encoder.encode_passages(["text"]).shape == (1, 16)
+
+
+def test_its_caches_are_bounded_before_torch_is_there(apart: EncoderApart, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in made.CAPACITIES:
+        monkeypatch.delenv(name, raising=False)
+    assert apart.serves > {"torch=False", *(f"{name}=8" for name in made.CAPACITIES)}
+
+
+def test_a_job_embeds_with_it_and_builds_without_it(
+    apart: EncoderApart, store: Store, home: Path, make_documents: Callable[[int], tuple[Document, ...]]
+) -> None:
+    documents = make_documents(30)
+    seen: dict[str, set[bool]] = {}
+
+    def look(progress: IndexProgress) -> None:
+        seen.setdefault(progress.phase, set()).add(apart.running)
+
+    report = index_documents(store, home, "c", documents, apart, progress=look, job=JobParams(workers=1))
+    assert report.embedded > 0 and report.rebuilt
+    assert seen["vectors"] == {True}
+    assert seen["words"] == seen["index"] == seen["publishing"] == {False}
+    again = index_documents(store, home, "d", documents, made.HashedText(), job=JobParams(workers=0))
+    assert again.generation_hash == report.generation_hash
+    assert again.embedded == 0  # its vectors are the same encoder's
+    index_documents(store, home, "c", documents[:20], apart, progress=look)
+    assert not apart.running  # fewer documents: nothing was to be embedded
+
+
+def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
+    code = f"""
+import os, signal, sys
+sys.path.insert(0, {str(Path(made.__file__).parents[2])!r})
+if __name__ == "__main__":
+    import multiprocessing
+    from tests.retrieval import apart_encoders
+    from retrieval.encoding.apart import EncoderApart
+    encoder = EncoderApart(apart_encoders.HashedText)
+    encoder.encode_passages(["text"])
+    print(*[child.pid for child in multiprocessing.active_children()], flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    script = tmp_path / "killed.py"
+    script.write_text(code)
+    # Not by way of a pipe: the orphan would hold it open, and that is what is looked for.
+    with (tmp_path / "said").open("w") as said:
+        done = subprocess.run([sys.executable, str(script)], stdout=said, env=os.environ, check=False, timeout=120)
+    assert done.returncode == -signal.SIGKILL
+    (pid,) = map(int, (tmp_path / "said").read_text().split())
+    until = time.monotonic() + 20
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < until, "the process of the encoder is still there"
+        time.sleep(0.05)
