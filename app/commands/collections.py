@@ -129,7 +129,7 @@ def _repair(line: Pipeline, name: str, output: Output) -> int:
     from retrieval.upkeep.repairing import repair_collection
 
     with shown_progress(output, time.monotonic) as show:
-        repaired = repair_collection(line.store, line.home, name, line.encoder, show)
+        repaired = repair_collection(line.store, line.home, name, line.encoder_apart, show)
     if output.as_json:
         output.json({"done": list(repaired.done), "after": _facts(repaired.after)})
     else:
