@@ -93,6 +93,8 @@ def index_documents(
         before = work.before()
         remove_other_generations(work.folder, before.published.hash if before.published else None)
         content = work.stream(before, source)
+        if isinstance(encoder, Resting):
+            encoder.rest()  # what is built next needs the memory, and whoever watches a folder may wait for days
         done = work.same(before, content) or work.build(before, content)
     new = {item.document_id: item.version.sha256 for item in content.documents}
     kept = sum(before.versions.get(document_id) == sha256 for document_id, sha256 in new.items())
@@ -251,8 +253,6 @@ class _Job:
         return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=False)
 
     def build(self, before: _Before, content: Embedded) -> _Done:
-        if isinstance(self.encoder, Resting):
-            self.encoder.rest()
         assembly = Assembly(
             self.store,
             self.encoder,

@@ -157,8 +157,9 @@ def test_a_job_embeds_with_it_and_builds_without_it(
     again = index_documents(store, home, "d", documents, made.HashedText(), job=JobParams(workers=0))
     assert again.generation_hash == report.generation_hash
     assert again.embedded == 0  # its vectors are the same encoder's
-    index_documents(store, home, "c", documents[:20], apart, progress=look)
-    assert not apart.running  # fewer documents: nothing was to be embedded
+    with EncoderApart(made.HashedText) as fresh:
+        assert not index_documents(store, home, "c", documents, fresh).rebuilt
+        assert not fresh.running  # it was asked what it is, and nothing more
 
 
 def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
