@@ -45,18 +45,24 @@ def arms_table(summary: RunSummary) -> Table:
 
 
 def pairs_table(summary: RunSummary) -> Table:
-    """Rows: the declared pairs. Columns: paired difference, fixed and broken shares, questions, sign-flip p (Holm)."""
+    """Rows: the declared pairs. Columns: paired difference, fixed and broken shares, questions, sign-flip p (Holm).
+
+    Where responses are unscored, the difference has a third line: what it could be, whatever they were.
+    """
+    unscored = [pair.bounds.low < pair.bounds.high for pair in summary.pairs]
+    said = "\nUnscored counts as not hallucinated; {low,high}: if it were all one or the other" if any(unscored) else ""
     made = table(
         "Paired difference in hallucinated (positive: the second arm hallucinates less);\n"
         "fixed: hallucinated in the first arm and not in the second, broken: the reverse.\n"
-        "The verifier's own errors inflate both",
+        f"The verifier's own errors inflate both{said}",
         "pair",
         ("difference", "fixed", "broken", "questions", "p (Holm)"),
     )
-    for pair in summary.pairs:
+    for pair, open_ended in zip(summary.pairs, unscored, strict=True):
+        could_be = f"\n{{{100 * pair.bounds.low:+.1f},{100 * pair.bounds.high:+.1f}}}" if open_ended else ""
         made.add_row(
             f"{pair.baseline}\n− {pair.other}",
-            cell(pair.difference.default, signed=True),
+            cell(pair.difference.default, signed=True) + could_be,
             cell(pair.fixed.default),
             cell(pair.broken.default),
             f"{pair.fixed_questions:.1f} fixed\n{pair.broken_questions:.1f} broken",

@@ -195,6 +195,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
     from app.analysis_tables import analysis_tables
     from app.corrected_table import print_corrected
     from app.tables import arms_table, pairs_table
+    from app.unscored_lines import unscored_lines
     from evaluation.reports.claim_figures import claims_of
     from evaluation.reports.corrected_view import corrected_json
     from evaluation.reports.tabular import as_csv, as_json, as_markdown
@@ -223,7 +224,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
         for plot in document.get("plots", ()):
             output.data(f"plot {plot}")
     if layout == "table" and not output.as_json:
-        for note in data.notes:
+        for note in (*data.notes, *unscored_lines(data)):
             output.say(note)
 
 
