@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from app.log_lines import LogLines
 
 # All control characters but tabulator and line end. Documents, answers and file names are other people's: what they
 # write must not move the cursor, hide text, or talk to the terminal.
@@ -57,8 +60,11 @@ class Output:
         self.err.print(printable(text))
 
     @contextmanager
-    def progress(self) -> Iterator[Bar]:
-        """A progress bar on stderr with a rate and the time that remains."""
+    def progress(self) -> Iterator[Bar | LogLines]:
+        """Progress on stderr with a rate and the time that remains: a bar on a terminal, else a line now and then."""
+        if not self.err.is_terminal:
+            yield LogLines(self.say, time.monotonic)
+            return
         with Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -66,7 +72,6 @@ class Output:
             TextColumn("{task.fields[rate]}", markup=False),
             TimeRemainingColumn(),
             console=self.err,
-            transient=not self.err.is_terminal,
         ) as progress:
             yield Bar(progress)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from app.console import Output
+from app.log_lines import EVERY_S, duration
 from retrieval.index_report import IndexProgress
 
-_EVERY_S = 30.0
 _GRAPH_GROWS = 1.4
 """Building a graph of n vectors takes time that grows with this power of n (measured: docs/indexing.md)."""
 _LONG_S = 120.0
@@ -27,7 +27,7 @@ _UNITS = {
 class ProgressLines:
     """Says where the job is at most every ``every`` seconds, with the rate and the time that remains."""
 
-    def __init__(self, say: Callable[[str], None], clock: Callable[[], float], every: float = _EVERY_S) -> None:
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float], every: float = EVERY_S) -> None:
         """clock: seconds, never going back."""
         self._say = say
         self._clock = clock
@@ -89,14 +89,6 @@ def remaining(progress: IndexProgress, first: int, seconds: float) -> float | No
     if progress.total is None or behind <= 0 or seconds <= 0:
         return None
     return float(seconds * (progress.total**power - progress.done**power) / behind)
-
-
-def duration(seconds: float) -> str:
-    """As people say it: 45 s, 12 min, 3 h 5 min."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
 @contextmanager

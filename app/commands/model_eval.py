@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from app.console import Bar, Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, UsageError
+from app.log_lines import LogLines
 
 if TYPE_CHECKING:
     from app.model_evaluation import ModelEvaluation, Watch
@@ -90,7 +91,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     return EXIT_PARTIAL if result.unscored else EXIT_OK
 
 
-def _watch(bar: Bar) -> Watch:
+def _watch(bar: Bar | LogLines) -> Watch:
     from app.model_evaluation import Watch
     from evaluation.detection.support import SupportProgress
 

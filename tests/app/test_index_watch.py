@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.index_progress import GraphNotice, ProgressLines, duration, remaining
+from app.index_progress import GraphNotice, ProgressLines, remaining
 from app.watching import WatchParams, fingerprint, follow
 from retrieval.index_report import IndexProgress
 
@@ -129,7 +129,6 @@ def test_lines_say_the_rate_and_what_is_left_now_and_then() -> None:
         "chunks embedded: 3,000 of 50,000, 50.0/s, 16 min left",
         "chunks embedded: 4,500 of 50,000, 50.0/s, 15 min left",
     ]
-    assert [duration(s) for s in (4.2, 99, 120, 6000, 11100)] == ["4 s", "99 s", "2 min", "1 h 40 min", "3 h 5 min"]
 
 
 def test_a_long_graph_is_announced_once_with_what_is_faster() -> None:
