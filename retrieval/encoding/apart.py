@@ -4,7 +4,6 @@ then not resident beside the index that a job builds. Knows nothing of any libra
 from __future__ import annotations
 
 import multiprocessing
-import signal
 import threading
 import traceback
 from collections.abc import Callable, Sequence
@@ -23,6 +22,7 @@ from model.kernel_caches import bound_kernel_caches
 from retrieval.chunking import TokenCounter
 from retrieval.encoder import Encoder, PortableCounting, QueriesForOthers
 from retrieval.errors import RetrievalError
+from retrieval.spawning import end, start_deaf, work_quietly
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +120,7 @@ class EncoderApart:
             if running is None:
                 return
             running.pipe.close()
-            if running.process.pid is None:  # it could not be started
-                return
-            running.process.join(5)  # after the call that it is at: libraries have things to take back at their end
-            if running.process.is_alive():
-                running.process.kill()
-                running.process.join()
+            end(running.process)
 
     def close(self) -> None:
         """The same as ``rest``."""
@@ -156,7 +151,7 @@ class EncoderApart:
             context.Process(target=_serve, args=(theirs, self._make), name="plumbline-encoder", daemon=True), pipe
         )
         try:
-            running.process.start()
+            start_deaf(running.process)
             theirs.close()
             said: _Known = self._asked(running, None)
             before = self._known or said
@@ -192,7 +187,7 @@ class EncoderApart:
 
 def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
     """What the process does: open the encoder, say what it is, answer calls until the pipe ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then ends this process
+    work_quietly()
     bound_kernel_caches()
     with suppress(EOFError, OSError):  # the parent is gone, or wants no more
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import signal
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from data.outline import Outline
 from retrieval.chunking import ChunkingParams, TokenCounter, chunk_spans
 from retrieval.errors import RetrievalError
+from retrieval.spawning import end, start_deaf, work_quietly
 
 Spans = NDArray[np.int64]
 """(n, 2): start and end of each chunk, in characters."""
@@ -61,10 +61,7 @@ class Cutters:
         for pipe in self._pipes:
             pipe.close()  # a worker that waits for work sees the end of its pipe and ends
         for process in self._processes:
-            process.join(5)
-            if process.is_alive():
-                process.kill()
-                process.join()
+            end(process)
         self._pipes, self._processes = [], []
 
     def cut(self, texts: Sequence[CutText]) -> list[Spans]:
@@ -98,7 +95,7 @@ class Cutters:
         for _ in range(self._workers):
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, self._counter, self._params), daemon=True)
-            process.start()
+            start_deaf(process)
             theirs.close()
             self._pipes.append(ours)
             self._processes.append(process)
@@ -125,7 +122,7 @@ def _parts(texts: Sequence[CutText], count: int) -> list[list[CutText]]:
 
 def _serve(pipe: Connection[Any, Any], counter: TokenCounter, params: ChunkingParams) -> None:
     """What a worker does: cut what comes, until the pipe ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes the pipe
+    work_quietly()
     while True:
         try:
             texts = pipe.recv()

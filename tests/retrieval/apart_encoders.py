@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import signal
@@ -83,3 +84,11 @@ def deviceless() -> HashedText:
 
 def broken() -> HashedText:
     raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "of the weights")
+
+
+def slow() -> HashedText:
+    """Takes long to load; holds what must be taken back when the process ends."""
+    atexit.register(print, "taken back", flush=True)
+    print("loading", os.getpid(), flush=True)
+    time.sleep(60)
+    return HashedText()

@@ -186,3 +186,42 @@ if __name__ == "__main__":
     while Path(f"/proc/{pid}").exists():
         assert time.monotonic() < until, "the process of the encoder is still there"
         time.sleep(0.05)
+
+
+def interrupted(tmp_path: Path, make: str, until: bytes, whom: Callable[[int, int], None]) -> tuple[list[bytes], bytes]:
+    """What a script says that opens ``make`` and is interrupted when a line begins with ``until``; a number at the end
+    of that line is the process of the encoder."""
+    script = tmp_path / "interrupted.py"
+    script.write_text(f"""
+import os, sys, time
+sys.path.insert(0, {str(Path(made.__file__).parents[2])!r})
+if __name__ == "__mp_main__":  # imported by the encoder's process, which takes a while
+    print("importing", os.getpid(), flush=True)
+    time.sleep(1)
+if __name__ == "__main__":
+    from tests.retrieval import apart_encoders
+    from retrieval.encoding.apart import EncoderApart
+    try:
+        with EncoderApart(apart_encoders.{make}) as encoder:
+            print(encoder.dimension, flush=True)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+""")
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, str(script)], stdout=pipe, stderr=pipe, start_new_session=True) as started:
+        assert started.stdout is not None
+        while not (line := started.stdout.readline()).startswith(until):
+            assert line, "it ended before"
+        whom(started.pid, int(line.split()[-1]))
+        out, err = started.communicate(timeout=60)
+    return out.splitlines(), err
+
+
+def test_an_interrupt_while_it_is_imported_is_not_its_own(tmp_path: Path) -> None:
+    out, err = interrupted(tmp_path, "HashedText", b"importing", lambda _, child: os.kill(child, signal.SIGINT))
+    assert (out, err) == ([b"16"], b"")
+
+
+def test_an_interrupt_ends_it_in_good_order_while_it_loads(tmp_path: Path) -> None:
+    out, err = interrupted(tmp_path, "slow", b"loading", lambda parent, _: os.killpg(parent, signal.SIGINT))
+    assert (out, err) == ([b"taken back", b"interrupted"], b"")
