@@ -129,7 +129,7 @@ def checked_k(arguments: argparse.Namespace) -> int:
 
 def pipeline(arguments: argparse.Namespace) -> Pipeline:
     """A pipeline on the environment's settings, overridden by the arguments that were given."""
-    from app.pipeline import Pipeline  # loads torch: not for --help, and `index` has something to do before
+    from app.pipeline import Pipeline  # loads FAISS, numba and SQLAlchemy: not for --help
 
     names = ("home", "model", "model_context", "precision", "encoder", "encoder_precision", "device")
     given = {name: getattr(arguments, name, None) for name in names}

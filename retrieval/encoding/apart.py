@@ -1,4 +1,4 @@
-"""An encoder in a process of its own, which ends when it rests: its library and weights (some 0.7 GB with MiniLM) are
+"""An encoder in a process of its own, which ends when it rests: its library and weights (some 0.8 GB with MiniLM) are
 then not resident beside the index that a job builds. Knows nothing of any library that makes vectors."""
 
 from __future__ import annotations

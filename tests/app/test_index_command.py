@@ -129,4 +129,4 @@ if __name__ == "__main__":
     done = subprocess.run([sys.executable, str(tmp_path / "script.py")], capture_output=True, text=True, check=True)
     assert "1 documents, 1 chunks (1 embedded" in done.stdout
     assert done.stdout.splitlines()[-1] == "False"
-    assert done.stderr == "" or "leaked" not in done.stderr
+    assert "leaked" not in done.stderr  # what the process took is taken back when it ends
