@@ -18,7 +18,7 @@ class Settings(BaseSettings):
     database: str = Field(default="", description="SQLAlchemy URL; by default a SQLite file in home")
     encoder: str = Field(default="", description="sentence-transformers folder or hub id; default MiniLM, packaged")
     encoder_precision: Literal["fp32", "bf16", "auto"] = Field(
-        default="fp32", description="in which the encoder embeds passages: fp32, bf16 or auto"
+        default="auto", description="in which passages are embedded: fp32, bf16, or auto: the collection's, see docs"
     )
     model: str = Field(default="", description="reader, checkpoint folder, transformers:FOLDER or openai:URL#MODEL")
     model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")

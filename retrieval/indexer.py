@@ -18,6 +18,7 @@ from retrieval.bm25 import Bm25Params
 from retrieval.chunking import ChunkingParams, TokenCounter
 from retrieval.collection_folder import collection_lock, generations_folder
 from retrieval.encoder import Encoder, PortableCounting, Resting
+from retrieval.encoding.adapted import adapted
 from retrieval.errors import RetrievalError
 from retrieval.generations import (
     ChunkTable,
@@ -34,6 +35,7 @@ from retrieval.indexing.assembling import Assembly
 from retrieval.indexing.cutters import Cutters
 from retrieval.indexing.cutting import Cutting, KnownSpans, cut_batches
 from retrieval.indexing.embedding import Embedded, Embedder, embed_stream
+from retrieval.indexing.indexed_with import indexed_with
 from retrieval.indexing.job_params import JobParams
 from retrieval.indexing.pruning import prune_collection
 from retrieval.indexing.reading import Reading, read_source
@@ -71,7 +73,8 @@ def index_documents(
     answers differently before the new generation is published, in one transaction, at the very end. Documents and
     vectors are committed on the way, so that a run that was killed is taken up where it stopped and ends in the same
     generation hash; only text that no run has embedded is embedded. ``progress`` is called in this thread, over and
-    over; what it raises ends the run like a kill. expected_hash: of the generation that must come out, if known.
+    over; what it raises ends the run like a kill. expected_hash: of the generation that must come out, if known. An
+    encoder of several precisions goes on in the collection's own (retrieval/encoding/adapted.py).
 
     Raises RetrievalError for a bad name, another run on the same collection, parameters that the encoder cannot serve,
     a source without a document, an encoder that gives no usable vectors, or another generation than expected; the old
@@ -91,6 +94,7 @@ def index_documents(
     )
     with collection_lock(home, collection):
         before = work.before()
+        work = replace(work, encoder=adapted(encoder, indexed_with(store, collection, before.published)))
         remove_other_generations(work.folder, before.published.hash if before.published else None)
         content = work.stream(before, source)
         if isinstance(encoder, Resting):

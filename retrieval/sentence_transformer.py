@@ -36,14 +36,15 @@ class SentenceTransformerEncoder:
     BERT on the CPU (MiniLM is one) goes through retrieval/encoding/bert_pass.py, everything else through the library.
 
     Queries are embedded in fp32 whatever the precision is, which is that of passages: the vectors of one query do not
-    depend on a setting, and go with collections that were embedded in either.
+    depend on a setting, and go with collections that were embedded in either. With "auto" the collection decides, see
+    ``ways``.
     """
 
     def __init__(
         self, path_or_name: str | Path, device: str = "cpu", batch_size: int = 32, precision: Precision = "fp32"
     ):
         """device: as torch names it. batch_size: texts a forward pass of the library. precision: of passages; "auto" is
-        bf16 where a matrix product of this machine is faster in it.
+        fp32 until ``adapted`` (retrieval/encoding/adapted.py) has been told of which collection.
 
         Raises RetrievalError if the model is missing, has no safetensors, or has a tokenizer that cannot count.
         """
@@ -56,23 +57,16 @@ class SentenceTransformerEncoder:
         self._counter = _counter(model, self._name)
         self._dimension = int(model.get_embedding_dimension())
         self._max_tokens = int(model.max_seq_length)
-        whole = _fingerprint(model, self._counter)
-        rounded = hashlib.sha256(f"{whole}:bf16".encode()).hexdigest()
-        bf16 = precision == "bf16" or (precision == "auto" and _bf16_pays(device))
-        self._precision: Literal["fp32", "bf16"] = "bf16" if bf16 else "fp32"
-        self._fingerprint = rounded if bf16 else whole
-        self._serves = frozenset((whole, rounded))
-        self._embed = _pass(model, device, batch_size, bf16)
+        self._device = device
+        self._precision = precision
+        self._whole = _fingerprint(model, self._counter)
+        self._rounded = hashlib.sha256(f"{self._whole}:bf16".encode()).hexdigest()
+        self._embed = _pass(model, device, batch_size, bf16=precision != "fp32")
 
     @property
     def name(self) -> str:
         """The folder or hub id it was loaded from, for people."""
         return self._name
-
-    @property
-    def precision(self) -> Literal["fp32", "bf16"]:
-        """Of passages; never "auto"."""
-        return self._precision
 
     @property
     def fingerprint(self) -> str:
@@ -82,12 +76,20 @@ class SentenceTransformerEncoder:
         How products are computed is no part of it: packed weights and batches of other shapes change last bits (1e-6 of
         a cosine), bf16 changes the third digit.
         """
-        return self._fingerprint
+        return self._rounded if self._precision == "bf16" else self._whole
 
     @property
     def serves(self) -> frozenset[str]:
         """Fingerprints of all encoders whose passages its queries go with: of this model, in either precision."""
-        return self._serves
+        return frozenset((self._whole, self._rounded))
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Fingerprints of the encoders whose passages it makes: its own, and with "auto" those of both precisions,
+        first that in which this machine is measured to multiply faster."""
+        if self._precision != "auto":
+            return (self.fingerprint,)
+        return (self._rounded, self._whole) if _bf16_pays(self._device) else (self._whole, self._rounded)
 
     @property
     def dimension(self) -> int:
@@ -104,7 +106,13 @@ class SentenceTransformerEncoder:
 
         Raises RetrievalError naming the text if one is not finite.
         """
-        return self._encode(texts, "passage")
+        return self.encode_passages_as(texts, self.fingerprint)
+
+    def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
+        """The same in another way: the encoder with that fingerprint, one of ``ways``; RetrievalError for any other."""
+        if way not in (self.fingerprint, *self.ways):
+            raise RetrievalError(f"the encoder {self._name!r} makes no passages of the fingerprint {way[:12]}")
+        return self._encode(texts, "passage", bf16=way == self._rounded)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(N, E) vectors of length 1. Raises RetrievalError naming the text if one is not finite."""
@@ -118,10 +126,10 @@ class SentenceTransformerEncoder:
         """``count_tokens`` as a value that can be sent to another process."""
         return self._counter
 
-    def _encode(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+    def _encode(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
         if not texts:
             return np.zeros((0, self._dimension), dtype=np.float32)
-        return unit_vectors(self._embed(texts, kind), texts, self._dimension)
+        return unit_vectors(self._embed(texts, kind, bf16), texts, self._dimension)
 
 
 def load_default_encoder(
@@ -190,7 +198,7 @@ def _pass(model: Any, device: str, batch_size: int, bf16: bool) -> Pass:
         own = bert_pass(model, bf16)
         if own is not None:
             return own
-    return LibraryPass(model, batch_size, bf16)
+    return LibraryPass(model, batch_size)
 
 
 def _bf16_pays(device: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from model.errors import ModelError
 from model.kernel_caches import bound_kernel_caches
 from retrieval.chunking import TokenCounter
 from retrieval.encoder import Encoder, PortableCounting, QueriesForOthers
+from retrieval.encoding.adapted import Adaptable
 from retrieval.errors import RetrievalError
 from retrieval.spawning import end, start_deaf, work_quietly
 
@@ -33,12 +34,15 @@ class _Known:
     dimension: int
     max_tokens: int
     serves: frozenset[str]
+    ways: tuple[str, ...]
     counter: TokenCounter
 
 
 class _Call(NamedTuple):
-    kind: Literal["passages", "queries"]
+    """way: of passages, the fingerprint of the encoder whose they are; None for queries."""
+
     texts: list[str]
+    way: str | None
 
 
 class _Running(NamedTuple):
@@ -97,13 +101,22 @@ class EncoderApart:
         """Fingerprints of the encoders whose passages its queries go with; raises as ``fingerprint`` does."""
         return self._said().serves
 
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Fingerprints of the encoders whose passages it makes, the one to take first; raises as ``fingerprint``."""
+        return self._said().ways
+
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError where its process ended."""
-        return self._encoded(_Call("passages", list(texts)))
+        return self.encode_passages_as(texts, self.fingerprint)
+
+    def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
+        """The same in another of its ``ways``, which is a fingerprint."""
+        return self._encoded(_Call(list(texts), way))
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError where its process ended."""
-        return self._encoded(_Call("queries", list(texts)))
+        return self._encoded(_Call(list(texts), None))
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Tokens of each text, counted in this process."""
@@ -201,17 +214,30 @@ def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
             call: _Call = pipe.recv()
             answer: Any
             try:
-                answer = (encoder.encode_passages if call.kind == "passages" else encoder.encode_queries)(call.texts)
+                answer = _encoded(encoder, call)
             except Exception as error:  # raised again by whoever asked
                 answer = _portable(error)
             pipe.send(answer)
+
+
+def _encoded(encoder: Encoder, call: _Call) -> NDArray[np.float32]:
+    if call.way is None:
+        return encoder.encode_queries(call.texts)
+    if isinstance(encoder, Adaptable):
+        return encoder.encode_passages_as(call.texts, call.way)
+    return encoder.encode_passages(call.texts)
 
 
 def _known(encoder: Encoder) -> _Known:
     if not isinstance(encoder, PortableCounting):
         raise RetrievalError("this encoder's counting cannot be sent to another process, so it cannot work in one")
     serves = encoder.serves if isinstance(encoder, QueriesForOthers) else frozenset((encoder.fingerprint,))
-    return _Known(encoder.fingerprint, encoder.dimension, encoder.max_tokens, serves, encoder.portable_counter())
+    counter = encoder.portable_counter()
+    return _Known(encoder.fingerprint, encoder.dimension, encoder.max_tokens, serves, _ways(encoder), counter)
+
+
+def _ways(encoder: Encoder) -> tuple[str, ...]:
+    return encoder.ways if isinstance(encoder, Adaptable) else (encoder.fingerprint,)
 
 
 def _portable(error: Exception) -> Exception:

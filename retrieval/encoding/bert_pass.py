@@ -33,9 +33,10 @@ class BertPass:
     Safe to use from several threads: forward passes take turns, since each uses all cores.
     """
 
-    def __init__(self, model: Any, bert: Bert, passages: Bert, prompts: dict[Kind, str]) -> None:
-        """model: the library's. bert: for queries. passages: for passages, the same or one in bf16."""
-        self._berts: dict[Kind, Bert] = {"query": bert, "passage": passages}
+    def __init__(self, model: Any, bert: Bert, coarse: Bert | None, prompts: dict[Kind, str]) -> None:
+        """model: the library's. bert: its transformer in fp32. coarse: in bf16, if that is ever asked for."""
+        self._bert = bert
+        self._coarse = coarse
         self._prompts = prompts
         self._behind = tuple(model)[1:]
         self._tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
@@ -45,15 +46,16 @@ class BertPass:
         self._dimension = int(model.get_embedding_dimension())
         self._lock = Lock()
 
-    def __call__(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
+    def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
         """(N, E) of N texts."""
+        bert = self._coarse if bf16 and self._coarse is not None else self._bert
         found = np.empty((len(texts), self._dimension), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
             asked = [self._prompts[kind] + text for text in texts[start : start + _TEXTS_AT_ONCE]]
             with panics_named():
                 rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(asked)]
             for places in batches([len(row) for row in rows], _TOKENS_PER_BATCH):
-                vectors = self._embedded([rows[place] for place in places], self._berts[kind])
+                vectors = self._embedded([rows[place] for place in places], bert)
                 found[[start + place for place in places]] = vectors
         return found
 
@@ -87,8 +89,8 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
 def bert_pass(model: Any, bf16: bool) -> BertPass | None:
     """The pass of a library's model on the CPU; None where it is no plain BERT, or computes what ours does not.
 
-    bf16: of passages; queries stay fp32. The proof is that some odd texts get the library's own vectors; one that gives
-    no numbers is left to the library too.
+    bf16: whether products in it will be asked for. The proof is that some odd texts get the library's own vectors; one
+    that gives no numbers is left to the library too.
     """
     config = bert_config(model[0].auto_model.config) if hasattr(model[0], "auto_model") else None
     modules = tuple(model)[1:]
@@ -109,7 +111,7 @@ def bert_pass(model: Any, bf16: bool) -> BertPass | None:
         "query": _prompt(model, ("query",)),
         "passage": _prompt(model, ("document", "passage", "corpus")),
     }
-    made = BertPass(model, bert, bert, prompts)
+    made = BertPass(model, bert, None, prompts)
     kinds: tuple[Kind, ...] = ("passage",) if prompts["query"] == prompts["passage"] else ("passage", "query")
     if not all(_alike(model, made, kind) for kind in kinds):
         return None

@@ -14,5 +14,8 @@ Kind = Literal["query", "passage"]
 class Pass(Protocol):
     """Texts through a model."""
 
-    def __call__(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """(N, E) vectors of N texts, one at least; not checked, and not normalised unless the model does that."""
+    def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
+        """(N, E) vectors of N texts, one at least; not checked, and not normalised unless the model does that.
+
+        bf16: with products in it, where that was asked for when the pass was made.
+        """

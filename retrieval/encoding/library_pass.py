@@ -17,24 +17,22 @@ from retrieval.encoding.kinds import Kind
 class LibraryPass:
     """Calls embed. Safe to use from several threads, one of which is at work at a time."""
 
-    def __init__(self, model: Any, batch_size: int, bf16: bool) -> None:
-        """bf16: products of passages by autocast; queries stay as the model is."""
+    def __init__(self, model: Any, batch_size: int) -> None:
         self._model = model
         self._batch_size = batch_size
-        self._bf16 = bf16
         # A fast tokenizer sets truncation and padding on itself for each call; two threads at once fail ("Already
         # borrowed").
         self._lock = Lock()
 
-    def __call__(self, texts: Sequence[str], kind: Kind) -> NDArray[np.float32]:
-        """(N, E) of N texts."""
+    def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
+        """(N, E) of N texts. bf16: products by autocast."""
         encode = self._model.encode_query if kind == "query" else self._model.encode_document
-        with self._lock, self._precision(kind):
+        with self._lock, self._precision(bf16):
             vectors = encode(list(texts), batch_size=self._batch_size, show_progress_bar=False, convert_to_numpy=True)
         return np.asarray(vectors, dtype=np.float32)
 
-    def _precision(self, kind: Kind) -> Any:
-        if not self._bf16 or kind == "query":
+    def _precision(self, bf16: bool) -> Any:
+        if not bf16:
             return nullcontext()
         torch = importlib.import_module("torch")
         return torch.autocast(self._model.device.type, dtype=torch.bfloat16)

@@ -16,6 +16,7 @@ from data.store import Store
 from retrieval.collection_folder import collection_lock, generations_folder
 from retrieval.document_versions import StoredVersion, batches, collection_key, read_documents, readable_rows
 from retrieval.encoder import Encoder
+from retrieval.encoding.adapted import adapted
 from retrieval.errors import RetrievalError
 from retrieval.generations import ChunkTable, check_hash, load_generation, load_table
 from retrieval.indexer import JobParams, ProgressListener, index_documents
@@ -147,6 +148,7 @@ def _rebuild(
     job: JobParams | None,
 ) -> list[str]:
     manifest, table = _readable_manifest(store, home, name, key)
+    encoder = adapted(encoder, manifest.encoder)
     if manifest.encoder != encoder.fingerprint:
         raise RetrievalError(
             f"{name!r} was indexed with another encoder (fingerprint {manifest.encoder[:12]}, not "

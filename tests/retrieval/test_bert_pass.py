@@ -124,13 +124,14 @@ def test_weights_that_are_no_numbers_are_named_by_their_text(make_folder: MakeEn
 def test_bf16_is_of_passages_and_part_of_the_fingerprint() -> None:
     folder = default_encoder_folder()
     whole, coarse = SentenceTransformerEncoder(folder), SentenceTransformerEncoder(folder, precision="bf16")
-    assert (whole.precision, coarse.precision) == ("fp32", "bf16")
+    assert (whole.ways, coarse.ways) == ((whole.fingerprint,), (coarse.fingerprint,))
     assert whole.fingerprint != coarse.fingerprint
     assert whole.serves == coarse.serves == {whole.fingerprint, coarse.fingerprint}
     np.testing.assert_array_equal(whole.encode_queries(ODD), coarse.encode_queries(ODD))
     cosines = (whole.encode_passages(ODD) * coarse.encode_passages(ODD)).sum(axis=1)
     assert cosines.min() > 0.99 and cosines.max() < 1 - 1e-7
-    assert SentenceTransformerEncoder(folder, precision="auto").fingerprint in whole.serves
+    with pytest.raises(RetrievalError, match=coarse.fingerprint[:12]):
+        whole.encode_passages_as(ODD, coarse.fingerprint)
     with pytest.raises(RetrievalError, match="int4"):
         SentenceTransformerEncoder(folder, precision="int4")  # type: ignore[arg-type]
 
