@@ -6,7 +6,7 @@ import hashlib
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -153,13 +153,15 @@ def _finish(
         "loss": result.loss,
         "seconds": round(result.seconds),
     }
-    uncalibrated = SupportUse(recipe.use.window_tokens)
+    uncalibrated = SupportUse(recipe.use.window_tokens)  # of the network alone: what is lacking is no part of its fit
     save_support(model, folder, uncalibrated, facts)
     development = _sample(split.development, recipe)
     calibration = _calibrate(folder, development, device, say)
     if calibration is not None:
-        use = SupportUse(recipe.use.window_tokens, calibration.slope, calibration.intercept)
+        use = replace(recipe.use, slope=calibration.slope, intercept=calibration.intercept)
         change_use(folder, use, {"calibrated_on": len(development)})
+    else:
+        change_use(folder, recipe.use, {})
     scorer = SupportScorer(load_support(folder, device=device))
     reports = [
         score_pairs(scorer, some, progress=scoring) if some else None

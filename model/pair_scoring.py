@@ -9,11 +9,15 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Evidence that fits one window (``PairScorer.room``), a claim, and the question it answers (may be empty)."""
+    """Evidence that fits one window (``PairScorer.room``), a claim, and the question it answers (may be empty).
+
+    whole: all of the evidence, where the window is a part of it; of any length, empty where the window is all.
+    """
 
     evidence: str
     claim: str
     question: str = ""
+    whole: str = ""
 
 
 class PairScorer(Protocol):

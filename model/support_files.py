@@ -20,24 +20,36 @@ from model.minilm import MINILM_SHA256, minilm_word_embeddings
 from model.support_encoder import SupportEncoder, SupportFeatures
 
 WEIGHTS, CONFIG = "verifier.safetensors", "verifier.json"
+MOST_LACK = 20
 
 
 @dataclass(frozen=True, slots=True)
 class SupportUse:
-    """How the weights are meant to be used. support = sigmoid(slope * logit + intercept) (Platt 1999, eq. 2).
+    """How the weights are meant to be used. support = sigmoid(slope * logit + intercept - lack) (Platt 1999, eq. 2).
 
-    window_tokens: most tokens of evidence in a window, as trained.
+    window_tokens: most tokens of evidence in a window, as trained. lack: ``number_lack`` if a number of the claim
+    stands nowhere in all of its evidence, plus ``name_lack`` if a name does not (model/extrinsic.py), plus
+    ``word_lack`` times the share of its content words that do not (model/content_words.py), plus, for a short answer,
+    ``question_lack`` times the share of its question that is not around it (model/answer_context.py).
     """
 
     window_tokens: int = 300
     slope: float = 1.0
     intercept: float = 0.0
+    number_lack: float = 0.0
+    name_lack: float = 0.0
+    word_lack: float = 0.0
+    question_lack: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.window_tokens, int) or not 16 <= self.window_tokens <= 500:
             raise ModelError(f"window_tokens is {self.window_tokens!r}: it must be a whole number, 16 to 500")
         if not (math.isfinite(self.slope) and self.slope > 0 and math.isfinite(self.intercept)):
             raise ModelError(f"calibration {self.slope}, {self.intercept}: a positive slope and a finite intercept")
+        for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
+            lack = getattr(self, name)
+            if not (math.isfinite(lack) and 0 <= lack <= MOST_LACK):
+                raise ModelError(f"{name} is {lack}: it must be a number from 0 to {MOST_LACK}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from model.packing import can_pack, pack_blocks
 from model.pair_scoring import Pair
 from model.support_encoder import PAD_ID
 from model.support_files import LoadedSupport, load_support, shipped_verifier
+from model.support_lack import lack
 from model.support_tokens import SupportTokens
 
 _TOKENS_PER_BATCH = 6000
@@ -50,11 +51,12 @@ class SupportScorer:
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """Support of each pair (see ``PairScorer.score``)."""
         logits = self.logits(pairs, progress)
-        return tuple(torch.sigmoid(self._use.slope * logits + self._use.intercept).tolist())
+        return tuple(torch.sigmoid(self._use.slope * logits + self._use.intercept - self._lacks(pairs)).tolist())
 
     def logits(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> torch.Tensor:
         """The uncalibrated logits (N,), fp64, in order. Raises ModelError for an empty claim."""
-        unique = list(dict.fromkeys(pairs))
+        bare = [Pair(pair.evidence, pair.claim, pair.question) for pair in pairs]
+        unique = list(dict.fromkeys(bare))
         texts = list(dict.fromkeys(pair.evidence for pair in unique))
         evidence = dict(zip(texts, self.tokens.tokenizer.encode_many(texts), strict=True))
         windows = [
@@ -63,7 +65,12 @@ class SupportScorer:
         ]
         found = self.window_logits(windows, progress)
         place = {pair: index for index, pair in enumerate(unique)}
-        return found[[place[pair] for pair in pairs]]
+        return found[[place[pair] for pair in bare]]
+
+    def _lacks(self, pairs: Sequence[Pair]) -> torch.Tensor:
+        """What is taken off each logit for what the evidence lacks: (N,), fp64."""
+        lacks = {pair: lack(pair, self._use) for pair in dict.fromkeys(pairs)}
+        return torch.tensor([lacks[pair] for pair in pairs], dtype=torch.float64)
 
     def window_logits(
         self, windows: Sequence[tuple[int, ...]], progress: Callable[[int, int], None] | None = None

@@ -1,8 +1,11 @@
-"""The database that tests of the store run on: an SQLite file, or (in the drill) one of a PostgreSQL server's."""
+"""The database that tests of the store run on: an SQLite file, or (in the drill) one of a PostgreSQL server's; and that
+Ctrl-C is heard by the processes that tests start.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +15,10 @@ from sqlalchemy import create_engine, make_url, text
 
 POSTGRESQL = "PLUMBLINE_TEST_POSTGRESQL"
 """URL of a server's database in which others may be made."""
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Shells start what runs behind them so, and children inherit it: those that are to end on Ctrl-C never would.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -44,6 +44,34 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=int, default=None, help="labelled pairs at most, drawn at random (default all)")
     parser.add_argument("--source-cap", type=int, default=None, metavar="N", help="labelled pairs of a source at most")
     parser.add_argument("--window", type=int, default=300, help="tokens of evidence read at once (default 300)")
+    parser.add_argument(
+        "--number-lack",
+        type=float,
+        default=2.0,
+        metavar="W",
+        help="taken off the logit of a claim with a number that its evidence lacks (default 2; 0: not looked for)",
+    )
+    parser.add_argument(
+        "--name-lack",
+        type=float,
+        default=1.0,
+        metavar="W",
+        help="the same for a name (default 1; give 0 where nouns have capitals, as in German)",
+    )
+    parser.add_argument(
+        "--word-lack",
+        type=float,
+        default=0.5,
+        metavar="W",
+        help="the same for content words, times the share of them that the evidence lacks (default 0.5)",
+    )
+    parser.add_argument(
+        "--question-lack",
+        type=float,
+        default=1.5,
+        metavar="W",
+        help="the same for a short answer, times the share of its question's words not around it (default 1.5)",
+    )
     parser.add_argument("--strangers", type=float, default=0.12, help="share of rows with a stranger's window beside")
     parser.add_argument("--plain", action="store_true", help="a plain cross-encoder: no match marks, no worst word")
     parser.add_argument("--epochs", type=int, default=1, help="default 1")
@@ -91,7 +119,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             skip_bad=arguments.skip_bad,
             development=arguments.development,
             features=SupportFeatures(marks=not arguments.plain, worst_word=not arguments.plain),
-            use=SupportUse(arguments.window),
+            use=SupportUse(
+                arguments.window,
+                number_lack=arguments.number_lack,
+                name_lack=arguments.name_lack,
+                word_lack=arguments.word_lack,
+                question_lack=arguments.question_lack,
+            ),
             windows=WindowMix(strangers=arguments.strangers),
             settings=replace(
                 base.settings,

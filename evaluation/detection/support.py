@@ -136,9 +136,10 @@ def _jobs(
             if len(kept) > _KEPT_EVIDENCE:
                 kept.popitem(last=False)
         windows = kept[key]
+        whole = statement.evidence if len(windows) > 1 else ""
         for i in open_claims:
             for window in windows:
-                yield _Job(index, i, Pair(window.text, statement.claims[i], statement.question))
+                yield _Job(index, i, Pair(window.text, statement.claims[i], statement.question, whole))
 
 
 def _better(held: ClaimSupport | None, score: float, window: str, scorer: str) -> ClaimSupport:

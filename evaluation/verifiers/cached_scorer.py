@@ -65,7 +65,7 @@ class CachedScorer:
 
 def _key(pair: Pair) -> bytes:
     digest = hashlib.sha256()
-    for part in (pair.evidence, pair.claim, pair.question):
+    for part in (pair.evidence, pair.claim, pair.question, pair.whole):
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8))
         digest.update(data)

@@ -93,7 +93,7 @@ class EntailmentVerifier:
         judged = self._judge(asked)
         supports = [judged.get(request) for request in asked]
         failed = [
-            Weakness(claim, s.premise, s.asked, s.support)
+            Weakness(claim, s.premise, s.asked, s.support, s.whole)
             for claim, s in zip(claims, supports, strict=True)
             if s is not None and s.windows and s.support < self._threshold and s.part == spoken(claim.text)
         ]

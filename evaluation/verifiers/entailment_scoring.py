@@ -44,7 +44,7 @@ class Support:
 
     evidence: the sentence that bears it best, two when joined. windows: how many were looked at. joined: whether two
     were read together. premise, part, asked: what the scorer read as evidence, as claim (a part of it if it is long)
-    and as question when it gave this support.
+    and as question when it gave this support. whole: all of the evidence, empty where the premise is all.
     """
 
     support: float
@@ -54,6 +54,7 @@ class Support:
     premise: str = ""
     part: str = ""
     asked: str = ""
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +79,14 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A case made ready. parts: of the claim. asked: the question, or nothing where it leaves no room."""
+    """A case made ready. parts: of the claim. asked: the question, or nothing where it leaves no room. whole: all of
+    its evidence, titles too; empty where that is one window."""
 
     parts: tuple[str, ...]
     asked: str
     room: int
     places: tuple[_Place, ...]
+    whole: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ class SupportScoring:
             best = self._joined(read, best)
         evidence = self._sentences(read, best)
         return tuple(
-            Support(b.support, e, len(r.places), len(b.places) > 1, _premise(b.places), b.part, r.asked)
+            Support(b.support, e, len(r.places), len(b.places) > 1, _premise(b.places), b.part, r.asked, r.whole)
             for r, b, e in zip(read, best, evidence, strict=True)
         )
 
@@ -134,7 +137,8 @@ class SupportScoring:
             if (source, room) not in cut:
                 cut[source, room] = self._places(source, room)
             places.extend(cut[source, room])
-        return _Read(parts, asked, room, tuple(places))
+        whole = "\n".join(f"{s.title}\n{s.text}" for s in case.evidence) if len(places) > 1 else ""
+        return _Read(parts, asked, room, tuple(places), whole)
 
     def _places(self, source: EvidenceText, room: int) -> tuple[_Place, ...]:
         title = " ".join(source.title.split())[:_TITLE_CHARACTERS].rstrip(" .?!")
@@ -147,7 +151,9 @@ class SupportScoring:
 
     def _best(self, read: Sequence[_Read]) -> list[_Best]:
         scores = iter(
-            self._ask([Pair(_premise((p,)), part, r.asked) for r in read for part in r.parts for p in r.places])
+            self._ask(
+                [Pair(_premise((p,)), part, r.asked, r.whole) for r in read for part in r.parts for p in r.places]
+            )
         )
         best = []
         for r in read:
@@ -173,7 +179,7 @@ class SupportScoring:
         sizes = self._scorer.count([_premise(places) for places in both])
         ready = [bool(p) and size <= r.room for p, size, r in zip(both, sizes, read, strict=True)]
         pairs = [
-            Pair(_premise(places), b.part, r.asked)
+            Pair(_premise(places), b.part, r.asked, r.whole)
             for places, b, r, fits in zip(both, best, read, ready, strict=True)
             if fits
         ]
@@ -188,7 +194,7 @@ class SupportScoring:
         """The best sentence of every place that a case rests on, as offsets of its document."""
         inside = [[(place, sentence_spans(place.window.text)) for place in b.places] for b in best]
         pairs = [
-            Pair(place.titled(place.window.text[s.start : s.end]), b.part, r.asked)
+            Pair(place.titled(place.window.text[s.start : s.end]), b.part, r.asked, r.whole)
             for r, b, places in zip(read, best, inside, strict=True)
             for place, sentences in places
             for s in sentences

@@ -39,12 +39,14 @@ class MarkedClaim:
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """A claim to look into. premise, asked: the evidence and the question it was scored with; support: what it got."""
+    """A claim to look into. premise, asked: the evidence and the question it was scored with; support: what it got;
+    whole: all of the evidence where the premise is a part of it."""
 
     claim: Claim
     premise: str
     asked: str
     support: float
+    whole: str = ""
 
 
 def weak_words(
@@ -58,7 +60,9 @@ def weak_words(
     """
     tried = [_variants(w.claim, most) for w in claims]
     pairs = [
-        Pair(w.premise, said, w.asked) for w, variants in zip(claims, tried, strict=True) for _, _, said in variants
+        Pair(w.premise, said, w.asked, w.whole)
+        for w, variants in zip(claims, tried, strict=True)
+        for _, _, said in variants
     ]
     scores = iter(scorer.score(pairs) if pairs else ())
     out = []

@@ -54,6 +54,8 @@ def test_parts_of_a_pair_are_not_run_together() -> None:
     counting = Counting()
     CachedScorer(counting).score([Pair("ab", "c"), Pair("a", "bc"), Pair("a", "b", "c"), Pair("a", "bc\ud800")])
     assert len(counting.seen) == 4
+    CachedScorer(counting).score([Pair("a", "b", "c"), Pair("a", "b", "c", "a d"), Pair("a", "b", "", "c")])
+    assert len(counting.seen) == 7
 
 
 def test_what_is_no_number_or_failed_is_asked_again() -> None:

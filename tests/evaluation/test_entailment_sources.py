@@ -18,7 +18,6 @@ from evaluation.verifiers.evidence import (
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.routing import RoutedVerifier, has_references, judged_by_entailment
 from evaluation.verifiers.verifier import VerificationItem
-from model.pair_scoring import Pair
 from tests.evaluation.entailment_helpers import DOCUMENTS, QUESTION, Given, Shelf, judge, sources
 
 
@@ -32,7 +31,9 @@ def test_the_title_is_read_before_the_passage_but_is_no_evidence(overlap: Any) -
     scorer = overlap()
     (verdict,) = judge(EntailmentVerifier(scorer, sources(Shelf())), "Boat: nine sheep.")
     premise = "Boat. The boat was built by Odo. It carries nine sheep."
-    assert Pair(premise, "Boat: nine sheep.", QUESTION.text) in scorer.calls[0]
+    (pair,) = [p for p in scorer.calls[0] if p.evidence == premise]
+    assert (pair.claim, pair.question) == ("Boat: nine sheep.", QUESTION.text)
+    assert all(word in pair.whole for word in ("Boat\n", "sheep", "Kiln\n", "dawn", "Mill\n", "larch"))
     assert [e.text for e in verdict.evidence] == ["It carries nine sheep."]
 
 

@@ -268,3 +268,18 @@ def test_a_claim_of_several_sentences_is_as_good_as_its_worst() -> None:
     assert report.pairs == 4
     assert report.table.overall.auroc.estimate == 1.0
     assert report.table.overall.balanced_accuracy.estimate == 1.0
+
+
+class Noting(Book):
+    """Notes the pairs."""
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        self.pairs = list(pairs)
+        return super().score(pairs, progress)
+
+
+def test_a_window_comes_with_all_of_its_evidence() -> None:
+    scorer = Noting({"word": 0.9}, room=4)
+    long, short = "The key is here. Nothing is there. The end.", "A key."
+    claim_supports(scorer, [Statement(long, ("A word.",)), Statement(short, ("A word.",))])
+    assert {(p.evidence == short, p.whole) for p in scorer.pairs} == {(False, long), (True, "")}

@@ -117,6 +117,10 @@ def test_missing_and_damaged_files_are_named(folder: Path) -> None:
         {"use": {"intercept": math.inf}},
         {"use": {"intercept": "0"}},
         {"use": {"heat": 1.0}},
+        {"use": {"number_lack": -1.0}},
+        {"use": {"number_lack": 21}},
+        {"use": {"name_lack": math.nan}},
+        {"use": {"name_lack": "1"}},
     ],
     ids=str,
 )

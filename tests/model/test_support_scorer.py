@@ -66,6 +66,21 @@ def test_the_calibration_is_applied(loaded: LoadedSupport, scorer: SupportScorer
     assert plain.score(PAIRS) == pytest.approx(torch.sigmoid(logits).tolist())
 
 
+def test_numbers_and_names_that_all_of_the_evidence_lacks_lower_support(loaded: LoadedSupport) -> None:
+    use = SupportUse(60, number_lack=2.0, name_lack=1.0)
+    plain = SupportScorer(replace(loaded, use=SupportUse(60)), bf16=False)
+    scorer = SupportScorer(replace(loaded, use=use), bf16=False)
+    claims = ("It is 34 metres high.", "It is 43 metres high.", "The lamp of Fidra is 43 or 44 metres high.")
+    pairs = [Pair(LAMP, claim) for claim in claims]
+    both = zip(scorer.score(pairs), plain.score(pairs), strict=True)
+    odds = [math.log(less / (1 - less)) - math.log(more / (1 - more)) for less, more in both]
+    assert odds == pytest.approx([0.0, -2.0, -3.0], abs=1e-4)
+    # What another window has, or the question, is not lacking; and the network reads the window, not the whole.
+    known = [Pair(LAMP, claims[2], "", f"{LAMP} Fidra: 43 and 44."), Pair(LAMP, claims[2], "Is Fidra's 43 or 44?")]
+    assert scorer.score(known) == plain.score(known)
+    assert plain.score(known[:1]) == plain.score([Pair(LAMP, claims[2])])
+
+
 def test_in_bf16_scores_move_a_little(loaded: LoadedSupport, scorer: SupportScorer) -> None:
     lower = SupportScorer(loaded, bf16=True).score(PAIRS)
     assert lower == pytest.approx(scorer.score(PAIRS), abs=0.1)

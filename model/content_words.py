@@ -1,0 +1,43 @@
+"""Content words of English text by their beginnings, and what share of a claim's a passage lacks."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_WORD = re.compile(r"[^\W_]+")
+_KEPT = 64
+_STOP_WORDS = frozenset(
+    _WORD.findall(
+        "a an the of in on at to for from by with as and or but is are was were be been being do does did has have had "
+        "which what who whom whose when where why how many much it its this that these those he she they his her their "
+        "there then than into over about after before between under during not no can could will would may might must "
+        "shall should i you we me him them us my your our any some all each every name called one yes true false"
+    )
+)
+
+
+def content_words(text: str) -> frozenset[str]:
+    """The distinct words that say something, each cut to its beginning, which most of its forms share."""
+    lower = (word.lower() for word in _WORD.findall(text))
+    return frozenset(_beginning(word) for word in lower if word not in _STOP_WORDS)
+
+
+def word_count(text: str, most: int) -> int:
+    """How many words a text has, stop words too; ``most`` where it has more."""
+    return sum(1 for _ in zip(range(most), _WORD.finditer(text), strict=False))
+
+
+def share_missing(claim: str, evidence: str) -> float:
+    """In [0, 1]: the share of the claim's content words that stand nowhere in the evidence; 0 for a claim of none."""
+    words = content_words(claim)
+    return len(words - _held(evidence)) / len(words) if words else 0.0
+
+
+@lru_cache(maxsize=_KEPT)
+def _held(text: str) -> frozenset[str]:
+    return content_words(text)
+
+
+def _beginning(word: str) -> str:
+    return word if len(word) <= 4 else word[: max(4, min(6, len(word) - 2))]
