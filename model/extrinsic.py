@@ -44,7 +44,8 @@ _SHORT_RANGE = re.compile(r"(?<!\d)(\d\d)\d\d ?[–/-] ?(\d\d)(?!\d)")  # 1990�
 _DATE = re.compile(r"(?<!\d)\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?!\d)")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NAME = re.compile(r"(?<![\w'’.-])[A-Z][a-z][\w'’-]*[a-z]")
-_RUN = re.compile(r"(?:[A-Z][\w'’-]+(?: (?:of|the|and|for) (?:the )?| )){1,7}[A-Z][\w'’-]+")
+_RUN = re.compile(r"(?<![\w'’-])(?:[A-Z][\w'’-]+(?: (?:of|the|and|for) (?:the )?| )){1,7}[A-Z][\w'’-]+")
+_ACRONYM = re.compile(r"(?<!\w)(?:[A-Z]\.?){2,8}(?!\w)")
 _BEGINS = re.compile(r"[.!?:;…\"“”(\[*•#][\s\"“'‘(\[*]*$")
 _LONGEST = 15  # digits of a number that is computed with; longer ones are compared as they are written
 _KEPT = 64
@@ -58,14 +59,16 @@ class Extrinsic(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A text as it is asked. numbers: as ``_values`` writes them. dated: whether it has a date in digits."""
+    """A text as it is asked. numbers: as ``_values`` writes them. acronyms: without points. dated: whether it has a
+    date in digits."""
 
-    text: str
     lower: str
     numbers: frozenset[str]
+    acronyms: frozenset[str]
     dated: bool
 
 
+@lru_cache(maxsize=_KEPT)  # asked for each window of the evidence
 def extrinsic(claim: str, evidence: str, question: str = "") -> Extrinsic:
     """Numbers written in digits, and names, that stand neither in the evidence nor in the question the claim answers.
 
@@ -86,7 +89,8 @@ def _known(text: str) -> _Known:
     numbers = {value for match in _NUMBER.finditer(lower) for value in _values(match)}
     numbers |= {match[1] + match[2] for match in _SHORT_RANGE.finditer(lower)}
     numbers |= {_SPELT[word] for word in _LETTERS.findall(lower) if word in _SPELT}
-    return _Known(text, lower, frozenset(numbers), bool(_DATE.search(lower)))
+    acronyms = frozenset(match.group().replace(".", "") for match in _ACRONYM.finditer(text))
+    return _Known(lower, frozenset(numbers), acronyms, bool(_DATE.search(lower)))
 
 
 def _values(match: re.Match[str]) -> set[str]:
@@ -149,7 +153,6 @@ def _abbreviated(known: _Known, run: str) -> set[str]:
     found: set[str] = set()
     for start in range(len(words)):
         for end in range(start + 2, len(words) + 1):
-            initials = r"\.?".join(word[0] for word in words[start:end])
-            if re.search(rf"(?<!\w){initials}(?!\w)", known.text):
+            if "".join(word[0] for word in words[start:end]) in known.acronyms:
                 found.update(words[start:end])
     return found
