@@ -23,4 +23,6 @@ def indexed_with(store: Store, collection: str, published: PublishedGeneration |
             pass  # the job is about to build it again
     with store.read() as connection:
         key = collection_key(connection, collection)
+        if key is None:  # NULL is what vectors of deleted collections have
+            return None
         return connection.execute(select(vectors.c.encoder).where(vectors.c.collection_id == key).limit(1)).scalar()

@@ -11,7 +11,7 @@ import pytest
 
 from data.documents import Document
 from data.store import Store
-from retrieval.collections import open_retriever
+from retrieval.collections import delete_collection, open_retriever
 from retrieval.encoding.adapted import Adaptable, adapted
 from retrieval.encoding.apart import EncoderApart
 from retrieval.index_report import IndexProgress
@@ -108,6 +108,17 @@ def test_a_run_that_was_killed_is_taken_up_in_the_precision_it_began_in(
     again = index_documents(store, home, "killed", given, auto, job=job)
     assert (again.embedded, again.reused) == (0, 2)
     assert again.generation_hash == index_documents(store, home, "whole", given, encoders["bf16"]).generation_hash
+
+
+def test_vectors_of_a_deleted_collection_decide_nothing(
+    encoders: dict[str, SentenceTransformerEncoder], bf16_pays: SetProbe, store: Store, home: Path
+) -> None:
+    for name in ("old", "other"):  # whose text is the same, so that the vector outlives the collection it was made for
+        index_documents(store, home, name, [CATS], encoders["fp32"])
+    delete_collection(store, home, "old")
+    bf16_pays(True)
+    assert index_documents(store, home, "new", [CATS], encoders["auto"]).embedded == 1
+    assert open_retriever(store, home, "new", encoders["auto"]).indexed_with == encoders["bf16"].fingerprint
 
 
 def test_repair_needs_no_word_of_the_precision(
