@@ -14,6 +14,7 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from app.index_progress import ProgressLines
@@ -31,7 +32,7 @@ from retrieval.vectors.params import DenseParams
 ENCODERS: dict[str, Callable[[], Encoder]] = {
     "hashing": HashingEncoder,
     "sampled": SampledEncoder,
-    "minilm": load_default_encoder,
+    "minilm": partial(load_default_encoder, precision="auto"),
 }
 INDEXES = {
     "auto": DenseParams(),
