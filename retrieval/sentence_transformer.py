@@ -110,7 +110,7 @@ class SentenceTransformerEncoder:
 
     def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
         """The same in another way: the encoder with that fingerprint, one of ``ways``; RetrievalError for any other."""
-        if way not in (self.fingerprint, *self.ways):
+        if way != self.fingerprint and way not in self.ways:  # in this order: ``ways`` may have to measure
             raise RetrievalError(f"the encoder {self._name!r} makes no passages of the fingerprint {way[:12]}")
         return self._encode(texts, "passage", bf16=way == self._rounded)
 

@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.device import pick_device
     from model.errors import ModelError
     from model.support_encoder import SupportFeatures
-    from model.support_files import SupportUse
+    from model.support_files import MOST_LACK, SupportUse
     from model.training.loop import TrainProgress
 
     for name in ("limit", "rows", "source_cap", "steps"):
@@ -103,6 +103,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     for name in ("made", "answers", "development"):
         if getattr(arguments, name) < 0:
             raise UsageError(f"--{name} is {getattr(arguments, name)}: it must not be negative")
+    for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
+        if not 0 <= (value := getattr(arguments, name)) <= MOST_LACK:  # nor NaN
+            raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be a number from 0 to {MOST_LACK}")
     base = VerifierRecipe(tuple(arguments.data))
     try:
         recipe = replace(

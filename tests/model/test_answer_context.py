@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,12 +44,20 @@ def test_it_is_a_share(question: str, answer: str, evidence: str) -> None:
     assert 0.0 <= asked_around(question, answer, evidence) <= 1.0
 
 
-def test_long_texts_are_read_in_no_time() -> None:
-    started = time.process_time()
-    for text in ("a. " * 200_000, "word " * 200_000, "\n" * 500_000, "." * 500_000, "x" * 500_000):
-        asked_around("Which word?", "a word", text)
-        is_short(text)
-    assert time.process_time() - started < 30
+@pytest.mark.parametrize(
+    ("text", "share", "short"),
+    [
+        ("a. " * 200_000, 0, False),
+        ("word " * 200_000, 1, False),
+        ("\n" * 500_000, 0, True),
+        ("." * 500_000, 0, True),
+        ("x" * 500_000, 0, True),
+    ],
+    ids=range(5),
+)
+def test_long_texts_come_to_an_end(text: str, share: float, short: bool) -> None:
+    assert asked_around("Which word?", "a word", text) == share
+    assert is_short(text) == short
 
 
 def test_lacks_add_up() -> None:
