@@ -12,9 +12,10 @@ from pathlib import Path
 
 import torch
 
+from app.verifier_pairs import load_training_pairs
 from data.documents import Document
 from data.loaders import load_documents
-from data.pairs import PairExample, load_pairs
+from data.pairs import PairExample
 from data.reading import ReadingExample, load_reading
 from data.source_splits import PairSplit, split_pairs
 from evaluation.detection.calibration import Calibration, fit_platt
@@ -42,10 +43,10 @@ _SHORTEST_PASSAGE = 60  # words: below, a passage gives no claims worth making
 class VerifierRecipe:
     """What a verifier is trained on and how.
 
-    pairs: labelled files. texts: documents that claims are made from by rule, ``made`` of them in all (the labelled
-    rows' own evidence lends some too). reading: questions on passages, and ``answers``: short answers to them at most,
-    right and wrong (half to questions made from the texts, where there are any). rows: labelled rows at most, drawn at
-    random. source_cap: of one source at most.
+    pairs: labelled files, as app.verifier_pairs reads them. texts: documents that claims are made from by rule,
+    ``made`` of them in all (the labelled rows' own evidence lends some too). reading: questions on passages, and
+    ``answers``: short answers to them at most, right and wrong (half to questions made from the texts, where there are
+    any). rows: labelled rows at most, drawn at random. source_cap: of one source at most.
     hold_out: sources of which nothing, or not all, is trained (data.source_splits.split_pairs). start: a trained
     verifier's folder to go on from. development: pairs scored at the end, at most, of each kind.
     """
@@ -97,7 +98,7 @@ def train_verifier(
 
     Raises DataError for unreadable files, ModelError as model.training.loop.run_steps does.
     """
-    loaded = load_pairs(recipe.pairs, skip_bad=recipe.skip_bad, limit=recipe.limit)
+    loaded = load_training_pairs(recipe.pairs, skip_bad=recipe.skip_bad, limit=recipe.limit)
     split = split_pairs(loaded.examples, recipe.hold_out)
     say(
         f"{len(split.train)} pairs to train on, {len(split.development)} of other evidence and "

@@ -1,8 +1,9 @@
 """Train the embedded verifier on your own pairs of evidence and claim, and on claims made from your documents by rule.
 
 ``plumbline train verifier --data FILE`` reads JSONL (also .gz, .bz2) of {"evidence", "claim", "supported", "question",
-"source", "group"}. Groups of other evidence are held out to calibrate and score on. The run may be killed and started
-again: it resumes.
+"source", "group"}, or responses whose hallucinated words people marked, in RAGTruth's layout (a folder; its split
+"train"), which are read sentence by sentence. Groups of other evidence are held out to calibrate and score on. The run
+may be killed and started again: it resumes.
 """
 
 from __future__ import annotations
