@@ -3,8 +3,8 @@
 Precision against the source of a summary's entities (Nan et al. 2021, "Entity-level Factual Consistency of Abstractive
 Text Summarization", section 2, prec_s), asked of one claim. An uncased encoder that cuts numbers into pieces is worst
 at these, and a supported claim hardly ever has one. English, and lenient: what may be another way to write the same
-(17:30 and 5:30 pm, 1.5 million and 1,500,000, the 16th century and 1536, March and 03/04/2021, NIH and National
-Institutes of Health) is taken for it.
+(17:30 and 5:30 pm, 1.5 million and 1,500,000, the 16th century and 1536, about 200 and 212, March and 03/04/2021, NIH
+and National Institutes of Health, Wisconsin and WI, Wi-Fi and WiFi) is taken for it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from typing import NamedTuple
+
+from model.name_forms import other_forms
 
 
 def _list(words: str) -> tuple[str, ...]:
@@ -30,6 +32,7 @@ _SPELT = {
     **{word: str(number) for number, word in zip(range(30, 110, 10), _TENS, strict=True)},
     **{"once": "1", "twice": "2", "both": "2", "pair": "2", "dozen": "12", "half": "50", "quarter": "25"},
 }
+_PERCENT = {"tenth": "10", "fifth": "20", "third": "33", "thirds": "67"}
 _SCALES = {"thousand": 3, "k": 3, "million": 6, "m": 6, "mn": 6, "billion": 9, "b": 9, "bn": 9, "trillion": 12}
 _MONTHS = frozenset(_list("january february march april may june july august september october november december"))
 _DAYS = frozenset(_list("monday tuesday wednesday thursday friday saturday sunday"))
@@ -40,6 +43,14 @@ _NUMBER = re.compile(
     r"|[ -]?(?P<scale>thousand|million|billion|trillion|k|mn?|bn?)\b)?",
     re.IGNORECASE,
 )
+_HEDGED = re.compile(
+    r"\b(?:about|around|approximately|roughly|some|nearly|almost|over|above|under|below|(?:more|less|fewer) than|"
+    r"at least|up to|close to)[ ~$£€]*$",
+    re.IGNORECASE,
+)
+_NEAR = 0.2
+"""How far off a hedged number may be, as a share of it."""
+
 _SHORT_RANGE = re.compile(r"(?<!\d)(\d\d)\d\d ?[–/-] ?(\d\d)(?!\d)")  # 1990–95
 _DATE = re.compile(r"(?<!\d)\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?!\d)")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -59,10 +70,11 @@ class Extrinsic(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A text as it is asked. numbers: as ``_values`` writes them. acronyms: without points. dated: whether it has a
-    date in digits."""
+    """A text as it is asked. words: of letters only, in lower case. numbers: as ``_values`` writes them. acronyms:
+    without points. dated: whether it has a date in digits."""
 
     lower: str
+    words: frozenset[str]
     numbers: frozenset[str]
     acronyms: frozenset[str]
     dated: bool
@@ -88,9 +100,10 @@ def _known(text: str) -> _Known:
     lower = text.lower()
     numbers = {value for match in _NUMBER.finditer(lower) for value in _values(match)}
     numbers |= {match[1] + match[2] for match in _SHORT_RANGE.finditer(lower)}
-    numbers |= {_SPELT[word] for word in _LETTERS.findall(lower) if word in _SPELT}
+    words = set(_LETTERS.findall(lower))
+    numbers |= {spelt[word] for spelt in (_SPELT, _PERCENT) for word in words & spelt.keys()}
     acronyms = frozenset(match.group().replace(".", "") for match in _ACRONYM.finditer(text))
-    return _Known(lower, frozenset(numbers), acronyms, bool(_DATE.search(lower)))
+    return _Known(lower, frozenset(words), frozenset(numbers), acronyms, bool(_DATE.search(lower)))
 
 
 def _values(match: re.Match[str]) -> set[str]:
@@ -120,8 +133,17 @@ def _has_number(known: _Known, match: re.Match[str]) -> bool:
         return any(len(number) == 4 and number[:3] == plain[:3] for number in known.numbers)
     if match["century"] and len(plain) <= 2 and plain.isdigit():
         return any(len(number) == 4 and number[:2] == str(int(plain) - 1) for number in known.numbers)
+    if _HEDGED.search(match.string[max(0, match.start() - 24) : match.start()]) and _near(known, match):
+        return True
     # 3.2 for 3.21, and 3 for 3.2: rounded
     return any(number.startswith(f"{plain}.") or plain.startswith(f"{number}.") for number in known.numbers)
+
+
+def _near(known: _Known, match: re.Match[str]) -> bool:
+    """Whether the text has a number as near as a hedge allows."""
+    said = {float(value) for value in _values(match) if len(value) <= _LONGEST}
+    there = [float(value) for value in known.numbers if len(value) <= _LONGEST]
+    return any(abs(value - number) <= _NEAR * number for number in said for value in there)
 
 
 def _names(claim: str) -> set[str]:
@@ -144,7 +166,11 @@ def _has_name(known: _Known, name: str) -> bool:
     if known.dated and name in _MONTHS:
         return True
     parts = [part for part in re.split(r"[-'’]", name) if len(part) > 2] or [name]
-    return all(part[: max(4, len(part) - 3)].removesuffix("s") in known.lower for part in parts)
+    if all(part[: max(4, len(part) - 3)].removesuffix("s") in known.lower for part in parts):
+        return True
+    if "-" in name and name.replace("-", "") in known.lower:  # Wi-Fi for WiFi
+        return True
+    return any(form in known.acronyms if form.isupper() else form in known.words for form in other_forms(name))
 
 
 def _abbreviated(known: _Known, run: str) -> set[str]:

@@ -21,6 +21,8 @@ from model.support_encoder import SupportEncoder, SupportFeatures
 
 WEIGHTS, CONFIG = "verifier.safetensors", "verifier.json"
 MOST_LACK = 20
+LACK_RULES = 2
+"""Version of the rules that find lacks (extrinsic, content_words, answer_context): part of a verifier's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:300]  # torch lists every key on lines of their own
         raise ModelError(f"{weights} does not fit the support encoder: {reason}") from error
-    decides = json.dumps([found, MINILM_SHA256, asdict(features), asdict(use)], sort_keys=True)
+    decides = json.dumps([found, MINILM_SHA256, asdict(features), asdict(use), LACK_RULES], sort_keys=True)
     return LoadedSupport(
         model.to(device).eval().requires_grad_(False), use, hashlib.sha256(decides.encode()).hexdigest()
     )

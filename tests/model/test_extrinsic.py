@@ -86,3 +86,28 @@ def test_long_texts_come_to_an_end(text: str) -> None:
     """A regex that goes wrong would take hours; this takes half a second."""
     assert extrinsic(text[:5000], text, text[:5000]) == (0, 0)
     assert extrinsic(f"Yes, Abc {text}", "Nothing of it.").names >= 1
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Free Wi-Fi is offered in Madison, Wisconsin, at Suite 12 of Larch Street.",
+        "The clinic in Madison, Wisconsin, is a Danish one on Brook Avenue.",
+        "There are some 200 seats, nearly 215, more than 190, and over $200 of them sold.",
+        "They say about 20 percent or 33 % stay away.",
+    ],
+)
+def test_names_and_hedged_numbers_have_other_forms(claim: str) -> None:
+    evidence = (
+        '{"address": "4 Larch St, Ste 12, corner of Brook Ave", "city": "Madison", "state": "WI", "WiFi": "free"} '
+        "Denmark's clinic has 212 seats. A fifth stay away, a third come late."
+    )
+    assert extrinsic(claim, evidence) == (0, 0)
+
+
+def test_other_forms_are_whole_words_and_hedges_do_not_reach_far() -> None:
+    assert extrinsic("It is in Washington.", "WA") == (0, 0)
+    assert extrinsic("It is in Washington.", "WAS wa") == (0, 1)  # neither the code nor a word of its own
+    assert extrinsic("It is on Larch Street.", "Larch stands here") == (0, 1)
+    assert extrinsic("About 300 seats, and 200.", "212 seats") == (2, 0)
+    assert extrinsic("About the year 1980 it had 200.", "212 seats in 1980") == (1, 0)
