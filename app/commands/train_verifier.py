@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE",
         help="do not train on this source, score on it; NAME* for all that begin so, NAME:17%% for a part of its texts",
     )
-    parser.add_argument("--limit", type=int, default=None, help="read only the first N pairs of each file")
+    parser.add_argument("--limit", type=int, default=None, help="read only the first N pairs, or answers, of each file")
     parser.add_argument("--rows", type=int, default=None, help="labelled pairs at most, drawn at random (default all)")
     parser.add_argument("--source-cap", type=int, default=None, metavar="N", help="labelled pairs of a source at most")
     parser.add_argument("--window", type=int, default=300, help="tokens of evidence read at once (default 300)")
