@@ -48,10 +48,10 @@ def load_training_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit:
 
 
 def _holds_responses(path: Path) -> bool:
-    """A file whose first lines are no layout's is left to load_pairs, which names the line."""
-    if path.is_dir():
-        return file_format(path) == "ragtruth"
+    """A file whose first lines are no layout's is left to load_pairs, which names the line; a folder is not."""
     try:
         return file_format(path) == "ragtruth"
     except DataError:
+        if path.is_dir():
+            raise
         return False
