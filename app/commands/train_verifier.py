@@ -73,6 +73,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="W",
         help="the same for a short answer, times the share of its question's words not around it (default 1.5)",
     )
+    parser.add_argument(
+        "--windows",
+        type=int,
+        default=5,
+        metavar="N",
+        help="windows of a claim's evidence trained at most, those with most of its words (default 5)",
+    )
     parser.add_argument("--strangers", type=float, default=0.12, help="share of rows with a stranger's window beside")
     parser.add_argument("--plain", action="store_true", help="a plain cross-encoder: no match marks, no worst word")
     parser.add_argument("--epochs", type=int, default=1, help="default 1")
@@ -97,7 +104,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.support_files import MOST_LACK, SupportUse
     from model.training.loop import TrainProgress
 
-    for name in ("limit", "rows", "source_cap", "steps"):
+    for name in ("limit", "rows", "source_cap", "steps", "windows"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
@@ -130,7 +137,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                 word_lack=arguments.word_lack,
                 question_lack=arguments.question_lack,
             ),
-            windows=WindowMix(strangers=arguments.strangers),
+            windows=WindowMix(arguments.windows, arguments.strangers),
             settings=replace(
                 base.settings,
                 learning_rate=arguments.learning_rate,

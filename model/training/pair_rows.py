@@ -21,8 +21,10 @@ UNKNOWN = -1
 class PairRow:
     """windows: token ids of [CLS] question [SEP] claim [SEP] evidence [SEP], one for each window of the evidence.
 
-    wrong: for each token of the first window 1 (a claim token that makes it unsupported), 0 (a claim token that does
-    not) or UNKNOWN (everything else); empty where nothing is known. weight: of this row in the loss.
+    Question and claim stand at the same places in all of them. wrong: for each token of the first window 1 (a claim
+    token that makes it unsupported), 0 (a claim token that does not) or UNKNOWN (everything else); empty where nothing
+    is known. It holds for the claim as read against all of the evidence, so for whichever window decides. weight: of
+    this row in the loss.
     """
 
     windows: tuple[tuple[int, ...], ...]
@@ -46,7 +48,8 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """token_ids (W, T); owner (W): the row of each window; supported, weights (B); wrong (W, T): 0, 1 or UNKNOWN."""
+    """token_ids (W, T); owner (W): the row of each window; supported, weights (B); wrong (W, T): 0, 1 or UNKNOWN, each
+    row's labels on all of its windows."""
 
     token_ids: Tensor
     owner: Tensor
@@ -67,9 +70,10 @@ def collate_pairs(rows: Sequence[PairRow], pad: int = 0) -> PairBatch:
     wrong = torch.full((count, total), UNKNOWN)
     owner: list[int] = []
     for index, row in enumerate(rows):
-        if row.wrong:
-            wrong[len(owner), : len(row.wrong)] = torch.tensor(row.wrong)
         for window in row.windows:
+            if row.wrong:
+                known = row.wrong[: len(window)]
+                wrong[len(owner), : len(known)] = torch.tensor(known)
             token_ids[len(owner), : len(window)] = torch.tensor(window)
             owner.append(index)
     supported = torch.tensor([float(row.supported) for row in rows])

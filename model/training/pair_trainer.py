@@ -21,13 +21,15 @@ def pair_loss(model: SupportEncoder, batch: PairBatch) -> Tensor:
     """Mean over rows of the binary cross-entropy of max over a row's windows, plus WORD_WEIGHT times that of its words.
 
     The maximum is how evidence of several windows is read later, so it is trained the same way (multiple-instance
-    learning, Dietterich et al. 1997).
+    learning, Dietterich et al. 1997). Words are judged where the row is: in the window of the maximum. Against another
+    window even a supported claim's words fit nothing.
     """
     out = model(batch.token_ids)
     best = torch.full_like(batch.supported, -torch.inf).scatter_reduce(0, batch.owner, out.logits, "amax")  # (B,)
+    decides = out.logits.detach() == best.detach()[batch.owner]  # (W,)
     rows = F.binary_cross_entropy_with_logits(best, batch.supported, reduction="none")
     loss = (rows * batch.weights).sum() / batch.weights.sum()
-    known = (batch.wrong != UNKNOWN) & out.words.isfinite()
+    known = (batch.wrong != UNKNOWN) & out.words.isfinite() & decides[:, None]
     if bool(known.any()):
         words = F.binary_cross_entropy_with_logits(out.words[known], batch.wrong[known].float())
         loss = loss + WORD_WEIGHT * words

@@ -52,14 +52,14 @@ def test_the_plan_depends_on_rows_limit_and_seed_alone() -> None:
 
 def test_rows_are_padded_to_one_batch() -> None:
     rows = [
-        PairRow(((5, 6, 7), (8,)), True, wrong=(UNKNOWN, 0, 1)),
+        PairRow(((5, 6, 7), (5, 6)), True, wrong=(UNKNOWN, 0, 1)),
         PairRow(((9, 9, 9, 9),), False, weight=2.5),
         PairRow(((1, 2),), False, wrong=(1, UNKNOWN)),
     ]
     batch = collate_pairs(rows)
     u = UNKNOWN
-    assert batch.token_ids.tolist() == [[5, 6, 7, 0], [8, 0, 0, 0], [9, 9, 9, 9], [1, 2, 0, 0]]
-    assert batch.wrong.tolist() == [[u, 0, 1, u], [u] * 4, [u] * 4, [1, u, u, u]]
+    assert batch.token_ids.tolist() == [[5, 6, 7, 0], [5, 6, 0, 0], [9, 9, 9, 9], [1, 2, 0, 0]]
+    assert batch.wrong.tolist() == [[u, 0, 1, u], [u, 0, u, u], [u] * 4, [1, u, u, u]]
     assert batch.owner.tolist() == [0, 0, 1, 2]
     assert batch.supported.tolist() == [1.0, 0.0, 0.0]
     assert batch.weights.tolist() == [1.0, 2.5, 1.0]

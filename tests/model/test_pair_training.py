@@ -58,14 +58,14 @@ def cross_entropy(logit: float, target: float) -> float:
 
 
 def test_loss_by_hand() -> None:
-    """Two rows, three windows: the best window of a row counts, and of the words those known and of the claim."""
+    """Two rows, three windows: the best window of a row counts, and of its words those known and of the claim."""
     rows = [
-        PairRow(((1, 2, 3), (4, 5)), True, wrong=(UNKNOWN, 0, 1)),
+        PairRow(((1, 2, 3), (1, 2, 4)), True, wrong=(UNKNOWN, 0, 1)),
         PairRow(((6, 7),), False, wrong=(1, UNKNOWN), weight=3.0),
     ]
     off = -math.inf
     logits = torch.tensor([-1.0, 2.0, 0.5], requires_grad=True)
-    words = torch.tensor([[9.0, 0.3, off], [8.0, off, off], [-0.7, 5.0, off]], requires_grad=True)
+    words = torch.tensor([[9.0, 4.0, off], [8.0, 0.3, off], [-0.7, 5.0, off]], requires_grad=True)
     found = pair_loss(Fixed(logits, words), collate_pairs(rows))  # type: ignore[arg-type]
     whole = (cross_entropy(2.0, 1) + 3 * cross_entropy(0.5, 0)) / 4
     of_words = (cross_entropy(0.3, 0) + cross_entropy(-0.7, 1)) / 2  # the wrong third word is no claim token here
@@ -73,7 +73,7 @@ def test_loss_by_hand() -> None:
     found.backward()  # type: ignore[no-untyped-call]
     assert logits.grad is not None and words.grad is not None
     assert logits.grad[0] == 0  # the lesser window has no say
-    assert words.grad.nonzero().tolist() == [[0, 1], [2, 0]]
+    assert words.grad.nonzero().tolist() == [[1, 1], [2, 0]]  # nor have its words
 
 
 def test_without_known_words_only_the_rows_count() -> None:
