@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -46,7 +47,8 @@ class VerifierRecipe:
     pairs: labelled files, as app.verifier_pairs reads them. texts: documents that claims are made from by rule,
     ``made`` of them in all (the labelled rows' own evidence lends some too). reading: questions on passages, and
     ``answers``: short answers to them at most, right and wrong (half to questions made from the texts, where there are
-    any). rows: labelled rows at most, drawn at random. source_cap: of one source at most.
+    any). rows: labelled rows at most, drawn at random. source_cap: of one source at most. balance: supported rows of a
+    source at most, for each unsupported one of it.
     hold_out: sources of which nothing, or not all, is trained (data.source_splits.split_pairs). start: a trained
     verifier's folder to go on from. development: pairs scored at the end, at most, of each kind.
     """
@@ -58,6 +60,7 @@ class VerifierRecipe:
     answers: int = 12_000
     rows: int | None = None
     source_cap: int | None = None
+    balance: float | None = None
     hold_out: tuple[str, ...] = ()
     start: Path | None = None
     limit: int | None = None
@@ -207,6 +210,16 @@ def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> t
 def _drawn(examples: Sequence[PairExample], recipe: VerifierRecipe) -> list[PairExample]:
     drawn = list(examples)
     random.Random(recipe.settings.seed).shuffle(drawn)
+    if recipe.balance is not None:
+        room = Counter(example.source for example in drawn if not example.supported)
+        left = {source: math.ceil(recipe.balance * count) for source, count in room.items()}
+        kept = []
+        for example in drawn:
+            if example.supported:
+                left[example.source] = left.get(example.source, 0) - 1
+            if not example.supported or left[example.source] >= 0:
+                kept.append(example)
+        drawn = kept
     if recipe.source_cap is not None:
         seen: Counter[str] = Counter()
         kept = []

@@ -9,6 +9,7 @@ may be killed and started again: it resumes.
 from __future__ import annotations
 
 import argparse
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -74,6 +75,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="the same for a short answer, times the share of its question's words not around it (default 1.5)",
     )
     parser.add_argument(
+        "--balance",
+        type=float,
+        default=None,
+        metavar="R",
+        help="supported pairs of a source at most, for each unsupported one of it (default all)",
+    )
+    parser.add_argument(
         "--windows",
         type=int,
         default=5,
@@ -114,6 +122,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
         if not 0 <= (value := getattr(arguments, name)) <= MOST_LACK:  # nor NaN
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be a number from 0 to {MOST_LACK}")
+    if arguments.balance is not None and not 0 < arguments.balance < math.inf:  # nor NaN
+        raise UsageError(f"--balance is {arguments.balance}: it must be a positive number")
     base = VerifierRecipe(tuple(arguments.data))
     try:
         recipe = replace(
@@ -124,6 +134,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             answers=arguments.answers,
             rows=arguments.rows,
             source_cap=arguments.source_cap,
+            balance=arguments.balance,
             hold_out=tuple(arguments.hold_out),
             start=arguments.start,
             limit=arguments.limit,

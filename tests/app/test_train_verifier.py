@@ -63,6 +63,17 @@ def test_it_trains_and_then_has_nothing_left_to_train(train: Train, data: Path, 
     assert "was trained with other" in other.err and "choose another --output" in other.err
 
 
+def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path, tmp_path: Path) -> None:
+    """Of 4 supported and 4 unsupported pairs half of the first, all of the second; of a source with none of these, none."""
+    other = tmp_path / "others.jsonl"
+    other.write_text(json.dumps({"evidence": "Lamps burn.", "claim": "Lamps burn.", "supported": True, "group": "a"}))
+    arguments = ("--output", tmp_path / "v", "--steps", 1, "--tokens-at-once", 60, "--made", 0, "--balance", 0.5)
+    ran = train("--data", data, "--data", other, *arguments, "--json")
+    assert ran.code == 0, ran.err
+    assert "9 pairs to train on" in ran.err
+    assert json.loads(ran.out)["rows"] == 6
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -72,6 +83,8 @@ def test_it_trains_and_then_has_nothing_left_to_train(train: Train, data: Path, 
         (["--source-cap", "0"], "--source-cap is 0"),
         (["--made", "-1"], "--made is -1"),
         (["--development", "-1"], "--development is -1"),
+        (["--balance", "0"], "--balance is 0.0"),
+        (["--balance", "nan"], "--balance is nan"),
         (["--windows", "0"], "--windows is 0"),
         (["--window", "8"], "window_tokens is 8"),
         (["--number-lack", "-1"], "--number-lack is -1.0"),
