@@ -64,7 +64,7 @@ def test_it_trains_and_then_has_nothing_left_to_train(train: Train, data: Path, 
 
 
 def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path, tmp_path: Path) -> None:
-    """Of 4 supported and 4 unsupported pairs half of the first, all of the second; of a source with none of these, none."""
+    """Of 4 supported and 4 unsupported pairs half of the first, all of the second; of a source without these, none."""
     other = tmp_path / "others.jsonl"
     other.write_text(json.dumps({"evidence": "Lamps burn.", "claim": "Lamps burn.", "supported": True, "group": "a"}))
     arguments = ("--output", tmp_path / "v", "--steps", 1, "--tokens-at-once", 60, "--made", 0, "--balance", 0.5)
