@@ -1,35 +1,40 @@
-"""The labelled answers that ship: readable, in the places they say, split by passage, as many as their card says."""
+"""The labelled answers that ship: readable, in the places they say, split by passage, as many as their cards say."""
 
 from __future__ import annotations
 
 import bz2
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from data.ragtruth import load_ragtruth
 
-FOLDER = Path(__file__).parents[2] / "data" / "samples" / "labelled_answers"
+SAMPLES = Path(__file__).parents[2] / "data" / "samples"
+FOLDERS = [SAMPLES / "labelled_answers", SAMPLES / "natural_answers"]
+each = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
 
-def rows(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in bz2.open(FOLDER / f"{name}.jsonl.bz2", "rt", encoding="utf-8")]
+def rows(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in bz2.open(folder / f"{name}.jsonl.bz2", "rt", encoding="utf-8")]
 
 
-def test_the_card_counts_what_is_there() -> None:
+@each
+def test_the_card_counts_what_is_there(folder: Path) -> None:
     found: Counter[tuple[str, str]] = Counter()
     splits: dict[str, str] = {}
-    kinds = {row["source_id"]: row["source"] for row in rows("source_info")}
+    kinds = {row["source_id"]: row["source"] for row in rows(folder, "source_info")}
     for kind in kinds.values():
         found[kind, "passages"] += 1
-    for row in rows("response"):
+    for row in rows(folder, "response"):
         kind = kinds[row["source_id"]]
         splits[kind] = row["split"]
         found.update({(kind, "answers"): 1, (kind, "marked"): bool(row["labels"]), (kind, "marks"): len(row["labels"])})
     names = ("passages", "answers", "marked", "marks")
-    card = (FOLDER / "DATACARD.md").read_text("utf-8")
+    card = (folder / "DATACARD.md").read_text("utf-8")
     for kind in splits:
         numbers = " | ".join(str(found[kind, name]) for name in names)
         assert f"| {kind} | {splits[kind]} | {numbers} |" in card
@@ -37,18 +42,31 @@ def test_the_card_counts_what_is_there() -> None:
     assert f"| all | | {total} |" in card
 
 
-def test_marks_are_where_they_say_and_only_the_first_answer_has_none() -> None:
-    for row in rows("response"):
+@each
+def test_marks_are_where_they_say(folder: Path) -> None:
+    for row in rows(folder, "response"):
         spans = [(label["start"], label["end"]) for label in row["labels"]]
         assert all(row["response"][label["start"] : label["end"]] == label["text"] != "" for label in row["labels"])
         assert all(one[1] <= other[0] for one, other in pairwise(spans))
-        assert (not spans) == (row["model"] == "faithful") == row["id"].endswith("_1")
 
 
-def test_no_passage_is_trained_and_tested_on() -> None:
-    read = load_ragtruth(FOLDER, split="all").responses
+def test_of_the_labelled_answers_the_first_has_no_marks_and_the_others_have() -> None:
+    for row in rows(FOLDERS[0], "response"):
+        assert (not row["labels"]) == (row["model"] == "faithful") == row["id"].endswith("_1")
+
+
+def test_each_passage_has_six_natural_answers_by_three_strengths() -> None:
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in rows(FOLDERS[1], "response"):
+        found[row["source_id"]].append(row["model"])
+    assert all(models == ["strong"] * 2 + ["medium"] * 2 + ["weak"] * 2 for models in found.values())
+
+
+@each
+def test_no_passage_is_trained_and_tested_on(folder: Path) -> None:
+    read = load_ragtruth(folder, split="all").responses
     assert len({r.id for r in read}) == len(read)
     tested = {r.evidence for r in read if r.split == "test"}
     assert tested and tested.isdisjoint(r.evidence for r in read if r.split == "train")
-    assert len(load_ragtruth(FOLDER).responses) == sum(r.split == "test" for r in read)
+    assert len(load_ragtruth(folder).responses) == sum(r.split == "test" for r in read)
     assert {r.split for r in read} == {"train", "test"}
