@@ -29,6 +29,7 @@ from evaluation.runs.run_store import RunStore
 
 _SHOWN = 50
 _JOBS = 5
+_TYPED = 200  # characters of a field
 _ARMS = (
     ("closed_book", "the model alone"),
     ("rag", "with retrieved documents"),
@@ -48,11 +49,13 @@ async def show_runs(caller: Evaluator, held: Held) -> HTMLResponse:
 
 @evaluations_pages.post("/evaluations")
 async def begin(request: Request, caller: Evaluator, held: Held) -> Response:
-    """Start one; its job is followed on the page."""
+    """Start one; its job is followed on the page. Where it is refused the fields stay filled in, but for the file."""
+    kept: dict[str, Any] = {}
     try:
         refuse_other_sites(request)
         form = await read_form(request, BATCH_BYTES)
         try:
+            kept = _kept(form)
             body = await _body(form)
             key = form.get("key")
         finally:
@@ -60,7 +63,7 @@ async def begin(request: Request, caller: Evaluator, held: Held) -> Response:
         sent = key if isinstance(key, str) and key.isascii() and 0 < len(key) <= 255 else None
         await held.do(start, held.pipeline, caller, body.to_request(), sent)
     except ApiError as error:
-        return await _all(caller, held, error=error)
+        return await _all(caller, held, error=error, kept=kept)
     return see("/evaluations")
 
 
@@ -103,7 +106,9 @@ async def show(run_id: str, caller: Evaluator, held: Held) -> HTMLResponse:
     return page("evaluation.html.j2", caller, "evaluations", following=following, **found)
 
 
-async def _all(caller: Caller, held: Resources, *, error: ApiError | None = None) -> HTMLResponse:
+async def _all(
+    caller: Caller, held: Resources, *, error: ApiError | None = None, kept: dict[str, Any] | None = None
+) -> HTMLResponse:
     def look() -> dict[str, Any]:
         store = held.pipeline.store
         return {
@@ -122,8 +127,16 @@ async def _all(caller: Caller, held: Resources, *, error: ApiError | None = None
         key=secrets.token_urlsafe(16),
         most_samples=held.pipeline.settings.max_samples,
         arms=_ARMS,
+        kept={"samples": "1", "arms": [arm for arm, _ in _ARMS], **(kept or {})},
         **found,
     )
+
+
+def _kept(form: FormData) -> dict[str, Any]:
+    """What the form is filled with again, as it was typed; no more of it than a form of ours takes."""
+    typed = {name: form.get(name) for name in ("name", "collection", "samples", "limit")}
+    kept: dict[str, Any] = {name: value[:_TYPED] for name, value in typed.items() if isinstance(value, str)}
+    return kept | {"arms": [arm for arm in form.getlist("arms") if isinstance(arm, str)]}
 
 
 async def _body(form: FormData) -> EvaluationBody:

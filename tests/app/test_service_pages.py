@@ -100,6 +100,20 @@ def test_an_evaluation_is_started_watched_and_compared(client: TestClient, pipel
     assert "samples" in check_page(client.post("/evaluations", data={**start, "samples": "0"}, files={"x": b""}), 422)
 
 
+def test_a_refused_evaluation_leaves_the_form_as_it_was_filled_in(client: TestClient, pipeline: Pipeline) -> None:
+    for name in ("first", "second"):
+        client.post("/collections", data={"name": name})
+    typed = {"name": 'A "quoted" <b>name</b>', "collection": "second", "samples": "0", "limit": "7", "arms": ["rag"]}
+    html = check_page(client.post("/evaluations", data=typed, files={"x": b""}), 422)
+    assert 'value="A &#34;quoted&#34; &lt;b&gt;name&lt;/b&gt;"' in html
+    assert "<option selected>second</option>" in html and "<option>first</option>" in html
+    assert re.search(r'name="samples"[^>]* value="0"', html) and re.search(r'name="limit"[^>]* value="7"', html)
+    assert re.findall(r'name="arms" value="(\w+)" checked', html) == ["rag"]
+    fresh = check_page(client.get("/evaluations"))
+    assert re.findall(r'name="arms" value="(\w+)" checked', fresh) == ["closed_book", "rag", "oracle"]
+    assert re.search(r'name="samples"[^>]* value="1"', fresh) and "selected" not in fresh
+
+
 def test_a_browser_without_a_key_is_sent_to_log_in(pipeline: Pipeline) -> None:
     made = KeyStore(pipeline.store).create("alice", ["query"], tenant="acme")
     with TestClient(create_app(pipeline, require_key=True)) as client:
