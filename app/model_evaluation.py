@@ -42,11 +42,13 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """One evaluation. words: look for weak words too (RAGTruth). max_tokens: of a reader's answer."""
+    """One evaluation. words: look for weak words too (RAGTruth). alone: read each claim by itself, whatever the
+    verifier can. max_tokens: of a reader's answer."""
 
     model: ModelRequest
     data: DataRequest
     words: bool = False
+    alone: bool = False
     max_tokens: int = 32
     seed: int = 0
 
@@ -173,13 +175,18 @@ def _checkpoint_role(folder: Path) -> Role:
 
 def _evaluate_verifier(request: EvaluationRequest, data: EvaluationData, watch: Watch | None) -> ModelEvaluation:
     scorer = load_verifier(request.model)
-    supports = watch.supports if watch else None
+    supports, together = watch.supports if watch else None, not request.alone
     if data.format == "pairs":
-        report = score_pairs(scorer, data.pairs, seed=request.seed, progress=supports)
+        report = score_pairs(scorer, data.pairs, together=together, seed=request.seed, progress=supports)
     else:
-        marking = watch.marking if watch else None
         report = score_responses(
-            scorer, data.responses, seed=request.seed, words=request.words, progress=supports, marking=marking
+            scorer,
+            data.responses,
+            together=together,
+            seed=request.seed,
+            words=request.words,
+            progress=supports,
+            marking=watch.marking if watch else None,
         )
     unscored = Counter(dict(report.table.unscored))
     unscored.update(where.split(": ", 1)[1] for where in data.blank)

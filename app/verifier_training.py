@@ -11,18 +11,17 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
-import torch
-
+from app.verifier_calibration import calibrated
 from app.verifier_pairs import load_training_pairs
 from data.documents import Document
 from data.loaders import load_documents
 from data.pairs import PairExample
 from data.reading import ReadingExample, load_reading
 from data.source_splits import PairSplit, split_pairs
-from evaluation.detection.calibration import Calibration, fit_platt
+from evaluation.answer_rows import AnswerMix, answer_rows, by_answer, supported_weights
+from evaluation.detection.calibration import Calibration
 from evaluation.detection.support import SupportProgress
 from evaluation.detection.verifier_scores import VerifierReport, score_pairs
-from evaluation.errors import EvaluationError
 from evaluation.making.claims import make_claims
 from evaluation.making.differing import by_sentence
 from evaluation.making.short_answers import short_answer_claims
@@ -48,7 +47,8 @@ class VerifierRecipe:
     ``made`` of them in all (the labelled rows' own evidence lends some too). reading: questions on passages, and
     ``answers``: short answers to them at most, right and wrong (half to questions made from the texts, where there are
     any). rows: labelled rows at most, drawn at random. source_cap: of one source at most. balance: supported rows of a
-    source at most, for each unsupported one of it.
+    source at most, for each unsupported one of it (by weight in answers that are read together, else by number).
+    together: how the claims of an answer are read together, where a file holds answers; None: each claim is a row.
     hold_out: sources of which nothing, or not all, is trained (data.source_splits.split_pairs). start: a trained
     verifier's folder to go on from. development: pairs scored at the end, at most, of each kind.
     """
@@ -69,6 +69,7 @@ class VerifierRecipe:
     features: SupportFeatures = field(default_factory=SupportFeatures)
     use: SupportUse = field(default_factory=SupportUse)
     windows: WindowMix = field(default_factory=WindowMix)
+    together: AnswerMix | None = field(default_factory=AnswerMix)
     settings: TrainSettings = field(default_factory=lambda: TrainSettings(learning_rate=2e-4))
 
 
@@ -107,7 +108,8 @@ def train_verifier(
         f"{len(split.train)} pairs to train on, {len(split.development)} of other evidence and "
         f"{len(split.unseen)} held out by name to score on"
     )
-    sentences = by_sentence(split.train)
+    alone, answers = by_answer(split.train) if recipe.together and recipe.features.worst_word else (split.train, [])
+    sentences = by_sentence(alone)
     marked = sum(bool(example.wrong) for example in sentences)
     say(f"{len(sentences)} of them by the sentence, {marked} with the wrong words known")
     examples = _drawn(sentences, recipe)
@@ -116,11 +118,16 @@ def train_verifier(
         say(f"{len(made)} claims made by rule: {_counts(made)}")
         examples += made
     if recipe.answers and (recipe.reading or recipe.texts):
-        answers = _short_answers(split, recipe)
-        say(f"{len(answers)} short answers, {sum(e.supported for e in answers)} of them right")
-        examples += answers
+        short = _short_answers(split, recipe)
+        say(f"{len(short)} short answers, {sum(e.supported for e in short)} of them right")
+        examples += short
     tokens = SupportTokens(recipe.use.window_tokens)
     rows = list(verifier_rows(examples, tokens, mix=recipe.windows, seed=recipe.settings.seed))
+    if answers:
+        weights = supported_weights(answers, recipe.balance)
+        together = list(answer_rows(answers, tokens, mix=recipe.together, weights=weights, seed=recipe.settings.seed))
+        say(f"{len(answers)} answers whose claims are read together, as {len(together)} rows")
+        rows += together
     say(f"{len(rows)} rows, {_tokens(rows) / 1e6:.2f} million tokens")
     if recipe.start:
         model = load_support(recipe.start, device=device).model.requires_grad_(True)
@@ -128,6 +135,8 @@ def train_verifier(
     else:
         model = warm_start_support(recipe.settings.seed, recipe.features).to(device)
     result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
+    if answers and recipe.together:
+        recipe = replace(recipe, use=replace(recipe.use, answer_tokens=recipe.together.tokens))
     return _finish(recipe, folder, model, len(rows), loaded.skipped, result, split, device, say, scoring)
 
 
@@ -157,54 +166,16 @@ def _finish(
         "loss": result.loss,
         "seconds": round(result.seconds),
     }
-    uncalibrated = SupportUse(recipe.use.window_tokens)  # of the network alone: what is lacking is no part of its fit
-    save_support(model, folder, uncalibrated, facts)
+    save_support(model, folder, SupportUse(recipe.use.window_tokens), facts)
     development = _sample(split.development, recipe)
-    calibration = _calibrate(folder, development, device, say)
-    if calibration is not None:
-        use = replace(recipe.use, slope=calibration.slope, intercept=calibration.intercept)
-        change_use(folder, use, {"calibrated_on": len(development)})
-    else:
-        change_use(folder, recipe.use, {})
+    use, calibration = calibrated(folder, recipe.use, development, split.development, device=device, say=say)
+    change_use(folder, use, {"calibrated_on": len(development)} if calibration else {})
     scorer = SupportScorer(load_support(folder, device=device))
     reports = [
         score_pairs(scorer, some, progress=scoring) if some else None
         for some in (development, _sample(split.unseen, recipe))
     ]
     return TrainedVerifier(folder, rows, skipped, result, calibration, reports[0], reports[1])
-
-
-def _calibrate(
-    folder: Path, examples: Sequence[PairExample], device: str, say: Callable[[str], None]
-) -> Calibration | None:
-    """Platt's curve on other evidence of the sources trained on, each source counting the same."""
-    if not examples:
-        say("not calibrated: no pair of other evidence is held out")
-        return None
-    scorer = SupportScorer(load_support(folder, device=device))
-    # A claim of characters that are no tokens gives no row and has no logit.
-    counts = scorer.count([example.claim for example in examples])
-    read = [example for example, count in zip(examples, counts, strict=True) if count]
-    sizes = Counter(example.source for example in read)
-    try:
-        return fit_platt(
-            score_pairs_raw(scorer, read),
-            [example.supported for example in read],
-            [1 / sizes[example.source] for example in read],
-        )
-    except EvaluationError as error:
-        say(f"not calibrated: {error}")
-        return None
-
-
-def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> tuple[float, ...]:
-    """The uncalibrated logit of each pair: of its best window. Each claim must have a token, or it has no logit."""
-    rows = list(verifier_rows(examples, scorer.tokens, mix=WindowMix(most=1000, strangers=0.0)))
-    owners = [i for i, row in enumerate(rows) for _ in row.windows]
-    logits = scorer.window_logits([window for row in rows for window in row.windows])
-    best = torch.full((len(rows),), -torch.inf, dtype=torch.float64)
-    best.scatter_reduce_(0, torch.tensor(owners, dtype=torch.long), logits, "amax")
-    return tuple(best.tolist())
 
 
 def _drawn(examples: Sequence[PairExample], recipe: VerifierRecipe) -> list[PairExample]:

@@ -17,7 +17,8 @@ class PairExample:
 
     question: what the claim answers, empty where it stands by itself. group: what must stay on one side of a split (by
     default source and evidence). wrong: (start, end) in characters of the claim, the words that make it unsupported,
-    where they are known; None where they are not.
+    where they are known; None where they are not. answer: which answer of its group the claim is a sentence of, empty
+    where it stands by itself.
     """
 
     evidence: str
@@ -27,6 +28,7 @@ class PairExample:
     source: str = ""
     group: str = ""
     wrong: tuple[tuple[int, int], ...] | None = None
+    answer: str = ""
 
     def __post_init__(self) -> None:
         if not self.claim.strip():

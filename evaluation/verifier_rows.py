@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from data.pairs import PairExample
 from evaluation.errors import EvaluationError
 from evaluation.evidence.as_read import read_evidence
 from evaluation.evidence.windows import evidence_windows
-from model.support_tokens import MAX_CLAIM_TOKENS, MAX_QUESTION_TOKENS, SupportTokens
+from model.support_tokens import MAX_CLAIM_TOKENS, SupportTokens
 from model.tokenizer import Encoding
-from model.training.pair_rows import UNKNOWN, PairRow
+from model.training.pair_rows import PairRow, RowClaim
 
 _AT_ONCE = 2000
 
@@ -53,8 +54,37 @@ def verifier_rows(
             parts = _parts(readings[index], evidence[index], tokens, claim, question, mix.most)
             if len(parts) == 1 and rng.random() < mix.strangers:
                 parts = [*parts, evidence[rng.randrange(len(some))].token_ids]
-            windows = tuple(tokens.window(question, claim, part) for part in parts)
-            yield PairRow(windows, example.supported, _wrong(example, claim, question, windows[0]))
+            windows = [tokens.answer_window(question, [claim], part) for part in parts]
+            ((start, end),) = windows[0].places
+            labels = wrong_words(example, claim)
+            yield PairRow(tuple(w.token_ids for w in windows), (RowClaim(start, end, example.supported, labels),))
+
+
+def cut_evidence(text: str, room: int, tokens: SupportTokens) -> list[tuple[int, ...]]:
+    """The token ids of each window of evidence as it is read, ``room`` tokens at most; one empty window of no text."""
+
+    def count(texts: Sequence[str]) -> list[int]:
+        return [len(encoding.token_ids) for encoding in tokens.tokenizer.encode_many(texts)]
+
+    cut = evidence_windows(text, room, count)
+    return [encoding.token_ids for encoding in tokens.tokenizer.encode_many([window.text for window in cut])] or [()]
+
+
+def closest(parts: Sequence[tuple[int, ...]], wanted: AbstractSet[int], most: int) -> list[tuple[int, ...]]:
+    """Of windows those that hold most of the wanted tokens, ``most`` at most, in the order of the text."""
+    best = sorted(range(len(parts)), key=lambda i: (-len(wanted & set(parts[i])), i))[:most]
+    return [parts[i] for i in sorted(best)]
+
+
+def wrong_words(example: PairExample, claim: Encoding) -> tuple[int, ...]:
+    """Labels of the claim's tokens: all right where it is supported, none where nobody marked what is wrong in it."""
+    if not example.supported and example.wrong is None:
+        return ()
+    spans = () if example.supported else (example.wrong or ())
+    return tuple(
+        int(any(start < right and left < end for left, right in spans))
+        for start, end in claim.offsets[:MAX_CLAIM_TOKENS]
+    )
 
 
 def _parts(
@@ -63,24 +93,4 @@ def _parts(
     room = tokens.room(claim, question)
     if len(whole.token_ids) <= room:
         return [whole.token_ids]
-
-    def count(texts: Sequence[str]) -> list[int]:
-        return [len(encoding.token_ids) for encoding in tokens.tokenizer.encode_many(texts)]
-
-    cut = evidence_windows(text, room, count)
-    parts = [encoding.token_ids for encoding in tokens.tokenizer.encode_many([window.text for window in cut])]
-    wanted = set(claim.token_ids)
-    best = sorted(range(len(parts)), key=lambda i: (-len(wanted.intersection(parts[i])), i))[:most]
-    return [parts[i] for i in sorted(best)]
-
-
-def _wrong(example: PairExample, claim: Encoding, question: Encoding, window: tuple[int, ...]) -> tuple[int, ...]:
-    """Word labels of the first window: all right where the claim is supported, unknown where nobody marked them."""
-    if not example.supported and example.wrong is None:
-        return ()
-    spans = () if example.supported else (example.wrong or ())
-    first = 2 + min(len(question.token_ids), MAX_QUESTION_TOKENS)
-    labels = [UNKNOWN] * len(window)
-    for place, (start, end) in enumerate(claim.offsets[:MAX_CLAIM_TOKENS]):
-        labels[first + place] = int(any(start < right and left < end for left, right in spans))
-    return tuple(labels)
+    return closest(cut_evidence(text, room, tokens), set(claim.token_ids), most)

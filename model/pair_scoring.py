@@ -12,12 +12,15 @@ class Pair:
     """Evidence that fits one window (``PairScorer.room``), a claim, and the question it answers (may be empty).
 
     whole: all of the evidence, where the window is a part of it; of any length, empty where the window is all.
+    answer: the claims of an answer that are read together with this one, in order and it among them; empty to read it
+    alone. A scorer that cannot read claims together (``answer_tokens``) passes over it.
     """
 
     evidence: str
     claim: str
     question: str = ""
     whole: str = ""
+    answer: tuple[str, ...] = ()
 
 
 class PairScorer(Protocol):
@@ -39,3 +42,11 @@ class PairScorer(Protocol):
         Evidence beyond the room is cut off: cut it into windows first. progress: called with (done, all). Raises
         ModelError for an empty claim.
         """
+
+
+def answer_tokens(scorer: PairScorer) -> int:
+    """Most tokens of claims that a scorer reads together (``Pair.answer``): its ``answer_tokens``, 0 where it has none.
+
+    The room for evidence beside them is ``scorer.room(" ".join(claims), question)``.
+    """
+    return int(getattr(scorer, "answer_tokens", 0))

@@ -8,6 +8,9 @@ and an uncased vocabulary need help with names and numbers:
 - a worst word: besides the [CLS] token, every claim token says how badly it fits, and the worst one counts. A claim is
   as good as its weakest part, and this is also where the marking of words begins.
 
+Several claims of one answer may stand in the claim's place, one after another: each is then judged by its own worst
+word, and reads the others as its context.
+
 Word embeddings are frozen and read from the MiniLM package.
 """
 
@@ -40,10 +43,33 @@ class SupportFeatures:
 
 @dataclass(frozen=True, slots=True)
 class SupportOutput:
-    """logits (W,): of support, for each window. words (W, T): how badly each claim token fits, -inf elsewhere."""
+    """overall (W,): what the [CLS] token says of each window, as a logit of support. words (W, T): how badly each claim
+    token fits, -inf elsewhere. worst_word: whether the worst of them counts.
+    """
 
-    logits: Tensor
+    overall: Tensor
     words: Tensor
+    worst_word: bool = True
+
+    @property
+    def logits(self) -> Tensor:
+        """(W,): of support, all that stands in the claim's place taken for one claim."""
+        return self._less(self.overall, self.words.max(dim=1).values)
+
+    def claim_logits(self, place: Tensor, window: Tensor) -> Tensor:
+        """(R,): of support, for each reading of a claim: one of perhaps several claims in a window.
+
+        place (W, T): the reading that a token belongs to, -1 for none. window (R,): where each reading stands. Claims
+        in one window share what the [CLS] token says and differ by their worst words.
+        """
+        inside = place >= 0
+        worst = torch.full(window.shape, -torch.inf, device=place.device, dtype=self.words.dtype)
+        worst = worst.scatter_reduce(0, place[inside], self.words[inside], "amax")
+        return self._less(self.overall[window], worst)
+
+    def _less(self, overall: Tensor, worst: Tensor) -> Tensor:
+        # A claim without any ordinary token (emoji only) has no worst word.
+        return overall - torch.where(worst.isfinite(), worst, 0.0) if self.worst_word else overall
 
 
 def segments(token_ids: Tensor) -> Tensor:
@@ -95,11 +121,7 @@ class SupportEncoder(nn.Module):
             x = block(x, mask, None, None)
         overall = self.support(torch.tanh(self.dense(x[:, 0]))).squeeze(-1).float()
         words = self.misfit(x).squeeze(-1).float().masked_fill(parts != CLAIM, -torch.inf)  # (W, T)
-        if not self.features.worst_word:
-            return SupportOutput(overall, words)
-        worst = words.max(dim=1).values
-        # A claim without any ordinary token (emoji only) has no worst word.
-        return SupportOutput(overall - torch.where(worst.isfinite(), worst, 0.0), words)
+        return SupportOutput(overall, words, self.features.worst_word)
 
 
 def warm_start_support(seed: int, features: SupportFeatures | None = None) -> SupportEncoder:

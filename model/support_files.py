@@ -18,6 +18,7 @@ from model.errors import ModelError
 from model.files import sha256_of, write_json, write_tensors
 from model.minilm import MINILM_SHA256, minilm_word_embeddings
 from model.support_encoder import SupportEncoder, SupportFeatures
+from model.support_tokens import MAX_CLAIM_TOKENS
 
 WEIGHTS, CONFIG = "verifier.safetensors", "verifier.json"
 MOST_LACK = 20
@@ -33,6 +34,9 @@ class SupportUse:
     stands nowhere in all of its evidence, plus ``name_lack`` if a name does not (model/extrinsic.py), plus
     ``word_lack`` times the share of its content words that do not (model/content_words.py), plus, for a short answer,
     ``question_lack`` times the share of its question that is not around it (model/answer_context.py).
+
+    answer_tokens: most tokens of an answer's claims that may be read together, as trained; 0: each alone. Claims that
+    are read together have a calibration of their own, answer_slope and answer_intercept.
     """
 
     window_tokens: int = 300
@@ -42,12 +46,20 @@ class SupportUse:
     name_lack: float = 0.0
     word_lack: float = 0.0
     question_lack: float = 0.0
+    answer_tokens: int = 0
+    answer_slope: float = 1.0
+    answer_intercept: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.window_tokens, int) or not 16 <= self.window_tokens <= 500:
             raise ModelError(f"window_tokens is {self.window_tokens!r}: it must be a whole number, 16 to 500")
-        if not (math.isfinite(self.slope) and self.slope > 0 and math.isfinite(self.intercept)):
-            raise ModelError(f"calibration {self.slope}, {self.intercept}: a positive slope and a finite intercept")
+        if not isinstance(self.answer_tokens, int) or not 0 <= self.answer_tokens <= MAX_CLAIM_TOKENS:
+            raise ModelError(
+                f"answer_tokens is {self.answer_tokens!r}: it must be a whole number, 0 to {MAX_CLAIM_TOKENS}"
+            )
+        for slope, intercept in ((self.slope, self.intercept), (self.answer_slope, self.answer_intercept)):
+            if not (math.isfinite(slope) and slope > 0 and math.isfinite(intercept)):
+                raise ModelError(f"calibration {slope}, {intercept}: a positive slope and a finite intercept")
         for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
             lack = getattr(self, name)
             if not (math.isfinite(lack) and 0 <= lack <= MOST_LACK):

@@ -9,13 +9,15 @@ from pathlib import Path
 import torch
 
 from model.device import bf16_pays
+from model.errors import ModelError
 from model.freed_memory import keep_freed_memory
 from model.packing import can_pack, pack_blocks
 from model.pair_scoring import Pair
 from model.support_encoder import PAD_ID
 from model.support_files import LoadedSupport, load_support, shipped_verifier
 from model.support_lack import lack
-from model.support_tokens import SupportTokens
+from model.support_tokens import AnswerWindow, SupportTokens
+from model.tokenizer import Encoding
 
 _TOKENS_PER_BATCH = 6000
 
@@ -48,24 +50,59 @@ class SupportScorer:
         """Number of tokens of each text."""
         return [len(encoding.token_ids) for encoding in self.tokens.tokenizer.encode_many(texts)]
 
+    @property
+    def answer_tokens(self) -> int:
+        """Most tokens of claims that are read together; 0: each claim is read alone."""
+        return self._use.answer_tokens
+
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """Support of each pair (see ``PairScorer.score``)."""
+        """Support of each pair (see ``PairScorer.score``). Raises ModelError as ``logits`` does."""
+        use = self._use
+        together = torch.tensor([self._together(pair) for pair in pairs], dtype=torch.bool)
+        slope = torch.where(together, use.answer_slope, use.slope).double()
+        intercept = torch.where(together, use.answer_intercept, use.intercept).double()
         logits = self.logits(pairs, progress)
-        return tuple(torch.sigmoid(self._use.slope * logits + self._use.intercept - self._lacks(pairs)).tolist())
+        return tuple(torch.sigmoid(slope * logits + intercept - self._lacks(pairs)).tolist())
 
     def logits(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> torch.Tensor:
-        """The uncalibrated logits (N,), fp64, in order. Raises ModelError for an empty claim."""
-        bare = [Pair(pair.evidence, pair.claim, pair.question) for pair in pairs]
-        unique = list(dict.fromkeys(bare))
-        texts = list(dict.fromkeys(pair.evidence for pair in unique))
+        """The uncalibrated logits (N,), fp64, in order. A window is read once for all the claims that stand in it.
+
+        Raises ModelError for an empty claim, and for a pair whose answer does not hold its claim or is longer than
+        ``answer_tokens`` (one claim by itself may be longer: its tail is not read).
+        """
+        readings = [
+            (pair.evidence, pair.question, pair.answer if self._together(pair) else (pair.claim,)) for pair in pairs
+        ]
+        unique = list(dict.fromkeys(readings))
+        texts = list(dict.fromkeys(evidence for evidence, _, _ in unique))
         evidence = dict(zip(texts, self.tokens.tokenizer.encode_many(texts), strict=True))
         windows = [
-            self.tokens.window(self._encode(pair.question), self._encode(pair.claim), evidence[pair.evidence].token_ids)
-            for pair in unique
+            self.tokens.answer_window(self._encode(asked), self._said(claims), evidence[text].token_ids)
+            for text, asked, claims in unique
         ]
         found = self.window_logits(windows, progress)
-        place = {pair: index for index, pair in enumerate(unique)}
-        return found[[place[pair] for pair in bare]]
+        place = {reading: index for index, reading in enumerate(unique)}
+        wanted = [
+            found[place[reading]][reading[2].index(pair.claim)] for pair, reading in zip(pairs, readings, strict=True)
+        ]
+        return torch.tensor(wanted, dtype=torch.float64)
+
+    def _together(self, pair: Pair) -> bool:
+        if not self._use.answer_tokens or not pair.answer:
+            return False
+        if pair.claim not in pair.answer:
+            raise ModelError(f"the claim {pair.claim[:80]!r} is none of the {len(pair.answer)} of its answer")
+        return True
+
+    def _said(self, claims: Sequence[str]) -> list[Encoding]:
+        encoded = [self._encode(claim) for claim in claims]
+        taken = sum(len(encoding.token_ids) for encoding in encoded)
+        if len(claims) > 1 and taken > self._use.answer_tokens:
+            raise ModelError(
+                f"{len(claims)} claims to be read together have {taken} tokens, this verifier reads "
+                f"{self._use.answer_tokens} at once: give it fewer of them"
+            )
+        return encoded
 
     def _lacks(self, pairs: Sequence[Pair]) -> torch.Tensor:
         """What is taken off each logit for what the evidence lacks: (N,), fp64."""
@@ -73,30 +110,40 @@ class SupportScorer:
         return torch.tensor([lacks[pair] for pair in pairs], dtype=torch.float64)
 
     def window_logits(
-        self, windows: Sequence[tuple[int, ...]], progress: Callable[[int, int], None] | None = None
-    ) -> torch.Tensor:
-        """Logits (N,), fp64, of windows given as token ids, in order."""
+        self, windows: Sequence[AnswerWindow], progress: Callable[[int, int], None] | None = None
+    ) -> list[list[float]]:
+        """Logits of the claims of each window, in order."""
         # The longest first: it fits into memory, or nothing was lost when it does not.
-        order = sorted(range(len(windows)), key=lambda i: -len(windows[i]))
-        found = torch.zeros(len(windows), dtype=torch.float64)
-        done = 0
+        order = sorted(range(len(windows)), key=lambda i: -len(windows[i].token_ids))
+        claims = sum(len(window.places) for window in windows)
+        found: list[list[float]] = [[] for _ in windows]
+        done = scored = 0
         while done < len(order):
-            size = max(1, _TOKENS_PER_BATCH // len(windows[order[done]]))
+            size = max(1, _TOKENS_PER_BATCH // len(windows[order[done]].token_ids))
             these = order[done : done + size]
-            found[these] = self._batch([windows[i] for i in these])
+            for index, logits in zip(these, self._batch([windows[i] for i in these]), strict=True):
+                found[index] = logits
+                scored += len(logits)
             done += len(these)
             if progress is not None:
-                progress(done, len(order))
+                progress(scored, claims)
         return found
 
     @torch.inference_mode()
-    def _batch(self, windows: Sequence[tuple[int, ...]]) -> torch.Tensor:
-        longest = max(map(len, windows))
-        ids = torch.tensor([[*window, *[PAD_ID] * (longest - len(window))] for window in windows])
+    def _batch(self, windows: Sequence[AnswerWindow]) -> list[list[float]]:
+        longest = max(len(window.token_ids) for window in windows)
+        ids = torch.tensor([[*w.token_ids, *[PAD_ID] * (longest - len(w.token_ids))] for w in windows])
+        place = torch.full(ids.shape, -1)
+        owner: list[int] = []
+        for index, window in enumerate(windows):
+            for start, end in window.places:
+                place[index, start:end] = len(owner)
+                owner.append(index)
         device = self._model.device
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=self._bf16):
-            logits: torch.Tensor = self._model(ids.to(device)).logits
-        return logits.double().cpu()
+            out = self._model(ids.to(device))
+        logits = iter(out.claim_logits(place.to(device), torch.tensor(owner, device=device)).double().tolist())
+        return [[next(logits) for _ in window.places] for window in windows]
 
 
 def load_support_scorer(folder: Path | None = None, *, device: str = "cpu") -> SupportScorer:

@@ -8,7 +8,8 @@ OWNER/NAME of a sequence classifier on the hub, which is then downloaded.
 
 FILE is told by its content. For a verifier: JSONL of {"evidence", "claim", "supported", "question", "source", "group"},
 or RAGTruth's layout (a folder, or response.jsonl beside source_info.jsonl), judged per response by its worst sentence
-and that sentence's best window of evidence. For a reader: JSONL of {"question", "context", "answers", "answerable",
+and that sentence's best window of evidence; a verifier trained on answers reads their sentences together (not with
+--alone). For a reader: JSONL of {"question", "context", "answers", "answerable",
 "title", "source"}, or SQuAD's JSON (v1.1, v2.0). JSONL may be compressed (.gz, .bz2).
 
 Figures are shares in [0, 1] with 95 % intervals, by group or article. Verifiers: AUROC, balanced accuracy and F1 of
@@ -49,6 +50,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     verifiers.add_argument(
         "--words", action="store_true", help="RAGTruth: mark weak words too (up to 24 pairs more for each low sentence)"
     )
+    verifiers.add_argument(
+        "--alone", action="store_true", help="read each claim by itself, also where the verifier reads several together"
+    )
     order = verifiers.add_mutually_exclusive_group()
     order.add_argument(
         "--premise-first", dest="claim_first", action="store_false", help="a model reads evidence, claim (default)"
@@ -78,6 +82,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         ModelRequest(arguments.name, device, arguments.claim_first, arguments.supported_label),
         DataRequest(arguments.data, arguments.format, arguments.split, arguments.limit, arguments.skip_bad),
         words=arguments.words,
+        alone=arguments.alone,
         max_tokens=arguments.max_tokens,
         seed=arguments.seed,
     )

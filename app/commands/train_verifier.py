@@ -88,6 +88,19 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="windows of a claim's evidence trained at most, those with most of its words (default 5)",
     )
+    parser.add_argument(
+        "--together",
+        type=int,
+        default=160,
+        metavar="N",
+        help="tokens of an answer's claims read together, where a file holds answers (default 160; 0: each alone)",
+    )
+    parser.add_argument(
+        "--smaller",
+        type=float,
+        default=0.4,
+        help="share of answers cut into smaller parts, so that it reads any number of claims (default 0.4)",
+    )
     parser.add_argument("--strangers", type=float, default=0.12, help="share of rows with a stranger's window beside")
     parser.add_argument("--plain", action="store_true", help="a plain cross-encoder: no match marks, no worst word")
     parser.add_argument("--epochs", type=int, default=1, help="default 1")
@@ -103,6 +116,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, calibrate, score, print."""
     from app.verifier_training import VerifierRecipe, train_verifier
+    from evaluation.answer_rows import AnswerMix
     from evaluation.detection.support import SupportProgress
     from evaluation.errors import EvaluationError
     from evaluation.verifier_rows import WindowMix
@@ -149,6 +163,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                 question_lack=arguments.question_lack,
             ),
             windows=WindowMix(arguments.windows, arguments.strangers),
+            together=AnswerMix(arguments.together, arguments.windows, arguments.smaller)
+            if arguments.together
+            else None,
             settings=replace(
                 base.settings,
                 learning_rate=arguments.learning_rate,

@@ -1,7 +1,7 @@
 """Support of many claims by long evidence: cut into windows, scored in blocks, the best window of each claim kept.
 
 Works for any PairScorer. Windows are made when their turn comes, and a block is scored when it is full, so evidence of
-any length costs the memory of a block.
+any length costs the memory of a block. Claims of one statement are read together by a scorer that can.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from evaluation.detection.answer_parts import ROOM_STEP, answer_parts
 from evaluation.evidence.as_read import read_evidence
 from evaluation.evidence.windows import Window, evidence_windows
-from model.pair_scoring import Pair, PairScorer
+from model.pair_scoring import Pair, PairScorer, answer_tokens
 
-_ROOM_STEP = 16
 _KEPT_EVIDENCE = 256
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _BLOCKS = 4, 1024, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Claims that are judged by the same evidence. question: what they answer, may be empty."""
+    """Claims of one text that are judged by the same evidence. question: what they answer, may be empty."""
 
     evidence: str
     claims: tuple[str, ...]
@@ -76,9 +76,15 @@ class _Job:
 
 
 def claim_supports(
-    scorer: PairScorer, statements: Sequence[Statement], progress: Callable[[SupportProgress], None] | None = None
+    scorer: PairScorer,
+    statements: Sequence[Statement],
+    progress: Callable[[SupportProgress], None] | None = None,
+    *,
+    together: bool = True,
 ) -> Supports:
     """Score every claim with every window of its evidence; a claim's support is its best window's.
+
+    together: whether a scorer that can (``answer_tokens``) reads the claims of a statement together, as neighbours.
 
     A claim without a letter or digit, evidence without any text, and a score that is no number in [0, 1] leave the
     claim unscored with the reason. The first pair is scored once more beforehand, untimed: libraries set up on first
@@ -86,7 +92,7 @@ def claim_supports(
     """
     best: list[list[ClaimSupport | None]] = [[_refused(s, claim) for claim in s.claims] for s in statements]
     size = max(_SMALLEST_BLOCK, min(_LARGEST_BLOCK, sum(map(len, best)) // _BLOCKS))
-    jobs = _jobs(scorer, statements, best)
+    jobs = _jobs(scorer, statements, best, answer_tokens(scorer) if together else 0)
     blocks: list[ScoredBlock] = []
     pairs = 0
     while block := list(islice(jobs, size)):
@@ -120,26 +126,38 @@ def _refused(statement: Statement, claim: str) -> ClaimSupport | None:
 
 
 def _jobs(
-    scorer: PairScorer, statements: Sequence[Statement], best: Sequence[Sequence[ClaimSupport | None]]
+    scorer: PairScorer, statements: Sequence[Statement], best: Sequence[Sequence[ClaimSupport | None]], at_once: int
 ) -> Iterator[_Job]:
     kept: OrderedDict[tuple[str, int], tuple[Window, ...]] = OrderedDict()
+
+    def cut(evidence: str, room: int) -> tuple[Window, ...]:
+        # Steps, so that claims of nearly the same length share the cut of evidence that recurs.
+        key = (evidence, room - room % ROOM_STEP if room > 2 * ROOM_STEP else room)
+        if key not in kept:
+            kept[key] = evidence_windows(read_evidence(evidence).text, key[1], scorer.count)
+            if len(kept) > _KEPT_EVIDENCE:
+                kept.popitem(last=False)
+        return kept[key]
+
     for index, statement in enumerate(statements):
         open_claims = [i for i, found in enumerate(best[index]) if found is None]
         if not open_claims:
             continue
-        # One cut serves all claims of the statement, at the room the longest of them leaves. Steps, so that claims of
-        # nearly the same length share the cut of evidence that recurs.
-        room = min(scorer.room(statement.claims[i], statement.question) for i in open_claims)
-        key = (statement.evidence, room - room % _ROOM_STEP if room > 2 * _ROOM_STEP else room)
-        if key not in kept:
-            kept[key] = evidence_windows(read_evidence(statement.evidence).text, key[1], scorer.count)
-            if len(kept) > _KEPT_EVIDENCE:
-                kept.popitem(last=False)
-        windows = kept[key]
-        whole = statement.evidence if len(windows) > 1 else ""
-        for i in open_claims:
+        said = [statement.claims[i] for i in open_claims]
+        if at_once:
+            parts = answer_parts(scorer.count(said), at_once)
+        else:  # one cut serves all claims of the statement, at the room the longest of them leaves
+            parts = [(place,) for place in range(len(said))]
+            shared = min(scorer.room(claim, statement.question) for claim in said)
+        for part in parts:
+            answer = tuple(said[place] for place in part)
+            room = scorer.room(" ".join(answer), statement.question) if at_once else shared
+            windows = cut(statement.evidence, room)
+            whole = statement.evidence if len(windows) > 1 else ""
             for window in windows:
-                yield _Job(index, i, Pair(window.text, statement.claims[i], statement.question, whole))
+                for place in part:
+                    pair = Pair(window.text, said[place], statement.question, whole, answer if at_once else ())
+                    yield _Job(index, open_claims[place], pair)
 
 
 def _better(held: ClaimSupport | None, score: float, window: str, scorer: str) -> ClaimSupport:

@@ -41,14 +41,20 @@ Progress = Callable[[SupportProgress], None]
 
 
 def score_pairs(
-    scorer: PairScorer, examples: Sequence[PairExample], *, seed: int = 0, progress: Progress | None = None
+    scorer: PairScorer,
+    examples: Sequence[PairExample],
+    *,
+    together: bool = True,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> VerifierReport:
     """Each claim against the windows of its evidence; resampled by PairExample.group.
 
-    A claim of several sentences is as good as its worst one, as a response is. Claims and evidence without any text are
-    unscored. Raises ModelError as the scorer does.
+    A claim of several sentences is as good as its worst one, as a response is; together: as in ``claim_supports``.
+    Claims and evidence without any text are unscored. Raises ModelError as the scorer does.
     """
-    found = claim_supports(scorer, [Statement(e.evidence, _sentences(e.claim), e.question) for e in examples], progress)
+    statements = [Statement(e.evidence, _sentences(e.claim), e.question) for e in examples]
+    found = claim_supports(scorer, statements, progress, together=together)
     judged = []
     for example, supports in zip(examples, found.claims, strict=True):
         whole = worst(supports)
@@ -60,12 +66,15 @@ def score_responses(
     scorer: PairScorer,
     responses: Sequence[RagResponse],
     *,
+    together: bool = True,
     seed: int = 0,
     words: bool = False,
     progress: Progress | None = None,
     marking: Callable[[int, int], None] | None = None,
 ) -> VerifierReport:
     """Each response's support is its worst sentence's, a sentence's its best window's; resampled by source_id.
+
+    together: as in ``claim_supports``, the sentences of a response.
 
     A response that declines has support 1: it claims nothing, and an abstention is no hallucination (DESIGN.md section
     5). One that says nothing at all is unscored. Where a sentence could not be scored, the response is hallucinated if
@@ -77,7 +86,7 @@ def score_responses(
         Statement(r.evidence, tuple(spoken(c.text) for c in e.claims), r.question)
         for r, e in zip(responses, extracted, strict=True)
     ]
-    found = claim_supports(scorer, statements, progress)
+    found = claim_supports(scorer, statements, progress, together=together)
     judged: list[Judged] = []
     low: list[tuple[Weakness, ...] | None] = []
     for response, extraction, supports in zip(responses, extracted, found.claims, strict=True):

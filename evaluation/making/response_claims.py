@@ -19,7 +19,7 @@ def response_claims(responses: Sequence[RagResponse], name: str) -> Iterator[Pai
     supported, as its annotators left it unmarked. Sentences that claim nothing give nothing, marked or not. name: of
     the set; an example's source is "name:task", its group the response's source text.
     """
-    for response in responses:
+    for number, response in enumerate(responses):
         if not response.evidence.strip():
             continue
         for claim in extract_sentences(response.text).claims:
@@ -34,6 +34,7 @@ def response_claims(responses: Sequence[RagResponse], name: str) -> Iterator[Pai
                 question=response.question,
                 source=f"{name}:{response.task}",
                 group=f"{name}:{response.source_id}",
+                answer=f"{number}:{response.id}",
             )
             yield replace(example, wrong=_moved(claim.text, said, marked)) if marked else example
 

@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from model.pair_scoring import Pair, PairScorer
+from model.pair_scoring import Pair, PairScorer, answer_tokens
 
 LIMIT = 200_000
 """Scores kept at most; the ones not asked for longest go first. About 30 MB."""
@@ -31,6 +31,11 @@ class CachedScorer:
     def room(self, claim: str, question: str = "") -> int:
         """The other's."""
         return self._scorer.room(claim, question)
+
+    @property
+    def answer_tokens(self) -> int:
+        """The other's."""
+        return answer_tokens(self._scorer)
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
         """The other's."""
@@ -65,7 +70,7 @@ class CachedScorer:
 
 def _key(pair: Pair) -> bytes:
     digest = hashlib.sha256()
-    for part in (pair.evidence, pair.claim, pair.question, pair.whole):
+    for part in (pair.evidence, pair.claim, pair.question, pair.whole, *pair.answer):
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8))
         digest.update(data)

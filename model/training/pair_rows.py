@@ -1,4 +1,4 @@
-"""Pair rows (a claim with one or more windows of evidence) and how they become padded batches of about equal size."""
+"""Pair rows (claims with one or more windows of evidence) and how they become padded batches of about equal size."""
 
 from __future__ import annotations
 
@@ -18,27 +18,52 @@ UNKNOWN = -1
 
 
 @dataclass(frozen=True, slots=True)
-class PairRow:
-    """windows: token ids of [CLS] question [SEP] claim [SEP] evidence [SEP], one for each window of the evidence.
+class RowClaim:
+    """A claim of a row: its tokens stand at start to end of every window of the row.
 
-    Question and claim stand at the same places in all of them. wrong: for each token of the first window 1 (a claim
-    token that makes it unsupported), 0 (a claim token that does not) or UNKNOWN (everything else); empty where nothing
-    is known. It holds for the claim as read against all of the evidence, so for whichever window decides. weight: of
-    this row in the loss.
+    wrong: of each of its tokens 1 (it makes the claim unsupported), 0 (it does not) or UNKNOWN; empty where nothing is
+    known. It holds for the claim as read against all of the evidence, so for whichever window decides. weight: of this
+    claim in the loss.
     """
 
-    windows: tuple[tuple[int, ...], ...]
+    start: int
+    end: int
     supported: bool
     wrong: tuple[int, ...] = ()
     weight: float = 1.0
 
     def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ModelError(f"a claim of a row needs tokens, it has those from {self.start} to {self.end}")
+        if self.wrong and len(self.wrong) != self.end - self.start:
+            raise ModelError("wrong words must be given for every token of the claim or for none")
+        if not (math.isfinite(self.weight) and self.weight > 0):
+            raise ModelError(f"the weight of a claim is {self.weight}: it must be positive")
+
+
+@dataclass(frozen=True, slots=True)
+class PairRow:
+    """windows: token ids of [CLS] question [SEP] claims [SEP] evidence [SEP], one for each window of the evidence.
+
+    Question and claims stand at the same places in all of them. claims: one, or several of an answer that are read
+    together; no token belongs to two.
+    """
+
+    windows: tuple[tuple[int, ...], ...]
+    claims: tuple[RowClaim, ...]
+
+    def __post_init__(self) -> None:
         if not self.windows or not all(self.windows):
             raise ModelError("a pair row needs at least one window, none of them empty")
-        if self.wrong and len(self.wrong) != len(self.windows[0]):
-            raise ModelError("wrong words must be given for every token of the first window or for none")
-        if not (math.isfinite(self.weight) and self.weight > 0):
-            raise ModelError(f"the weight of a pair row is {self.weight}: it must be positive")
+        if not self.claims:
+            raise ModelError("a pair row needs at least one claim")
+        end = 0
+        for claim in self.claims:
+            if claim.start < end:
+                raise ModelError("the claims of a pair row must stand one after another")
+            end = claim.end
+        if end > min(map(len, self.windows)):
+            raise ModelError(f"a claim ends at token {end} of a window of {min(map(len, self.windows))}")
 
     @property
     def longest(self) -> int:
@@ -48,11 +73,14 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """token_ids (W, T); owner (W): the row of each window; supported, weights (B); wrong (W, T): 0, 1 or UNKNOWN, each
-    row's labels on all of its windows."""
+    """token_ids (W, T). A reading is a claim in one of its windows: place (W, T) says which reading a token belongs to
+    (-1: none); window, claim (R): where a reading stands and of which claim it is. supported, weights (C): of claims.
+    wrong (W, T): 0, 1 or UNKNOWN, each claim's labels in all of its windows."""
 
     token_ids: Tensor
-    owner: Tensor
+    place: Tensor
+    window: Tensor
+    claim: Tensor
     supported: Tensor
     weights: Tensor
     wrong: Tensor
@@ -64,21 +92,27 @@ class PairBatch:
 
 def collate_pairs(rows: Sequence[PairRow], pad: int = 0) -> PairBatch:
     """Pad rows to one batch."""
-    total = max(row.longest for row in rows)
-    count = sum(len(row.windows) for row in rows)
-    token_ids = torch.full((count, total), pad)
-    wrong = torch.full((count, total), UNKNOWN)
-    owner: list[int] = []
-    for index, row in enumerate(rows):
+    shape = (sum(len(row.windows) for row in rows), max(row.longest for row in rows))
+    token_ids = torch.full(shape, pad)
+    place, wrong = torch.full(shape, -1), torch.full(shape, UNKNOWN)
+    windows: list[int] = []
+    claims: list[int] = []
+    line = first = 0
+    for row in rows:
         for window in row.windows:
-            if row.wrong:
-                known = row.wrong[: len(window)]
-                wrong[len(owner), : len(known)] = torch.tensor(known)
-            token_ids[len(owner), : len(window)] = torch.tensor(window)
-            owner.append(index)
-    supported = torch.tensor([float(row.supported) for row in rows])
-    weights = torch.tensor([row.weight for row in rows])
-    return PairBatch(token_ids, torch.tensor(owner), supported, weights, wrong)
+            token_ids[line, : len(window)] = torch.tensor(window)
+            for number, claim in enumerate(row.claims, first):
+                place[line, claim.start : claim.end] = len(windows)
+                if claim.wrong:
+                    wrong[line, claim.start : claim.end] = torch.tensor(claim.wrong)
+                windows.append(line)
+                claims.append(number)
+            line += 1
+        first += len(row.claims)
+    every = [claim for row in rows for claim in row.claims]
+    supported = torch.tensor([float(claim.supported) for claim in every])
+    weights = torch.tensor([claim.weight for claim in every])
+    return PairBatch(token_ids, place, torch.tensor(windows), torch.tensor(claims), supported, weights, wrong)
 
 
 def plan_pair_batches(rows: Sequence[PairRow], *, tokens: int, epochs: int, seed: int) -> tuple[tuple[int, ...], ...]:
@@ -113,8 +147,10 @@ def pair_rows_sha256(rows: Sequence[PairRow]) -> str:
     """SHA-256 (hex) of the rows: tells whether a run may be resumed on them."""
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(array("i", (len(row.windows), int(row.supported), *row.wrong)).tobytes())
-        digest.update(array("d", (row.weight,)).tobytes())
+        digest.update(array("i", (len(row.windows), len(row.claims))).tobytes())
+        for claim in row.claims:
+            digest.update(array("i", (claim.start, claim.end, int(claim.supported), *claim.wrong)).tobytes())
+            digest.update(array("d", (claim.weight,)).tobytes())
         for window in row.windows:
             digest.update(array("i", (len(window), *window)).tobytes())
     return digest.hexdigest()

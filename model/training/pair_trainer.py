@@ -1,4 +1,4 @@
-"""Training a support encoder: cross-entropy of each claim's best window, and of its words where they are known."""
+"""Training a support encoder: cross-entropy of each claim in its best window, and of its words where they are known."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ WORD_WEIGHT = 0.5
 
 
 def pair_loss(model: SupportEncoder, batch: PairBatch) -> Tensor:
-    """Mean over rows of the binary cross-entropy of max over a row's windows, plus WORD_WEIGHT times that of its words.
+    """Mean over claims of the binary cross-entropy of max over windows, plus WORD_WEIGHT times that of their words.
 
     The maximum is how evidence of several windows is read later, so it is trained the same way (multiple-instance
-    learning, Dietterich et al. 1997). Words are judged where the row is: in the window of the maximum. Against another
-    window even a supported claim's words fit nothing.
+    learning, Dietterich et al. 1997). Words are judged where their claim is: in the window of its maximum. Against
+    another window even a supported claim's words fit nothing.
     """
     out = model(batch.token_ids)
-    best = torch.full_like(batch.supported, -torch.inf).scatter_reduce(0, batch.owner, out.logits, "amax")  # (B,)
-    decides = out.logits.detach() == best.detach()[batch.owner]  # (W,)
-    rows = F.binary_cross_entropy_with_logits(best, batch.supported, reduction="none")
-    loss = (rows * batch.weights).sum() / batch.weights.sum()
-    known = (batch.wrong != UNKNOWN) & out.words.isfinite() & decides[:, None]
+    readings = out.claim_logits(batch.place, batch.window)  # (R,)
+    best = torch.full_like(batch.supported, -torch.inf).scatter_reduce(0, batch.claim, readings, "amax")  # (C,)
+    claims = F.binary_cross_entropy_with_logits(best, batch.supported, reduction="none")
+    loss = (claims * batch.weights).sum() / batch.weights.sum()
+    decides = readings.detach() == best.detach()[batch.claim]  # (R,)
+    known = (batch.wrong != UNKNOWN) & (batch.place >= 0) & out.words.isfinite()
+    known &= decides[batch.place.clamp(min=0)]
     if bool(known.any()):
         words = F.binary_cross_entropy_with_logits(out.words[known], batch.wrong[known].float())
         loss = loss + WORD_WEIGHT * words

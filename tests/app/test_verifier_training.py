@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.verifier_training import TrainedVerifier, VerifierRecipe, score_pairs_raw, train_verifier
+from app.verifier_calibration import score_pairs_raw
+from app.verifier_training import TrainedVerifier, VerifierRecipe, train_verifier
 from data.errors import DataError
 from data.pairs import PairExample, load_pairs
 from model.errors import ModelError

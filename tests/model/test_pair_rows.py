@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from model.errors import ModelError
-from model.training.pair_rows import UNKNOWN, PairRow, collate_pairs, pair_rows_sha256, plan_pair_batches
+from model.training.pair_rows import UNKNOWN, PairRow, RowClaim, collate_pairs, pair_rows_sha256, plan_pair_batches
 
 
 def some_rows(count: int, seed: int = 0) -> list[PairRow]:
     draw = random.Random(seed)
     windows = [tuple(tuple([7] * draw.randint(1, 40)) for _ in range(draw.randint(1, 4))) for _ in range(count)]
-    return [PairRow(w, draw.random() < 0.5) for w in windows]
+    return [PairRow(w, (RowClaim(0, 1, draw.random() < 0.5),)) for w in windows]
 
 
 def positions(rows: list[PairRow], batch: tuple[int, ...]) -> int:
@@ -52,47 +52,72 @@ def test_the_plan_depends_on_rows_limit_and_seed_alone() -> None:
 
 def test_rows_are_padded_to_one_batch() -> None:
     rows = [
-        PairRow(((5, 6, 7), (5, 6)), True, wrong=(UNKNOWN, 0, 1)),
-        PairRow(((9, 9, 9, 9),), False, weight=2.5),
-        PairRow(((1, 2),), False, wrong=(1, UNKNOWN)),
+        PairRow(((5, 6, 7), (5, 6)), (RowClaim(1, 2, True, wrong=(0,)),)),
+        PairRow(((9, 9, 9, 9),), (RowClaim(0, 2, False, weight=2.5), RowClaim(3, 4, True, wrong=(UNKNOWN,)))),
+        PairRow(((1, 2),), (RowClaim(0, 2, False, wrong=(1, 0)),)),
     ]
     batch = collate_pairs(rows)
     u = UNKNOWN
     assert batch.token_ids.tolist() == [[5, 6, 7, 0], [5, 6, 0, 0], [9, 9, 9, 9], [1, 2, 0, 0]]
-    assert batch.wrong.tolist() == [[u, 0, 1, u], [u, 0, u, u], [u] * 4, [1, u, u, u]]
-    assert batch.owner.tolist() == [0, 0, 1, 2]
-    assert batch.supported.tolist() == [1.0, 0.0, 0.0]
-    assert batch.weights.tolist() == [1.0, 2.5, 1.0]
+    assert batch.wrong.tolist() == [[u, 0, u, u], [u, 0, u, u], [u] * 4, [1, 0, u, u]]
+    assert batch.place.tolist() == [[-1, 0, -1, -1], [-1, 1, -1, -1], [2, 2, -1, 3], [4, 4, -1, -1]]
+    assert batch.window.tolist() == [0, 1, 2, 2, 3]
+    assert batch.claim.tolist() == [0, 0, 1, 2, 3]
+    assert batch.supported.tolist() == [1.0, 0.0, 1.0, 0.0]
+    assert batch.weights.tolist() == [1.0, 2.5, 1.0, 1.0]
     moved = batch.to(torch.device("meta"))
     assert {getattr(moved, field.name).device.type for field in dataclasses.fields(moved)} == {"meta"}
 
 
 def test_the_hash_tells_rows_apart() -> None:
-    row = PairRow(((5, 6), (7, 8)), True, wrong=(0, 1))
+    claim = RowClaim(0, 2, True, wrong=(0, 1))
+    row = PairRow(((5, 6), (7, 8)), (claim,))
+    changed = [
+        dataclasses.replace(claim, supported=False),
+        dataclasses.replace(claim, weight=2.0),
+        dataclasses.replace(claim, wrong=()),
+        dataclasses.replace(claim, wrong=(1, 0)),
+        dataclasses.replace(claim, start=1, wrong=(1,)),
+    ]
     others = [
-        dataclasses.replace(row, supported=False),
-        dataclasses.replace(row, weight=2.0),
-        dataclasses.replace(row, wrong=()),
-        dataclasses.replace(row, wrong=(1, 0)),
-        dataclasses.replace(row, windows=((5, 6, 7, 8),), wrong=()),
-        dataclasses.replace(row, windows=((5, 6), (7,), (8,))),
+        *(dataclasses.replace(row, claims=(other,)) for other in changed),
+        dataclasses.replace(row, claims=(RowClaim(0, 1, True), RowClaim(1, 2, True))),
+        dataclasses.replace(row, windows=((5, 6, 7, 8),)),
+        dataclasses.replace(row, windows=((5, 6), (7, 8), (8, 8))),
         dataclasses.replace(row, windows=((7, 8), (5, 6))),
     ]
-    assert len({pair_rows_sha256([r]) for r in (row, *others)}) == 8
+    assert len({pair_rows_sha256([r]) for r in (row, *others)}) == 10
     assert pair_rows_sha256([row, others[0]]) != pair_rows_sha256([others[0], row])
     assert pair_rows_sha256([dataclasses.replace(row)]) == pair_rows_sha256([row])
+
+
+ONE = (RowClaim(0, 1, True),)
+
+
+@pytest.mark.parametrize(
+    ("windows", "claims", "said"),
+    [
+        ((), ONE, "at least one window"),
+        (((1, 2), ()), ONE, "none of them empty"),
+        (((1, 2),), (), "at least one claim"),
+        (((1, 2),), (RowClaim(1, 2, True), RowClaim(0, 1, True)), "one after another"),
+        (((1, 2, 3), (1, 2)), (RowClaim(1, 3, True),), "ends at token 3 of a window of 2"),
+    ],
+)
+def test_rows_that_cannot_be(windows: tuple[tuple[int, ...], ...], claims: tuple[RowClaim, ...], said: str) -> None:
+    with pytest.raises(ModelError, match=said):
+        PairRow(windows, claims)
 
 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"windows": ()}, "at least one window"),
-        ({"windows": ((1, 2), ())}, "none of them empty"),
-        ({"wrong": (0,)}, "every token of the first window or for none"),
-        ({"weight": 0.0}, "weight of a pair row is 0.0"),
-        ({"weight": float("nan")}, "weight of a pair row is nan"),
+        ({"end": 0}, "needs tokens, it has those from 0 to 0"),
+        ({"wrong": (0,)}, "every token of the claim or for none"),
+        ({"weight": 0.0}, "weight of a claim is 0.0"),
+        ({"weight": float("nan")}, "weight of a claim is nan"),
     ],
 )
-def test_rows_that_cannot_be(fields: dict[str, object], said: str) -> None:
+def test_claims_that_cannot_be(fields: dict[str, object], said: str) -> None:
     with pytest.raises(ModelError, match=said):
-        PairRow(**{"windows": ((1, 2),), "supported": True, **fields})  # type: ignore[arg-type]
+        RowClaim(**{"start": 0, "end": 2, "supported": True, **fields})  # type: ignore[arg-type]

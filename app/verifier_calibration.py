@@ -1,0 +1,101 @@
+"""Calibrating a trained verifier on other evidence of the sources it was trained on: claims alone, and in answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from data.pairs import PairExample
+from evaluation.answer_rows import AnswerMix, answer_rows, by_answer
+from evaluation.detection.calibration import Calibration, fit_platt
+from evaluation.errors import EvaluationError
+from evaluation.verifier_rows import WindowMix, verifier_rows
+from model.support_files import SupportUse, load_support
+from model.support_scorer import SupportScorer
+from model.support_tokens import AnswerWindow
+from model.training.pair_rows import PairRow
+
+_EVERY_WINDOW = 1000
+
+
+def calibrated(
+    folder: Path,
+    use: SupportUse,
+    pairs: Sequence[PairExample],
+    held: Sequence[PairExample],
+    *,
+    device: str = "cpu",
+    say: Callable[[str], None],
+) -> tuple[SupportUse, Calibration | None]:
+    """``use`` with the calibration of claims alone and, where it reads claims together, of claims in their answers.
+
+    folder: of the weights. pairs: claims to fit the first on. held: those of which the answers fit the second; each
+    source counts the same. Where one cannot be fitted, ``say`` is told why and that calibration stays as it is. The
+    calibration that is given back is the first one's.
+    """
+    if not pairs:
+        say("not calibrated: no pair of other evidence is held out")
+        return use, None
+    scorer = SupportScorer(load_support(folder, device=device))
+    # A claim of characters that are no tokens gives no row and has no logit.
+    counts = scorer.count([example.claim for example in pairs])
+    read = [example for example, count in zip(pairs, counts, strict=True) if count]
+    alone = _fit(score_pairs_raw(scorer, read), read, "claims read alone", say)
+    if alone is not None:
+        use = replace(use, slope=alone.slope, intercept=alone.intercept)
+    if use.answer_tokens:
+        answers = by_answer(held)[1]
+        logits, claims = _in_answers(scorer, answers, use.answer_tokens)
+        together = _fit(logits, claims, "claims read together", say)
+        if together is not None:
+            use = replace(use, answer_slope=together.slope, answer_intercept=together.intercept)
+    return use, alone
+
+
+def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> tuple[float, ...]:
+    """The uncalibrated logit of each pair: of its best window. Each claim must have a token, or it has no logit."""
+    return _row_logits(scorer, list(verifier_rows(examples, scorer.tokens, mix=WindowMix(_EVERY_WINDOW, 0.0))))
+
+
+def _in_answers(
+    scorer: SupportScorer, answers: Sequence[Sequence[PairExample]], tokens: int
+) -> tuple[tuple[float, ...], list[PairExample]]:
+    """The logit of each claim that has a token, read with its neighbours, and the claims."""
+    counts = [scorer.count([example.claim for example in answer]) for answer in answers]
+    read = [
+        [example for example, count in zip(answer, sizes, strict=True) if count]
+        for answer, sizes in zip(answers, counts, strict=True)
+    ]
+    rows = list(answer_rows(read, scorer.tokens, mix=AnswerMix(tokens, _EVERY_WINDOW, 0.0)))
+    return _row_logits(scorer, rows), [example for answer in read for example in answer]
+
+
+def _row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, ...]:
+    """Of every claim of every row, in order, the logit in its best window."""
+    windows = [
+        AnswerWindow(window, tuple((claim.start, claim.end) for claim in row.claims))
+        for row in rows
+        for window in row.windows
+    ]
+    found = iter(scorer.window_logits(windows))
+    out: list[float] = []
+    for row in rows:
+        each = torch.tensor([next(found) for _ in row.windows], dtype=torch.float64)  # (windows, claims)
+        out += each.amax(dim=0).tolist()
+    return tuple(out)
+
+
+def _fit(
+    logits: Sequence[float], examples: Sequence[PairExample], what: str, say: Callable[[str], None]
+) -> Calibration | None:
+    """Platt's curve, each source counting the same."""
+    sizes = Counter(example.source for example in examples)
+    try:
+        return fit_platt(logits, [e.supported for e in examples], [1 / sizes[e.source] for e in examples])
+    except EvaluationError as error:
+        say(f"{what} are not calibrated: {error}")
+        return None
