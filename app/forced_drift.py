@@ -45,6 +45,8 @@ def check_forced(pipeline: Pipeline, plan: EvaluationPlan) -> None:
             f"--forced-drift: {pipeline.generator.name} cannot go on from words that it did not say. Give a decoder "
             "that writes sentences (--model FOLDER, or transformers:FOLDER)"
         )
+    if plan.judging.source.together:
+        raise UsageError("--forced-drift needs verdicts that see no other claim: leave out --together")
     if not plain_arms(plan):
         raise UsageError("--forced-drift plants claims in plain arms: name closed_book, rag or oracle among --arms")
 

@@ -88,7 +88,8 @@ def open_judge(
     if plan.choice == "reference" or (plan.choice == "auto" and not bare and not alone):
         return Judge(ReferenceVerifier())
     if plan.choice == "auto" and not bare:
-        faithful = FaithfulVerifier(_scorer(pipeline, plan, load), plan.threshold, split=plan.source.split)
+        split, together = plan.source.split, bool(plan.source.together)
+        faithful = FaithfulVerifier(_scorer(pipeline, plan, load), plan.threshold, split=split, together=together)
         return Judge(RoutedVerifier(ReferenceVerifier(), None, faithful), None, _labels(plan))
     try:
         name = pipeline.collection_name(plan.trusted or collection)
@@ -112,10 +113,11 @@ def open_judge(
         judge = open_language_judge(plan.source, evidence, plan.threshold, pipeline.device)
         return Judge(judge, None, labels)
     scorer = _scorer(pipeline, plan, load)
-    entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=plan.source.split)
+    split, together = plan.source.split, bool(plan.source.together)
+    entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=split, together=together)
     verifier: Verifier = entailment
     if plan.choice == "auto":
-        shown = FaithfulVerifier(scorer, plan.threshold, split=plan.source.split) if alone else None
+        shown = FaithfulVerifier(scorer, plan.threshold, split=split, together=together) if alone else None
         verifier = RoutedVerifier(ReferenceVerifier(), entailment, shown)
     return Judge(verifier, entailment, labels)
 
@@ -131,6 +133,7 @@ def _labels(plan: VerifierPlan) -> tuple[tuple[str, str], ...]:
         ("verifier model", str(plan.model or "")),
         ("evidence k", str(plan.k)),
         ("split claims", "yes" if plan.source.split else ""),
+        ("claims together", "yes" if plan.source.together else ""),
     )
 
 
@@ -154,7 +157,7 @@ def reopen_judge(
         labels.get("trusted") or None,
         float(labels.get("threshold", THRESHOLD)),
         int(labels.get("evidence k", DEFAULT_K)),
-        VerifierSource(split=bool(labels.get("split claims"))),
+        VerifierSource(split=bool(labels.get("split claims")), together=bool(labels.get("claims together"))),
     )
     judge = open_judge(pipeline, plan, questions, None, load)
     if judge.verifier.name != info.config.verifier:

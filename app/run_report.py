@@ -12,6 +12,7 @@ from app.label_figures import label_figures
 from app.pipeline import Pipeline
 from app.run_analysis import Looking, look_closer
 from data.questions import Question
+from evaluation.outcomes import Claim
 from evaluation.reports.entailment_figures import entailment_figures
 from evaluation.reports.report_data import (
     ConfigSection,
@@ -29,6 +30,7 @@ from evaluation.runs.run_store import RunInfo, RunStore
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.summary import summarise
 from evaluation.verifiers.entailment import EntailmentVerifier
+from evaluation.verifiers.entailment_where import WeakWord
 from evaluation.verifiers.routing import judged_by_entailment, stands_apart
 
 MARKED_CLAIMS = 40
@@ -126,21 +128,34 @@ def with_marks(
         if not shown.by_entailment or not claims:
             continue
         try:
-            found = {m.claim: m.weak for m in marker.mark(by_id[shown.id], claims)}
+            weak = _weak_words(marker, by_id[shown.id], samples, claims)
         except USER_ERRORS as error:
             return replace(data, notes=(*data.notes, f"No words are marked in the answers: {error}."))
         left -= len({c.text for c in claims})
         arms = tuple(
             replace(
                 a,
-                samples=tuple(
-                    replace(s, weak=tuple(w for v in s.verdicts for w in found.get(v.claim, ()))) for s in a.samples
-                ),
+                samples=tuple(replace(s, weak=weak(s)) for s in a.samples),
             )
             for a in shown.arms
         )
         marked[shown.id] = replace(shown, arms=arms)
     return replace(data, questions=tuple(marked.get(q.id, q) for q in data.questions))
+
+
+def _weak_words(
+    marker: EntailmentVerifier, question: Question, samples: Sequence[ShownSample], claims: Sequence[Claim]
+) -> Callable[[ShownSample], tuple[WeakWord, ...]]:
+    """What finds the weak words of a sample: of its claims, wherever they stand, or as they were read in its answer."""
+    if not marker.together:
+        found = {m.claim: m.weak for m in marker.mark(question, claims)}
+        return lambda sample: tuple(word for v in sample.verdicts for word in found.get(v.claim, ()))
+    in_answer: dict[tuple[Claim, ...], tuple[WeakWord, ...]] = {}
+    for sample in samples:
+        answer = tuple(v.claim for v in sample.verdicts)
+        low = [v.claim for v in sample.verdicts if v.label == "unverifiable"]
+        in_answer[answer] = tuple(word for m in marker.mark(question, low, answer) for word in m.weak)
+    return lambda sample: in_answer.get(tuple(v.claim for v in sample.verdicts), ())
 
 
 def _shown_arm(arm: str, samples: Sequence[SampleRecord]) -> ShownArm:

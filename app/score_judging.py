@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from app.errors import AppError
-from app.verifier_sources import VerifierSource, open_fact_verifier, open_label_verifier, open_language_judge
+from app.verifier_sources import (
+    VerifierSource,
+    open_fact_verifier,
+    open_label_verifier,
+    open_language_judge,
+    reads_together,
+)
 from data.answer_records import AnswerRecord
 from data.questions import Question
 from evaluation.claims import Extraction
@@ -133,7 +139,8 @@ def open_answer_judge(
         asked = open_language_judge(plan.source, source, threshold, plan.device)
         return AnswerJudge(asked, questions, missing, measure, kind, None, tuple(notes), threshold)
     scorer = CachedScorer((load or load_scorer)(plan.model, plan.device))
-    entailment = EntailmentVerifier(scorer, source, threshold, split=plan.source.split)
+    together = reads_together(scorer, plan.source.together)
+    entailment = EntailmentVerifier(scorer, source, threshold, split=plan.source.split, together=together)
     return AnswerJudge(entailment, questions, missing, measure, kind, entailment, tuple(notes), threshold)
 
 

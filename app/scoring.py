@@ -288,7 +288,9 @@ def _with_marks(answers: Sequence[ScoredAnswer], judge: AnswerJudge) -> tuple[tu
         if not claims or answers[i].evaluation.outcome != "hallucinated":
             continue
         try:
-            found = judge.entailment.mark(judge.questions[i], claims[:left])
+            found = judge.entailment.mark(
+                judge.questions[i], claims[:left], [v.claim for v in answers[i].evaluation.verdicts]
+            )
         except (*USER_ERRORS, ValueError, RuntimeError) as error:
             return tuple(marked), [f"No further words are marked in the answers: {error}."]
         left -= len(claims)

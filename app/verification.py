@@ -9,7 +9,7 @@ from typing import Any
 
 from app.errors import AppError
 from app.score_judging import FAILURES_IN_A_ROW, JudgePlan, ScorerLoader, load_scorer
-from app.verifier_sources import open_fact_verifier, open_language_judge
+from app.verifier_sources import open_fact_verifier, open_language_judge, reads_together
 from data.refused import Refused
 from evaluation.claim_splitting import extract_by
 from evaluation.outcomes import Claim, Label, Verdict
@@ -67,7 +67,10 @@ class ClaimChecker:
             self._verifier = open_language_judge(plan.source, self._evidence, plan.threshold, plan.device)
         else:
             scorer = (load or load_scorer)(plan.model, plan.device)
-            entailment = EntailmentVerifier(scorer, self._evidence, plan.threshold, split=self._split)
+            together = reads_together(scorer, plan.source.together)
+            entailment = EntailmentVerifier(
+                scorer, self._evidence, plan.threshold, split=self._split, together=together
+            )
             self._verifier = self._marking = entailment
 
     @property
@@ -123,7 +126,7 @@ class ClaimChecker:
             weak: tuple[WeakWord, ...] | None = None
             if words and self._marking is not None:
                 failing = [v.claim for v in found[i] if v.label == "unverifiable"]
-                marked = self._marking.mark(questions[i], failing) if failing else ()
+                marked = self._marking.mark(questions[i], failing, claims[i]) if failing else ()
                 weak = tuple(w for m in marked for w in m.weak)
             results.append(_result(pair, found[i], weak))
         return tuple(results)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.errors import AppError
+from model.pair_scoring import PairScorer, answer_tokens
 
 if TYPE_CHECKING:
     from evaluation.verifiers.evidence import EvidenceSource
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 class VerifierSource:
     """facts: a database URL (with #TABLE) or a file. tolerance: of numbers, as a share. judge: a model as --model names
     it; votes: answers it gives to a claim. labels: a file. split: whether sentences are cut into simpler claims.
+    together: whether an entailment verifier reads an answer's claims together; None: as is usual where it is asked for.
     """
 
     facts: str | None = None
@@ -27,6 +29,15 @@ class VerifierSource:
     votes: int = 5
     labels: Path | None = None
     split: bool = False
+    together: bool | None = None
+
+
+def reads_together(scorer: PairScorer, wanted: bool | None) -> bool:
+    """Whether answers' claims are read together where nobody looks for drift: if it is wanted, or the scorer can.
+
+    Wanted of a scorer that cannot, it is refused by the verifier that is made with it.
+    """
+    return answer_tokens(scorer) > 0 if wanted is None else wanted
 
 
 def open_fact_verifier(source: VerifierSource) -> FactVerifier:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from data.pairs import PairExample
-from evaluation.detection.answer_parts import ROOM_STEP, answer_parts
+from evaluation.answer_parts import ROOM_STEP, answer_parts
 from evaluation.errors import EvaluationError
 from evaluation.evidence.as_read import read_evidence
 from evaluation.verifier_rows import closest, cut_evidence, wrong_words

@@ -88,7 +88,7 @@ class SupportScorer:
         return torch.tensor(wanted, dtype=torch.float64)
 
     def _together(self, pair: Pair) -> bool:
-        if not self._use.answer_tokens or not pair.answer:
+        if not self._use.answer_tokens or len(pair.answer) < 2:  # one claim by itself is read as any other
             return False
         if pair.claim not in pair.answer:
             raise ModelError(f"the claim {pair.claim[:80]!r} is none of the {len(pair.answer)} of its answer")

@@ -12,7 +12,7 @@ _NEEDED = ("facts", "judge", "labels")
 
 
 def add_verifier_sources(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
-    """--facts, --tolerance, --judge, --votes, --labels, --split-claims."""
+    """--facts, --tolerance, --judge, --votes, --labels, --split-claims, --together, --alone."""
     group.add_argument(
         "--facts",
         metavar="SOURCE",
@@ -29,6 +29,14 @@ def add_verifier_sources(group: argparse._ArgumentGroup | argparse.ArgumentParse
     group.add_argument(
         "--split-claims", action="store_true", help="cut sentences into simpler claims at conjunctions and relatives"
     )
+    read = group.add_mutually_exclusive_group()
+    read.add_argument(
+        "--together",
+        action="store_true",
+        default=None,
+        help="read the claims of an answer together (usual but in evaluate, where it leaves drift out)",
+    )
+    read.add_argument("--alone", dest="together", action="store_false", help="read every claim of an answer by itself")
 
 
 def verifier_choice(arguments: argparse.Namespace) -> str:
@@ -47,6 +55,9 @@ def verifier_choice(arguments: argparse.Namespace) -> str:
         raise UsageError(f"--verifier {choice} needs --{choice} ({_what(choice)})")
     if given and choice != given[0]:
         raise UsageError(f"--verifier {choice} does not use --{given[0]}: leave one of the two out")
+    if source.together is not None and choice not in ("auto", "entailment"):
+        flag = "--together" if source.together else "--alone"
+        raise UsageError(f"--verifier {choice} does not read claims as {flag} says: entailment does")
     if not 0.0 <= source.tolerance < 1.0:
         raise UsageError(f"--tolerance is {source.tolerance}: a share of the value, at least 0 and below 1")
     if source.votes < 1:
@@ -64,6 +75,7 @@ def verifier_source(arguments: argparse.Namespace) -> VerifierSource:
         getattr(arguments, "votes", plain.votes),
         getattr(arguments, "labels", plain.labels),
         getattr(arguments, "split_claims", plain.split),
+        getattr(arguments, "together", plain.together),
     )
 
 

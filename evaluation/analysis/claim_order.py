@@ -9,7 +9,12 @@ from evaluation.drift.drift import Drift, drift
 from evaluation.drift.sequences import ClaimSequence
 from evaluation.runs.records import SampleRecord
 from evaluation.statistics.measure import Settings
+from evaluation.verifiers.entailment import TOGETHER
 
+SEEN = (
+    "claims were read together: a verdict that sees the other claims of its answer makes dependence of its own. Judge "
+    "without --together"
+)
 SHORT = "every response makes one claim at most: neighbouring claims need answers of several sentences"
 
 
@@ -23,11 +28,15 @@ class ArmDrift:
     reason: str = ""
 
 
-def run_drift(records: Sequence[SampleRecord], arms: Sequence[str], settings: Settings) -> tuple[ArmDrift, ...]:
+def run_drift(
+    records: Sequence[SampleRecord], arms: Sequence[str], settings: Settings, verifier: str = ""
+) -> tuple[ArmDrift, ...]:
     """Drift of every arm by its claims' verdicts, which must come from a verifier that sees no earlier claim.
 
-    (Plumbline's do not: a claim is judged with its question only.)
+    verifier: the run's, by name; where it reads the claims of an answer together there is no drift to be found.
     """
+    if TOGETHER in verifier:
+        return tuple(ArmDrift(arm, 0, None, SEEN) for arm in arms)
     found = []
     for arm in arms:
         sequences = [sequence_of(r) for r in records if r.arm == arm and r.evaluation.verdicts]

@@ -16,7 +16,7 @@ from evaluation.runs.records import SampleRecord
 from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.verifier import VerificationItem
-from model.pair_scoring import PairScorer
+from model.pair_scoring import PairScorer, answer_tokens
 
 AT_ONCE = 16
 """Prompts judged and committed in one go: the scorer sorts their pairs by length."""
@@ -29,7 +29,7 @@ def key_of(record: SampleRecord) -> SampleKey:
 
 def verifier_name(scorer: PairScorer, threshold: float) -> str:
     """Of the verifier that ``judge_faithfulness`` judges with."""
-    return f"faithful | {EntailmentVerifier(scorer, ContextEvidence({}), threshold).name}"
+    return f"faithful | {_verifier({}, scorer, threshold).name}"
 
 
 def judge_faithfulness(
@@ -57,7 +57,7 @@ def judge_faithfulness(
     for start in range(0, len(pending), AT_ONCE):
         batch = pending[start : start + AT_ONCE]
         contexts = {str(i): [c.text for c in samples[0].chunks] for i, samples in enumerate(batch)}
-        verifier = EntailmentVerifier(scorer, ContextEvidence(contexts), threshold)
+        verifier = _verifier(contexts, scorer, threshold)
         found: list[tuple[SampleRecord, VerificationItem]] = []
         for i, samples in enumerate(batch):
             question = AnsweredQuestion(str(i), texts[samples[0].question_id])
@@ -69,6 +69,11 @@ def judge_faithfulness(
         store.save(run_id, name, [(key_of(r), v) for (r, _), v in zip(found, verdicts, strict=True)])
         if progress is not None:
             progress(min(start + AT_ONCE, len(pending)), len(pending))
+
+
+def _verifier(contexts: dict[str, list[str]], scorer: PairScorer, threshold: float) -> EntailmentVerifier:
+    """No drift is looked for in these verdicts, so claims are read together where the scorer can."""
+    return EntailmentVerifier(scorer, ContextEvidence(contexts), threshold, together=answer_tokens(scorer) > 0)
 
 
 def faithful_outcomes(verdicts: dict[SampleKey, tuple[Verdict, ...]]) -> dict[SampleKey, Outcome]:

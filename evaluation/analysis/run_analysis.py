@@ -80,7 +80,7 @@ def analyse(
     return RunAnalysis(
         grid_figures(config, records, pairs, resampler, apart),
         observed_rates(headline, resampler),
-        run_drift(headline, arms, settings),
+        run_drift(headline, arms, settings, config.verifier),
         run_calibration(headline, arms, texts, closer.entailing),
         run_signals(config, others, texts, closer.entailing),
         retrieval_part(factual, arms, questions, closer.faithful, closer.faithful_by, resampler),

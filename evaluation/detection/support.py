@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from evaluation.detection.answer_parts import ROOM_STEP, answer_parts
+from evaluation.answer_parts import ROOM_STEP, answer_parts
 from evaluation.evidence.as_read import read_evidence
 from evaluation.evidence.windows import Window, evidence_windows
 from model.pair_scoring import Pair, PairScorer, answer_tokens
@@ -35,12 +35,14 @@ class Statement:
 class ClaimSupport:
     """support: of the best window, in [0, 1]; None where it is unscored, and then reason says why.
 
-    window: the evidence that supports best, as text; empty where there is none.
+    window: the evidence that supports best, as text; empty where there is none. answer: the claims read together with
+    it there.
     """
 
     support: float | None
     window: str = ""
     reason: str = ""
+    answer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def claim_supports(
         pairs += len(block)
         for job, score in zip(block, scores, strict=True):
             row = best[job.statement]
-            row[job.claim] = _better(row[job.claim], score, job.pair.evidence, scorer.name)
+            row[job.claim] = _better(row[job.claim], score, job.pair, scorer.name)
     if progress is not None:
         progress(SupportProgress(len(statements), len(statements), pairs))
     nothing = ClaimSupport(None, reason="the evidence is empty")
@@ -160,9 +162,11 @@ def _jobs(
                     yield _Job(index, open_claims[place], pair)
 
 
-def _better(held: ClaimSupport | None, score: float, window: str, scorer: str) -> ClaimSupport:
+def _better(held: ClaimSupport | None, score: float, pair: Pair, scorer: str) -> ClaimSupport:
     if held is not None and held.support is None:
         return held
     if not math.isfinite(score) or not 0.0 <= score <= 1.0:
         return ClaimSupport(None, reason=f"{scorer} gave a window the support {score}, which is no number in [0, 1]")
-    return ClaimSupport(score, window) if held is None or held.support is None or score > held.support else held
+    if held is not None and held.support is not None and score <= held.support:
+        return held
+    return ClaimSupport(score, pair.evidence, answer=pair.answer)

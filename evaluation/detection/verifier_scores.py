@@ -93,7 +93,7 @@ def score_responses(
         whole = ClaimSupport(1.0) if extraction.refused else worst(supports)
         judged.append(Judged(whole.support, not response.hallucinated, response.source_id, response.task, whole.reason))
         weak = tuple(
-            Weakness(claim, support.window, response.question, support.support, response.evidence)
+            Weakness(claim, support.window, response.question, support.support, response.evidence, support.answer)
             for claim, support in zip(extraction.claims, supports, strict=True)
             if support.support is not None and support.support < THRESHOLD
         )

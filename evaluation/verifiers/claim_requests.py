@@ -13,14 +13,27 @@ from evaluation.verifiers.verifier import VerificationItem
 Found = TypeVar("Found")
 
 
-def requests_of(items: Sequence[VerificationItem]) -> list[ClaimRequest]:
-    """One request a claim, in order, in the words that a scorer reads."""
-    return [ClaimRequest(item.question, spoken(claim.text)) for item in items for claim in item.claims]
+def requests_of(items: Sequence[VerificationItem], together: bool = False) -> list[ClaimRequest]:
+    """One request a claim, in order, in the words that a scorer reads. together: with the other claims of its item."""
+    out = []
+    for item in items:
+        answer = says(item.claims) if together else ()
+        out += [ClaimRequest(item.question, spoken(claim.text), answer) for claim in item.claims]
+    return out
+
+
+def says(claims: Sequence[Claim]) -> tuple[str, ...]:
+    """What claims say in the words that a scorer reads, without those that say nothing."""
+    return tuple(text for claim in claims if _says(text := spoken(claim.text)))
 
 
 def distinct_requests(asked: Sequence[ClaimRequest]) -> list[ClaimRequest]:
     """Those that say something, each once."""
-    return [r for r in dict.fromkeys(asked) if any(c.isalnum() for c in r.claim)]
+    return [r for r in dict.fromkeys(asked) if _says(r.claim)]
+
+
+def _says(text: str) -> bool:
+    return any(character.isalnum() for character in text)
 
 
 def in_place(

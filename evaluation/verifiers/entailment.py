@@ -1,8 +1,9 @@
 """V from a pair scorer: a claim is supported when the trusted evidence entails it. Needs no reference answer.
 
 A scorer of support cannot tell a contradiction from silence, so a claim below the threshold is "unverifiable". The
-threshold is fixed before the run (DESIGN.md 5.8). Evidence is fetched by question and claim, never by arm (5.1), and a
-verdict never sees other claims (5.6).
+threshold is fixed before the run (DESIGN.md 5.8). Evidence is fetched by question and claim, never by arm (5.1). A
+verdict sees no other claims, unless it is asked to read an answer's claims together: such verdicts say nothing about
+drift (5.6), and the verifier's name tells.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from evaluation.verifiers.claim_requests import (
     distinct_requests,
     in_place,
     requests_of,
+    says,
     says_nothing,
     unscored,
     without_evidence,
@@ -29,9 +31,12 @@ from evaluation.verifiers.entailment_scoring import ClaimCase, Support, SupportS
 from evaluation.verifiers.entailment_where import MarkedClaim, Weakness, weak_words
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
 from evaluation.verifiers.verifier import FAILED, VerificationItem
-from model.pair_scoring import PairScorer
+from model.pair_scoring import PairScorer, answer_tokens
 
 VERSION = 1
+TOGETHER = " together"
+"""In the name of a verifier whose verdicts see the other claims of their answer."""
+
 THRESHOLD = 0.5
 """A calibrated scorer's support is a probability: from one half on, support is likelier than not."""
 
@@ -47,17 +52,21 @@ class EntailmentVerifier:
         *,
         join: bool = True,
         split: bool = False,
+        together: bool = False,
     ) -> None:
         """threshold: in (0, 1]. join: whether the two best windows are also read together (one more pair a claim).
-        split: whether sentences are cut into simpler claims.
+        split: whether sentences are cut into simpler claims. together: whether the claims of an answer are read
+        together, as each other's context.
 
-        Raises EvaluationError for another threshold, or names too long to store.
+        Raises EvaluationError for another threshold, names too long to store, and a scorer that cannot read together.
         """
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
         self._scorer, self._evidence, self._threshold = scorer, evidence, threshold
-        self._scoring, self._split = SupportScoring(scorer, join), split
-        how = ("" if join else " single") + split_name(split)
+        if together and not answer_tokens(scorer):
+            raise EvaluationError(f"{scorer.name} reads every claim by itself: it cannot read an answer's together")
+        self._scoring, self._split, self._together = SupportScoring(scorer, join), split, together
+        how = ("" if join else " single") + split_name(split) + (TOGETHER if together else "")
         self._name = f"entailment/{VERSION} {scorer.name} >={threshold:g} {evidence.name}{how}"
         if len(self._name) > 255:
             raise EvaluationError(f"the verifier's name {self._name[:80]!r}... is longer than 255 characters")
@@ -78,22 +87,32 @@ class EntailmentVerifier:
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). Raises what search and scorer raise."""
-        asked = requests_of(items)
+        asked = requests_of(items, self._together)
         return in_place(items, asked, self._judge(asked), self._verdict)
 
-    def mark(self, question: Question, claims: Sequence[Claim]) -> tuple[MarkedClaim, ...]:
+    @property
+    def together(self) -> bool:
+        """Whether the claims of an answer are read together."""
+        return self._together
+
+    def mark(
+        self, question: Question, claims: Sequence[Claim], answer: Sequence[Claim] = ()
+    ) -> tuple[MarkedClaim, ...]:
         """Where each claim fails: the words without which its best evidence would support it more.
+
+        answer: all claims of the answer that these are from, where they were read together.
 
         Costs up to 24 more pairs a claim that is not supported, so it is asked for the answers that a person will read,
         not for every sample of a run. Claims that are supported, empty, without evidence, or too
         long to be read whole have no weak words. Raises
         what search and scorer raise.
         """
-        asked = [ClaimRequest(question, spoken(c.text)) for c in claims]
+        others = says(answer or claims) if self._together else ()
+        asked = [ClaimRequest(question, spoken(c.text), others) for c in claims]
         judged = self._judge(asked)
         supports = [judged.get(request) for request in asked]
         failed = [
-            Weakness(claim, s.premise, s.asked, s.support, s.whole)
+            Weakness(claim, s.premise, s.asked, s.support, s.whole, s.answer)
             for claim, s in zip(claims, supports, strict=True)
             if s is not None and s.windows and s.support < self._threshold and s.part == spoken(claim.text)
         ]
@@ -108,7 +127,7 @@ class EntailmentVerifier:
             return {}
         evidence = self._evidence.evidence_for(requests)
         cases = [
-            ClaimCase(r.claim, " ".join(r.question.text.split()), texts)
+            ClaimCase(r.claim, " ".join(r.question.text.split()), texts, r.answer)
             for r, texts in zip(requests, evidence, strict=True)
         ]
         return dict(zip(requests, self._scoring.score(cases), strict=True))

@@ -2,7 +2,8 @@
 
 Support is the maximum over windows (a claim is supported if one passage supports it), and over the two best windows
 read together (some claims need both). A claim too long for the scorer is read in parts and is as good as its worst.
-Every step is one call of the scorer for all claims.
+Where a case gives the other claims of its answer, a scorer that can reads its neighbours with it; the best sentence is
+found for the claim by itself. Every step is one call of the scorer for all claims.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evaluation.answer_parts import answer_parts
 from evaluation.errors import EvaluationError
 from evaluation.evidence.as_read import EvidenceReading, read_evidence
 from evaluation.evidence.windows import Window, evidence_windows
 from evaluation.outcomes import Evidence
 from evaluation.verifiers.evidence import EvidenceText
-from model.pair_scoring import Pair, PairScorer
+from model.pair_scoring import Pair, PairScorer, answer_tokens
 from retrieval.sentences import Span, sentence_spans
 
 CLAIM_TOKENS = 160
@@ -31,11 +33,15 @@ _TITLE_CHARACTERS = 160
 
 @dataclass(frozen=True, slots=True)
 class ClaimCase:
-    """A claim to score: its words as the scorer reads them (not empty), its question, and its evidence, best first."""
+    """A claim to score: its words as the scorer reads them (not empty), its question, and its evidence, best first.
+
+    answer: the claims of its answer that may be read with it, in order and it among them; empty to read it alone.
+    """
 
     claim: str
     question: str
     evidence: tuple[EvidenceText, ...]
+    answer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,8 @@ class Support:
 
     evidence: the sentence that bears it best, two when joined. windows: how many were looked at. joined: whether two
     were read together. premise, part, asked: what the scorer read as evidence, as claim (a part of it if it is long)
-    and as question when it gave this support. whole: all of the evidence, empty where the premise is all.
+    and as question when it gave this support. whole: all of the evidence, empty where the premise is all. answer: the
+    claims that were read with it.
     """
 
     support: float
@@ -55,6 +62,7 @@ class Support:
     part: str = ""
     asked: str = ""
     whole: str = ""
+    answer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +88,18 @@ class _Place:
 @dataclass(frozen=True, slots=True)
 class _Read:
     """A case made ready. parts: of the claim. asked: the question, or nothing where it leaves no room. whole: all of
-    its evidence, titles too; empty where that is one window."""
+    its evidence, titles too; empty where that is one window. answer: the claims that are read with it."""
 
     parts: tuple[str, ...]
     asked: str
     room: int
     places: tuple[_Place, ...]
     whole: str
+    answer: tuple[str, ...]
+
+    def pair(self, places: Sequence[_Place], part: str) -> Pair:
+        """A part of the claim and one or two windows, as the scorer reads them."""
+        return Pair(_premise(places), part, self.asked, self.whole, self.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,16 +131,20 @@ class SupportScoring:
             best = self._joined(read, best)
         evidence = self._sentences(read, best)
         return tuple(
-            Support(b.support, e, len(r.places), len(b.places) > 1, _premise(b.places), b.part, r.asked, r.whole)
+            Support(
+                b.support, e, len(r.places), len(b.places) > 1, _premise(b.places), b.part, r.asked, r.whole, r.answer
+            )
             for r, b, e in zip(read, best, evidence, strict=True)
         )
 
     def _read(self, case: ClaimCase, cut: dict[tuple[EvidenceText, int], tuple[_Place, ...]]) -> _Read:
         count = self._scorer.count
         parts = tuple(w.text for w in evidence_windows(case.claim, CLAIM_TOKENS, count, overlap_sentences=0))
-        alone = min(self._scorer.room(part) for part in parts)
+        answer = self._neighbours(case) if len(parts) == 1 else ()
+        said = (" ".join(answer),) if answer else parts
+        alone = min(self._scorer.room(part) for part in said)
         asked = case.question
-        room = min(self._scorer.room(part, asked) for part in parts)
+        room = min(self._scorer.room(part, asked) for part in said)
         if room < min(_QUESTION_LEAVES, alone // 2):
             asked, room = "", alone
         if room > _ROOM_STEP:
@@ -138,7 +155,18 @@ class SupportScoring:
                 cut[source, room] = self._places(source, room)
             places.extend(cut[source, room])
         whole = "\n".join(f"{s.title}\n{s.text}" for s in case.evidence) if len(places) > 1 else ""
-        return _Read(parts, asked, room, tuple(places), whole)
+        return _Read(parts, asked, room, tuple(places), whole, answer)
+
+    def _neighbours(self, case: ClaimCase) -> tuple[str, ...]:
+        """The claims of the answer that are read with this one; none where the scorer reads it alone."""
+        most = answer_tokens(self._scorer)
+        if not most or case.claim not in case.answer:
+            return ()
+        place = case.answer.index(case.claim)
+        for part in answer_parts(self._scorer.count(case.answer), most):
+            if place in part and len(part) > 1:
+                return tuple(case.answer[i] for i in part)
+        return ()
 
     def _places(self, source: EvidenceText, room: int) -> tuple[_Place, ...]:
         title = " ".join(source.title.split())[:_TITLE_CHARACTERS].rstrip(" .?!")
@@ -150,11 +178,7 @@ class SupportScoring:
         return tuple(_Place(source, reading, w, title) for w in windows)
 
     def _best(self, read: Sequence[_Read]) -> list[_Best]:
-        scores = iter(
-            self._ask(
-                [Pair(_premise((p,)), part, r.asked, r.whole) for r in read for part in r.parts for p in r.places]
-            )
-        )
+        scores = iter(self._ask([r.pair((p,), part) for r in read for part in r.parts for p in r.places]))
         best = []
         for r in read:
             found = []
@@ -178,11 +202,7 @@ class SupportScoring:
         ]
         sizes = self._scorer.count([_premise(places) for places in both])
         ready = [bool(p) and size <= r.room for p, size, r in zip(both, sizes, read, strict=True)]
-        pairs = [
-            Pair(_premise(places), b.part, r.asked, r.whole)
-            for places, b, r, fits in zip(both, best, read, ready, strict=True)
-            if fits
-        ]
+        pairs = [r.pair(places, b.part) for places, b, r, fits in zip(both, best, read, ready, strict=True) if fits]
         scores = iter(self._ask(pairs))
         out = []
         for places, b, fits in zip(both, best, ready, strict=True):

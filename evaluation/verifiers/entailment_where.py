@@ -40,13 +40,14 @@ class MarkedClaim:
 @dataclass(frozen=True, slots=True)
 class Weakness:
     """A claim to look into. premise, asked: the evidence and the question it was scored with; support: what it got;
-    whole: all of the evidence where the premise is a part of it."""
+    whole: all of the evidence where the premise is a part of it; answer: the claims it was read together with."""
 
     claim: Claim
     premise: str
     asked: str
     support: float
     whole: str = ""
+    answer: tuple[str, ...] = ()
 
 
 def weak_words(
@@ -60,7 +61,7 @@ def weak_words(
     """
     tried = [_variants(w.claim, most) for w in claims]
     pairs = [
-        Pair(w.premise, said, w.asked, w.whole)
+        Pair(w.premise, said, w.asked, w.whole, _among(w, said))
         for w, variants in zip(claims, tried, strict=True)
         for _, _, said in variants
     ]
@@ -71,6 +72,12 @@ def weak_words(
         found = [WeakWord(start, end, gain) for gain, start, end in gains if gain > margin]
         out.append(tuple(sorted(found, key=lambda w: (-w.gain, w.start))))
     return tuple(out)
+
+
+def _among(weakness: Weakness, said: str) -> tuple[str, ...]:
+    """The claims that the claim was read with, ``said`` in its place."""
+    whole = spoken(weakness.claim.text)
+    return tuple(said if claim == whole else claim for claim in weakness.answer)
 
 
 def _variants(claim: Claim, most: int) -> list[tuple[int, int, str]]:

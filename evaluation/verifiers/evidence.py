@@ -19,10 +19,15 @@ _QUERY_CHARACTERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """A claim that needs evidence: its words, as a scorer reads them, and the question it answers."""
+    """A claim that needs evidence: its words, as a scorer reads them, and the question it answers.
+
+    answer: all claims of its answer in the same words, where they are read together; what evidence it gets does not
+    depend on them.
+    """
 
     question: Question
     claim: str
+    answer: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Verdict
 from evaluation.verifiers.context_evidence import AnsweredQuestion
-from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
+from evaluation.verifiers.entailment import THRESHOLD, TOGETHER, EntailmentVerifier
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceText
 from evaluation.verifiers.verifier import VerificationItem
 from generation.prompt import PromptChunk
@@ -39,14 +39,17 @@ def nothing_else_judges(question: Question) -> bool:
 class FaithfulVerifier:
     """A claim is supported when the chunks shown to its own answer entail it; unscored when there were none."""
 
-    def __init__(self, scorer: PairScorer, threshold: float = THRESHOLD, *, split: bool = False) -> None:
-        """threshold, split: as of EntailmentVerifier. Raises EvaluationError for another threshold, or a name too long
-        to store.
+    def __init__(
+        self, scorer: PairScorer, threshold: float = THRESHOLD, *, split: bool = False, together: bool = False
+    ) -> None:
+        """threshold, split, together: as of EntailmentVerifier. Raises EvaluationError for another threshold, or a name
+        too long to store.
         """
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
-        self._scorer, self._threshold, self._split = scorer, threshold, split
-        self._name = f"faithful/{VERSION} {scorer.name} >={threshold:g}{split_name(split)}"
+        self._scorer, self._threshold, self._split, self._together = scorer, threshold, split, together
+        how = split_name(split) + (TOGETHER if together else "")
+        self._name = f"faithful/{VERSION} {scorer.name} >={threshold:g}{how}"
         if len(self._name) > 255:
             raise EvaluationError(f"the verifier's name {self._name[:80]!r}... is longer than 255 characters")
 
@@ -66,7 +69,9 @@ class FaithfulVerifier:
             if item.shown:
                 prompts.setdefault((item.question.text, item.shown), str(len(prompts)))
         evidence = _ShownEvidence({number: shown for (_, shown), number in prompts.items()})
-        verifier = EntailmentVerifier(self._scorer, evidence, self._threshold, split=self._split)
+        verifier = EntailmentVerifier(
+            self._scorer, evidence, self._threshold, split=self._split, together=self._together
+        )
         asked = [
             # Answers to one prompt share evidence, and equal claims of theirs are scored once.
             VerificationItem(

@@ -120,6 +120,13 @@ def parsed(questions: Path, *more: str) -> Namespace:
     )  # fmt: skip
 
 
+def test_forced_drift_and_claims_read_together_exclude_each_other(talker: Pipeline, questions: Path) -> None:
+    with pytest.raises(UsageError, match="--forced-drift needs verdicts that see no other claim"):
+        evaluate_and_report(
+            parsed(questions, "--forced-drift", "--together"), Output(as_json=True), talker, "plumbline evaluate"
+        )
+
+
 def test_forced_drift_is_drawn_beside_the_run_and_reported(
     talker: Pipeline, questions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

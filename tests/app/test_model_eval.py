@@ -196,6 +196,23 @@ def test_a_trained_verifiers_folder(
     assert opened == [None, tmp_path / "mine"]
 
 
+class Reader(Constant):
+    """Reads an answer at once and believes it then."""
+
+    answer_tokens = 100
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        return tuple(0.75 if pair.answer else 0.25 for pair in pairs)
+
+
+def test_responses_are_read_together_or_alone(evaluate: Eval, ragtruth: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_evaluation, "_support_scorer", lambda folder, device: Reader())
+    base = ("verifier", "--data", ragtruth, "--json")
+    together, alone = (json.loads(evaluate(*base, *more).out) for more in ((), ("--alone",)))
+    assert together["f1_hallucinated"]["estimate"] == 0.0  # believes all of them
+    assert alone["f1_hallucinated"]["estimate"] > 0.5
+
+
 def test_unscored_pairs_are_counted_and_the_exit_code_says_so(evaluate: Eval, tmp_path: Path) -> None:
     blank = {**PAIRS[0], "claim": "  "}
     path = write(tmp_path / "a.jsonl", [*PAIRS, blank, {**PAIRS[1], "claim": "..."}])

@@ -146,6 +146,8 @@ def test_one_claim_against_facts(places: dict[str, str], capsys: pytest.CaptureF
         (["--verifier", "reference", "--facts", "x.csv"], "does not use --facts"),
         (["--facts", "x.csv", "--tolerance", "1"], "--tolerance is 1.0"),
         (["--judge", "m", "--votes", "0"], "--votes is 0"),
+        (["--facts", "x.csv", "--together"], "--verifier facts does not read claims as --together says"),
+        (["--verifier", "reference", "--alone"], "--verifier reference does not read claims as --alone says"),
     ],
 )
 def test_what_does_not_fit(
@@ -153,6 +155,14 @@ def test_what_does_not_fit(
 ) -> None:
     assert main(["score", places["answers"], "--home", places["home"], *more]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_together_is_refused_of_a_scorer_that_cannot(
+    places: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = ["score", places["answers"], "--home", places["home"], "--verifier", "entailment"]
+    assert main([*base, "--verifier-model", "token-overlap", "--together"]) == 1
+    assert "reads every claim by itself: it cannot" in " ".join(capsys.readouterr().err.split())
 
 
 def test_a_run_takes_facts_or_labels_without_a_collection(places: dict[str, str], tmp_path: Path) -> None:

@@ -122,6 +122,40 @@ def test_it_goes_on_from_a_trained_verifier_without_any_made_or_held_out(
     assert facts["recipe"]["start"] == load_support(start).fingerprint  # not where it lay
 
 
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Answers of three sentences, of which the second is wrong in every other one."""
+    folder = tmp_path_factory.mktemp("answers") / "lamps"
+    folder.mkdir()
+    numbers = range(40)  # at three in a hundred, some are held out
+    sources = [{"source_id": str(n), "task_type": "qa", "source_info": f"Lamp {n} is green. {STORY}"} for n in numbers]
+    lines = []
+    for n in numbers:
+        text = f"Lamp {n} is quite green. It is {'green' if n % 2 else 'purple'} all day. Uma Rao keeps the gate."
+        spans = [] if n % 2 else [{"start": text.index("purple"), "end": text.index("purple") + 6}]
+        lines.append({"id": str(n), "source_id": str(n), "labels": spans, "split": "train", "response": text})
+    for name, rows in (("source_info", sources), ("response", lines)):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return folder
+
+
+def test_claims_of_an_answer_are_trained_and_calibrated_together(answers: Path, data: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    both = recipe(data, pairs=(data, answers), balance=1.0)
+    result = train_verifier(both, tmp_path / "together", say=said.append)
+    assert any("answers whose claims are read together, as " in line for line in said)
+    use = load_support(tmp_path / "together").use
+    assert use.answer_tokens == 160
+    fitted = (use.answer_slope, use.answer_intercept) != (1.0, 0.0)
+    assert fitted is not any("claims read together are not calibrated" in line for line in said)
+    assert result.development is not None
+    train_verifier(replace(both, together=None), tmp_path / "alone", say=said.append)
+    assert load_support(tmp_path / "alone").use.answer_tokens == 0
+    plain = replace(both, features=SupportFeatures(worst_word=False))  # nothing would tell the claims apart
+    train_verifier(plain, tmp_path / "plain", say=said.append)
+    assert load_support(tmp_path / "plain").use.answer_tokens == 0
+
+
 def test_what_is_wrong_is_said_before_anything_is_computed(data: Path, tmp_path: Path) -> None:
     quiet = {"say": lambda text: None}
     with pytest.raises(DataError, match=r"piers.jsonl:36:.*--skip-bad"):

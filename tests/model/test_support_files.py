@@ -121,6 +121,11 @@ def test_missing_and_damaged_files_are_named(folder: Path) -> None:
         {"use": {"number_lack": 21}},
         {"use": {"name_lack": math.nan}},
         {"use": {"name_lack": "1"}},
+        {"use": {"answer_tokens": -1}},
+        {"use": {"answer_tokens": 161}},
+        {"use": {"answer_tokens": 80.5}},
+        {"use": {"answer_slope": 0.0}},
+        {"use": {"answer_intercept": math.nan}},
     ],
     ids=str,
 )

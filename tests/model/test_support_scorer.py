@@ -111,3 +111,59 @@ def test_it_says_how_far_it_is_and_who_it_is(scorer: SupportScorer) -> None:
     assert scorer.count(["", "green lamp", "a 🜚"]) == [0, 2, 2]
     assert scorer.room("green") == 60
     assert scorer.room("so " * 500, "why " * 500) == 60
+
+
+ANSWER = ("The lamp is green.", "It stands 43 metres high.", "Osk is near.")
+
+
+@pytest.fixture(scope="module")
+def reader(loaded: LoadedSupport) -> SupportScorer:
+    """The same network, reading up to 24 tokens of an answer at once, with a calibration for that."""
+    return SupportScorer(replace(loaded, use=SupportUse(60, 2.0, -0.5, answer_tokens=24, answer_slope=3.0)), bf16=False)
+
+
+def test_claims_of_an_answer_are_read_at_once_and_told_apart(loaded: LoadedSupport, reader: SupportScorer) -> None:
+    pairs = [Pair(LAMP, claim, "What of it?", answer=ANSWER) for claim in (*ANSWER, ANSWER[0])]
+    shapes: list[torch.Size] = []
+    handle = loaded.model.register_forward_hook(lambda model, inputs, output: shapes.append(inputs[0].shape))
+    found = reader.score(pairs)
+    handle.remove()
+    assert [shape[0] for shape in shapes] == [1]
+    assert found[3] == found[0] and len(set(found)) == 3
+    assert reader.score(pairs[1:2]) == pytest.approx(found[1:2], abs=1e-5)
+    logits = reader.logits(pairs).tolist()
+    assert found == pytest.approx([1 / (1 + math.exp(-3 * x)) for x in logits])
+
+
+def test_each_claim_is_judged_by_its_own_worst_word(loaded: LoadedSupport, reader: SupportScorer) -> None:
+    encode = reader.tokens.tokenizer.encode
+    window = reader.tokens.answer_window(encode(""), [encode(c) for c in ANSWER], encode(LAMP).token_ids)
+    with torch.inference_mode():
+        out = loaded.model(torch.tensor([window.token_ids]))
+    expected = [float(out.overall - out.words[0, start:end].max()) for start, end in window.places]
+    assert reader.logits([Pair(LAMP, c, answer=ANSWER) for c in ANSWER]).tolist() == pytest.approx(expected, abs=1e-5)
+
+
+def test_one_claim_is_read_as_ever_whatever_the_verifier_can(scorer: SupportScorer, reader: SupportScorer) -> None:
+    alone = scorer.score([Pair(LAMP, ANSWER[0])])
+    assert reader.score([Pair(LAMP, ANSWER[0]), Pair(LAMP, ANSWER[0], answer=ANSWER[:1])]) == alone * 2
+    assert scorer.score([Pair(LAMP, ANSWER[0], answer=ANSWER)]) == alone  # this one reads claims alone
+    assert (scorer.answer_tokens, reader.answer_tokens) == (0, 24)
+
+
+def test_what_cannot_be_read_together(reader: SupportScorer) -> None:
+    with pytest.raises(ModelError, match="'Odo sings' is none of the 3 of its answer"):
+        reader.score([Pair(LAMP, "Odo sings", answer=ANSWER)])
+    with pytest.raises(ModelError, match="2 claims to be read together have 43 tokens, this verifier reads 24 at once"):
+        reader.score([Pair(LAMP, "so " * 40, answer=("so " * 40, "Osk is"))])
+    with pytest.raises(ModelError, match="the claim is empty"):
+        reader.score([Pair(LAMP, "Osk", answer=("Osk", "\u200b"))])
+
+
+def test_what_the_evidence_lacks_is_a_claims_own(loaded: LoadedSupport) -> None:
+    use = SupportUse(60, number_lack=2.0, answer_tokens=24)
+    scorer = SupportScorer(replace(loaded, use=use), bf16=False)
+    pairs = [Pair(LAMP, claim, answer=ANSWER) for claim in ANSWER]
+    odds = [math.log(s / (1 - s)) for s in scorer.score(pairs)]
+    lacks = [x - y for x, y in zip(scorer.logits(pairs).tolist(), odds, strict=True)]
+    assert lacks == pytest.approx([0.0, 2.0, 0.0], abs=1e-4)  # 43 metres, which the evidence does not have
