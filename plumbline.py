@@ -41,6 +41,7 @@ from app.score_assertion import assert_rate
 from app.score_judging import JudgePlan
 from app.scoring import ScoredAnswer, ScorePlan, ScoreResult, score
 from app.settings import Settings
+from app.verifier_sources import VerifierSource
 from data.answers import answers_from_rows, load_answers
 from data.documents import Document
 from data.loaders import load_documents, load_question_files
@@ -193,12 +194,14 @@ def score_answers(
     evidence: Literal["contexts", "references"] = "contexts",
     baseline: str | None = None,
     settings: Settings | None = None,
+    together: bool | None = None,
 ) -> ScoreResult:
     """Judge answers that another system gave: ``plumbline score`` from Python (docs/score.md).
 
     answers: paths of files (or one), or objects such as {"question", "contexts", "answer", "references"}, whose fields
     are found as those of files are. model: of entailment, by name (a folder, OWNER/NAME, token-overlap), the embedded
-    one by default. Raises DataError for what cannot be read, AppError when there is nothing to judge by.
+    one by default. together: whether entailment reads the claims of an answer together; by default if the model can.
+    Raises DataError for what cannot be read, AppError when there is nothing to judge by.
     """
     if isinstance(answers, str | Path):
         answers = [answers]
@@ -209,7 +212,7 @@ def score_answers(
     else:
         file = answers_from_rows(item for item in given if not isinstance(item, str | Path))
     device = str(pick_device((settings or Settings()).device))
-    judging = JudgePlan(verifier, evidence, model, threshold, device)
+    judging = JudgePlan(verifier, evidence, model, threshold, device, VerifierSource(together=together))
     return score(file, ScorePlan(judging, baseline))
 
 

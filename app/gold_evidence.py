@@ -16,7 +16,7 @@ from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo
 from evaluation.verifiers.cached_scorer import CachedScorer
-from evaluation.verifiers.entailment import THRESHOLD
+from evaluation.verifiers.entailment import THRESHOLD, TOGETHER
 from evaluation.verifiers.evidence import DEFAULT_K, GoldEvidence, SearchedEvidence
 
 
@@ -57,7 +57,14 @@ def judge_gold(
     threshold, k = float(labels.get("threshold", THRESHOLD)), int(labels.get("evidence k", DEFAULT_K))
     passages = Passages(search.retriever)
     fetched = SearchedEvidence(search, generation, k, search.departures)
-    sources = two_sources(scorer, threshold, GoldEvidence(passages, search, k), fetched, passages)
+    sources = two_sources(
+        scorer,
+        threshold,
+        GoldEvidence(passages, search, k),
+        fetched,
+        passages,
+        together=TOGETHER in info.config.verifier,
+    )
     judge_by_both(info.id, samples, questions, sources, store, progress)
 
 

@@ -19,7 +19,7 @@ from evaluation.detection.verifier_scores import VerifierReport, score_pairs, sc
 from evaluation.reading.reader_scores import ReaderReport, ReaderScores, score_reader_answers
 from generation.generator import Generator
 from model.pair_presets import read_preset
-from model.pair_scoring import PairScorer
+from model.pair_scoring import PairScorer, answer_tokens
 
 Role = Literal["verifier", "reader"]
 _NAMES = (
@@ -56,7 +56,7 @@ class EvaluationRequest:
 @dataclass(frozen=True, slots=True)
 class ModelEvaluation:
     """One of ``verifier`` and ``reader`` is there. model, fingerprint: as the model itself says. unscored: (reason, how
-    many)."""
+    many). together: whether a verifier read the claims of one text together."""
 
     model: str
     fingerprint: str
@@ -64,6 +64,7 @@ class ModelEvaluation:
     unscored: tuple[tuple[str, int], ...]
     verifier: VerifierReport | None = None
     reader: ReaderReport | None = None
+    together: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,7 @@ def _evaluate_verifier(request: EvaluationRequest, data: EvaluationData, watch: 
         data,
         tuple(unscored.most_common()),
         verifier=report,
+        together=together and answer_tokens(scorer) > 0,
     )
 
 
@@ -236,6 +238,7 @@ def to_json(result: ModelEvaluation, request: EvaluationRequest) -> dict[str, An
     }
     if result.reader is not None:
         return head | _reader_json(result.reader)
+    head["claims"] = "together" if result.together else "alone"
     if result.verifier is None:
         raise ValueError("an evaluation without a report")
     return head | _verifier_json(result.verifier)

@@ -153,6 +153,8 @@ def _weak_words(
     in_answer: dict[tuple[Claim, ...], tuple[WeakWord, ...]] = {}
     for sample in samples:
         answer = tuple(v.claim for v in sample.verdicts)
+        if answer in in_answer:
+            continue
         low = [v.claim for v in sample.verdicts if v.label == "unverifiable"]
         in_answer[answer] = tuple(word for m in marker.mark(question, low, answer) for word in m.weak)
     return lambda sample: in_answer.get(tuple(v.claim for v in sample.verdicts), ())

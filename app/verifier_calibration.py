@@ -34,8 +34,8 @@ def calibrated(
     """``use`` with the calibration of claims alone and, where it reads claims together, of claims in their answers.
 
     folder: of the weights. pairs: claims to fit the first on. held: those of which the answers fit the second; each
-    source counts the same. Where one cannot be fitted, ``say`` is told why and that calibration stays as it is. The
-    calibration that is given back is the first one's.
+    source counts the same. Where one cannot be fitted, ``say`` is told why, and the first stays as it is, the second
+    becomes the first. The calibration that is given back is the first one's.
     """
     if not pairs:
         say("not calibrated: no pair of other evidence is held out")
@@ -50,7 +50,8 @@ def calibrated(
     if use.answer_tokens:
         answers = by_answer(held)[1]
         logits, claims = _in_answers(scorer, answers, use.answer_tokens)
-        together = _fit(logits, claims, "claims read together", say)
+        # Where it cannot be fitted, the other curve is nearer than none.
+        together = _fit(logits, claims, "claims read together", say) or alone
         if together is not None:
             use = replace(use, answer_slope=together.slope, answer_intercept=together.intercept)
     return use, alone
@@ -64,14 +65,18 @@ def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> t
 def _in_answers(
     scorer: SupportScorer, answers: Sequence[Sequence[PairExample]], tokens: int
 ) -> tuple[tuple[float, ...], list[PairExample]]:
-    """The logit of each claim that has a token, read with its neighbours, and the claims."""
+    """The logit of each claim that has a token and neighbours to be read with, and the claims."""
     counts = [scorer.count([example.claim for example in answer]) for answer in answers]
     read = [
         [example for example, count in zip(answer, sizes, strict=True) if count]
         for answer, sizes in zip(answers, counts, strict=True)
     ]
     rows = list(answer_rows(read, scorer.tokens, mix=AnswerMix(tokens, _EVERY_WINDOW, 0.0)))
-    return _row_logits(scorer, rows), [example for answer in read for example in answer]
+    claims = [example for answer in read for example in answer]
+    logits = _row_logits(scorer, rows)
+    among = [len(row.claims) > 1 for row in rows for _ in row.claims]  # one by itself is read as ever
+    kept = [i for i, several in enumerate(among) if several]
+    return tuple(logits[i] for i in kept), [claims[i] for i in kept]
 
 
 def _row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, ...]:

@@ -108,7 +108,9 @@ def train_verifier(
         f"{len(split.train)} pairs to train on, {len(split.development)} of other evidence and "
         f"{len(split.unseen)} held out by name to score on"
     )
-    alone, answers = by_answer(split.train) if recipe.together and recipe.features.worst_word else (split.train, [])
+    model = _starting(recipe, device)
+    told_apart = model.features.worst_word  # else all claims of a window would get one logit
+    alone, answers = by_answer(split.train) if recipe.together and told_apart else (split.train, [])
     sentences = by_sentence(alone)
     marked = sum(bool(example.wrong) for example in sentences)
     say(f"{len(sentences)} of them by the sentence, {marked} with the wrong words known")
@@ -129,15 +131,19 @@ def train_verifier(
         say(f"{len(answers)} answers whose claims are read together, as {len(together)} rows")
         rows += together
     say(f"{len(rows)} rows, {_tokens(rows) / 1e6:.2f} million tokens")
-    if recipe.start:
-        model = load_support(recipe.start, device=device).model.requires_grad_(True)
-        model.embedding.weight.requires_grad_(False)
-    else:
-        model = warm_start_support(recipe.settings.seed, recipe.features).to(device)
     result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
     if answers and recipe.together:
         recipe = replace(recipe, use=replace(recipe.use, answer_tokens=recipe.together.tokens))
     return _finish(recipe, folder, model, len(rows), loaded.skipped, result, split, device, say, scoring)
+
+
+def _starting(recipe: VerifierRecipe, device: str) -> SupportEncoder:
+    """The network that is trained on, its word embeddings frozen."""
+    if recipe.start is None:
+        return warm_start_support(recipe.settings.seed, recipe.features).to(device)
+    model = load_support(recipe.start, device=device).model.requires_grad_(True)
+    model.embedding.weight.requires_grad_(False)
+    return model
 
 
 def _finish(

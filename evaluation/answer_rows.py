@@ -42,10 +42,12 @@ class AnswerMix:
 def by_answer(examples: Sequence[PairExample]) -> tuple[list[PairExample], list[list[PairExample]]]:
     """(those that stand by themselves, those of each answer together), both in order."""
     alone: list[PairExample] = []
-    answers: dict[tuple[str, str, str], list[PairExample]] = defaultdict(list)
+    answers: dict[tuple[str, ...], list[PairExample]] = defaultdict(list)
     for example in examples:
         if example.answer:
-            answers[example.source, example.group, example.answer].append(example)
+            # Evidence and question too: two files of one name may number their answers alike.
+            e = example
+            answers[e.source, e.group, e.answer, e.evidence, e.question].append(e)
         else:
             alone.append(example)
     return alone, list(answers.values())
@@ -87,10 +89,10 @@ def answer_rows(
         claims = [(example, encoding) for example, encoding in claims if encoding.token_ids]
         if not claims:
             continue
-        limit = rng.choice(_SMALLER) if rng.random() < mix.smaller else mix.tokens
+        limit = min(rng.choice(_SMALLER) if rng.random() < mix.smaller else mix.tokens, mix.tokens)
         sizes = [min(len(encoding.token_ids), MAX_CLAIM_TOKENS) for _, encoding in claims]
-        parts = answer_parts(sizes, min(limit, mix.tokens))
-        if limit == 1:
+        parts = answer_parts(sizes, limit)
+        if limit == 1 < mix.tokens:
             parts = [parts[i] for i in sorted(rng.sample(range(len(parts)), min(_ALONE_EACH, len(parts))))]
         question = tokens.tokenizer.encode(answer[0].question)
         text = read_evidence(answer[0].evidence).text

@@ -116,6 +116,8 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
         features, use = SupportFeatures(**facts["features"]), SupportUse(**facts["use"])
         if not all(isinstance(value, bool) for value in asdict(features).values()):
             raise TypeError(f"features {asdict(features)}: each must be true or false")
+        if use.answer_tokens and not features.worst_word:
+            raise TypeError("answer_tokens without worst_word: claims of one window could not be told apart")
     except (KeyError, TypeError, OverflowError, ModelError) as error:
         raise ModelError(f"{config} is damaged ({error!r}): restore it or train again") from error
     if (found := sha256_of(weights)) != expected:
@@ -132,10 +134,15 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:300]  # torch lists every key on lines of their own
         raise ModelError(f"{weights} does not fit the support encoder: {reason}") from error
-    decides = json.dumps([found, MINILM_SHA256, asdict(features), asdict(use), LACK_RULES], sort_keys=True)
+    decides = json.dumps([found, MINILM_SHA256, asdict(features), _deciding(use), LACK_RULES], sort_keys=True)
     return LoadedSupport(
         model.to(device).eval().requires_grad_(False), use, hashlib.sha256(decides.encode()).hexdigest()
     )
+
+
+def _deciding(use: SupportUse) -> dict[str, Any]:
+    """What decides a verifier's scores, and so its name: it does not change where claims are read alone, as ever."""
+    return {key: value for key, value in asdict(use).items() if use.answer_tokens or not key.startswith("answer_")}
 
 
 def _facts(folder: Path) -> dict[str, Any]:

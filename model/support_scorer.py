@@ -58,9 +58,9 @@ class SupportScorer:
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """Support of each pair (see ``PairScorer.score``). Raises ModelError as ``logits`` does."""
         use = self._use
-        together = torch.tensor([self._together(pair) for pair in pairs], dtype=torch.bool)
-        slope = torch.where(together, use.answer_slope, use.slope).double()
-        intercept = torch.where(together, use.answer_intercept, use.intercept).double()
+        together = [self._together(pair) for pair in pairs]
+        slope = torch.tensor([use.answer_slope if t else use.slope for t in together], dtype=torch.float64)
+        intercept = torch.tensor([use.answer_intercept if t else use.intercept for t in together], dtype=torch.float64)
         logits = self.logits(pairs, progress)
         return tuple(torch.sigmoid(slope * logits + intercept - self._lacks(pairs)).tolist())
 
@@ -80,7 +80,12 @@ class SupportScorer:
             self.tokens.answer_window(self._encode(asked), self._said(claims), evidence[text].token_ids)
             for text, asked, claims in unique
         ]
-        found = self.window_logits(windows, progress)
+
+        def scaled(done: int, total: int) -> None:
+            if progress is not None:
+                progress(len(pairs) * done // total, len(pairs))
+
+        found = self.window_logits(windows, scaled)
         place = {reading: index for index, reading in enumerate(unique)}
         wanted = [
             found[place[reading]][reading[2].index(pair.claim)] for pair, reading in zip(pairs, readings, strict=True)
@@ -112,21 +117,19 @@ class SupportScorer:
     def window_logits(
         self, windows: Sequence[AnswerWindow], progress: Callable[[int, int], None] | None = None
     ) -> list[list[float]]:
-        """Logits of the claims of each window, in order."""
+        """Logits of the claims of each window, in order. progress: called with (done, all) windows."""
         # The longest first: it fits into memory, or nothing was lost when it does not.
         order = sorted(range(len(windows)), key=lambda i: -len(windows[i].token_ids))
-        claims = sum(len(window.places) for window in windows)
         found: list[list[float]] = [[] for _ in windows]
-        done = scored = 0
+        done = 0
         while done < len(order):
             size = max(1, _TOKENS_PER_BATCH // len(windows[order[done]].token_ids))
             these = order[done : done + size]
             for index, logits in zip(these, self._batch([windows[i] for i in these]), strict=True):
                 found[index] = logits
-                scored += len(logits)
             done += len(these)
             if progress is not None:
-                progress(scored, claims)
+                progress(done, len(order))
         return found
 
     @torch.inference_mode()

@@ -143,6 +143,8 @@ def _show(result: ModelEvaluation, output: Output) -> None:
         output.out.print(verifier_table(report))
         if report.spans is not None:
             output.out.print(spans_table(report))
+            how = "together" if result.together else "each by itself"
+            output.data(f"the sentences of a response were read {how}")
             output.data(f"{report.abstained} responses decline and count as supported; split {result.data.split}")
         if (best := report.table.best_threshold) is not None:
             output.data(

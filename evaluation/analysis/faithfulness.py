@@ -16,7 +16,7 @@ from evaluation.runs.records import SampleRecord
 from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.verifier import VerificationItem
-from model.pair_scoring import PairScorer, answer_tokens
+from model.pair_scoring import PairScorer
 
 AT_ONCE = 16
 """Prompts judged and committed in one go: the scorer sorts their pairs by length."""
@@ -27,9 +27,9 @@ def key_of(record: SampleRecord) -> SampleKey:
     return record.question_id, record.arm, record.decoding, record.sample
 
 
-def verifier_name(scorer: PairScorer, threshold: float) -> str:
+def verifier_name(scorer: PairScorer, threshold: float, together: bool = False) -> str:
     """Of the verifier that ``judge_faithfulness`` judges with."""
-    return f"faithful | {_verifier({}, scorer, threshold).name}"
+    return f"faithful | {EntailmentVerifier(scorer, ContextEvidence({}), threshold, together=together).name}"
 
 
 def judge_faithfulness(
@@ -40,12 +40,15 @@ def judge_faithfulness(
     threshold: float,
     store: ExtraVerdicts,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    together: bool = False,
 ) -> None:
     """Judge every answer that was given chunks and has no such verdict yet, and store the verdicts.
 
+    together: whether an answer's claims are read together; as in the run, since what is compared is evidence.
     progress: called with (done, all) prompts. Raises what scoring raises; what was committed stays.
     """
-    name = verifier_name(scorer, threshold)
+    name = verifier_name(scorer, threshold, together)
     known = store.load(run_id, name)
     prompts: dict[tuple[str, str], list[SampleRecord]] = {}
     for record in records:
@@ -57,7 +60,7 @@ def judge_faithfulness(
     for start in range(0, len(pending), AT_ONCE):
         batch = pending[start : start + AT_ONCE]
         contexts = {str(i): [c.text for c in samples[0].chunks] for i, samples in enumerate(batch)}
-        verifier = _verifier(contexts, scorer, threshold)
+        verifier = EntailmentVerifier(scorer, ContextEvidence(contexts), threshold, together=together)
         found: list[tuple[SampleRecord, VerificationItem]] = []
         for i, samples in enumerate(batch):
             question = AnsweredQuestion(str(i), texts[samples[0].question_id])
@@ -69,11 +72,6 @@ def judge_faithfulness(
         store.save(run_id, name, [(key_of(r), v) for (r, _), v in zip(found, verdicts, strict=True)])
         if progress is not None:
             progress(min(start + AT_ONCE, len(pending)), len(pending))
-
-
-def _verifier(contexts: dict[str, list[str]], scorer: PairScorer, threshold: float) -> EntailmentVerifier:
-    """No drift is looked for in these verdicts, so claims are read together where the scorer can."""
-    return EntailmentVerifier(scorer, ContextEvidence(contexts), threshold, together=answer_tokens(scorer) > 0)
 
 
 def faithful_outcomes(verdicts: dict[SampleKey, tuple[Verdict, ...]]) -> dict[SampleKey, Outcome]:

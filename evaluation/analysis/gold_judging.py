@@ -44,11 +44,21 @@ class TwoSources:
 
 
 def two_sources(
-    scorer: PairScorer, threshold: float, gold: GoldEvidence, fetched: SearchedEvidence, source: PassageSource
+    scorer: PairScorer,
+    threshold: float,
+    gold: GoldEvidence,
+    fetched: SearchedEvidence,
+    source: PassageSource,
+    *,
+    together: bool = False,
 ) -> TwoSources:
-    """Both verifiers over one collection; source: its passages. Raises EvaluationError as EntailmentVerifier does."""
+    """Both verifiers over one collection; source: its passages. together: as of EntailmentVerifier, as in the run.
+
+    Raises EvaluationError as EntailmentVerifier does."""
     return TwoSources(
-        EntailmentVerifier(scorer, fetched, threshold), EntailmentVerifier(scorer, gold, threshold), source
+        EntailmentVerifier(scorer, fetched, threshold, together=together),
+        EntailmentVerifier(scorer, gold, threshold, together=together),
+        source,
     )
 
 

@@ -125,10 +125,12 @@ class EntailmentVerifier:
         requests = distinct_requests(asked)
         if not requests:
             return {}
-        evidence = self._evidence.evidence_for(requests)
+        # A claim's evidence does not depend on its neighbours: it is fetched once.
+        bare = list(dict.fromkeys(ClaimRequest(r.question, r.claim) for r in requests))
+        evidence = dict(zip(bare, self._evidence.evidence_for(bare), strict=True))
         cases = [
-            ClaimCase(r.claim, " ".join(r.question.text.split()), texts, r.answer)
-            for r, texts in zip(requests, evidence, strict=True)
+            ClaimCase(r.claim, " ".join(r.question.text.split()), evidence[ClaimRequest(r.question, r.claim)], r.answer)
+            for r in requests
         ]
         return dict(zip(requests, self._scoring.score(cases), strict=True))
 

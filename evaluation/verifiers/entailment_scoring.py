@@ -125,7 +125,8 @@ class SupportScoring:
     def score(self, cases: Sequence[ClaimCase]) -> tuple[Support, ...]:
         """One Support per case, in order. Raises ModelError as the scorer does."""
         cut: dict[tuple[EvidenceText, int], tuple[_Place, ...]] = {}
-        read = [self._read(case, cut) for case in cases]
+        answers = {answer: self._parts(answer) for answer in dict.fromkeys(case.answer for case in cases)}
+        read = [self._read(case, cut, answers[case.answer]) for case in cases]
         best = self._best(read)
         if self._join:
             best = self._joined(read, best)
@@ -137,10 +138,16 @@ class SupportScoring:
             for r, b, e in zip(read, best, evidence, strict=True)
         )
 
-    def _read(self, case: ClaimCase, cut: dict[tuple[EvidenceText, int], tuple[_Place, ...]]) -> _Read:
+    def _read(
+        self,
+        case: ClaimCase,
+        cut: dict[tuple[EvidenceText, int], tuple[_Place, ...]],
+        together: Sequence[tuple[str, ...]],
+    ) -> _Read:
         count = self._scorer.count
         parts = tuple(w.text for w in evidence_windows(case.claim, CLAIM_TOKENS, count, overlap_sentences=0))
-        answer = self._neighbours(case) if len(parts) == 1 else ()
+        # Of a claim that is said twice the first place counts.
+        answer = next((some for some in together if case.claim in some), ()) if len(parts) == 1 else ()
         said = (" ".join(answer),) if answer else parts
         alone = min(self._scorer.room(part) for part in said)
         asked = case.question
@@ -157,16 +164,13 @@ class SupportScoring:
         whole = "\n".join(f"{s.title}\n{s.text}" for s in case.evidence) if len(places) > 1 else ""
         return _Read(parts, asked, room, tuple(places), whole, answer)
 
-    def _neighbours(self, case: ClaimCase) -> tuple[str, ...]:
-        """The claims of the answer that are read with this one; none where the scorer reads it alone."""
+    def _parts(self, answer: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+        """The claims of an answer that are read together; none that is read alone."""
         most = answer_tokens(self._scorer)
-        if not most or case.claim not in case.answer:
+        if not most or len(answer) < 2:
             return ()
-        place = case.answer.index(case.claim)
-        for part in answer_parts(self._scorer.count(case.answer), most):
-            if place in part and len(part) > 1:
-                return tuple(case.answer[i] for i in part)
-        return ()
+        parts = answer_parts(self._scorer.count(answer), most)
+        return tuple(tuple(answer[i] for i in part) for part in parts if len(part) > 1)
 
     def _places(self, source: EvidenceText, room: int) -> tuple[_Place, ...]:
         title = " ".join(source.title.split())[:_TITLE_CHARACTERS].rstrip(" .?!")

@@ -146,8 +146,10 @@ def test_claims_of_an_answer_are_trained_and_calibrated_together(answers: Path, 
     assert any("answers whose claims are read together, as " in line for line in said)
     use = load_support(tmp_path / "together").use
     assert use.answer_tokens == 160
-    fitted = (use.answer_slope, use.answer_intercept) != (1.0, 0.0)
-    assert fitted is not any("claims read together are not calibrated" in line for line in said)
+    if any("claims read together are not calibrated" in line for line in said):  # after two steps that may be
+        assert (use.answer_slope, use.answer_intercept) == (use.slope, use.intercept)
+    else:
+        assert (use.answer_slope, use.answer_intercept) != (use.slope, use.intercept)
     assert result.development is not None
     train_verifier(replace(both, together=None), tmp_path / "alone", say=said.append)
     assert load_support(tmp_path / "alone").use.answer_tokens == 0

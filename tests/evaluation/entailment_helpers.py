@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from data.documents import Document
@@ -16,6 +16,7 @@ from evaluation.verifiers.evidence import (
     SearchedEvidence,
 )
 from evaluation.verifiers.verifier import VerificationItem
+from model.pair_scoring import Pair
 from retrieval.chunking import ChunkingParams, chunk_document
 from retrieval.chunks import Chunk, RetrievedChunk
 
@@ -32,6 +33,26 @@ QUESTION = Question("q", "What happens at the kiln?")
 
 def words(texts: Sequence[str]) -> list[int]:
     return [len(t.split()) for t in texts]
+
+
+class Neighbours:
+    """0.3, and 0.1 more for each claim that stands beside; 0.9 for a claim without "It". A token is a word."""
+
+    name = "neighbours"
+    answer_tokens = 12
+
+    def __init__(self) -> None:
+        self.pairs: list[Pair] = []
+
+    def room(self, claim: str, question: str = "") -> int:
+        return 60 - len(claim.split())
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        self.pairs += pairs
+        return tuple(0.9 if "It" not in p.claim.split() else 0.2 + 0.1 * max(1, len(p.answer)) for p in pairs)
 
 
 class Shelf:

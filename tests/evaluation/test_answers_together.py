@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -23,30 +22,10 @@ from evaluation.verifiers.faithful import FaithfulVerifier
 from evaluation.verifiers.verifier import VerificationItem
 from model.pair_scoring import Pair, answer_tokens
 from model.support_tokens import SupportTokens
-from tests.evaluation.entailment_helpers import QUESTION, Given
+from tests.evaluation.entailment_helpers import QUESTION, Given, Neighbours
 
 LAMP = "The lamp of Skerry is green. It stands 34 metres above the sea."
 CLAIMS = ("The lamp is green.", "It is seen from Osk.", "It stands 34 metres high.", "Ada built it.")
-
-
-class Neighbours:
-    """0.3, and 0.1 more for each claim that stands beside; 0.9 for a claim without "It". A token is a word."""
-
-    name = "neighbours"
-    answer_tokens = 12
-
-    def __init__(self) -> None:
-        self.pairs: list[Pair] = []
-
-    def room(self, claim: str, question: str = "") -> int:
-        return 60 - len(claim.split())
-
-    def count(self, texts: Sequence[str]) -> list[int]:
-        return [len(text.split()) for text in texts]
-
-    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        self.pairs += pairs
-        return tuple(0.9 if "It" not in p.claim.split() else 0.2 + 0.1 * max(1, len(p.answer)) for p in pairs)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +171,7 @@ def test_a_mix_that_cannot_be(bad: tuple[int, int, float]) -> None:
 
 
 def test_an_entailment_verifier_reads_together_only_when_told() -> None:
-    answer = "It is quite green. It stands rather high."
+    answer = "It is quite green. It stands rather high."  # "quite" is a content word that can be left out
     found = {}
     for together in (False, True):
         scorer = Neighbours()
@@ -204,8 +183,12 @@ def test_an_entailment_verifier_reads_together_only_when_told() -> None:
         assert {pair.answer for pair in windows} == (
             {("It is quite green.", "It stands rather high.")} if together else {()}
         )
-        marks = verifier.mark(QUESTION, claims[:1], claims)
-        assert len(marks) == 1
+        scorer.pairs.clear()
+        verifier.mark(QUESTION, claims[:1], claims)
+        left_out = [pair for pair in scorer.pairs if pair.claim == "It is green."]
+        assert {pair.answer for pair in left_out} == (
+            {("It is green.", "It stands rather high.")} if together else {()}
+        )
         assert verifier.name.endswith(" together") is together is verifier.together
     assert found == {False: [pytest.approx(0.3)] * 2, True: [pytest.approx(0.4)] * 2}
     assert FaithfulVerifier(Neighbours(), together=True).name.endswith(" together")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,7 @@ def test_missing_and_damaged_files_are_named(folder: Path) -> None:
         {"use": {"number_lack": 21}},
         {"use": {"name_lack": math.nan}},
         {"use": {"name_lack": "1"}},
+        {"use": {"answer_tokens": 80}, "features": {"marks": True, "worst_word": False}},
         {"use": {"answer_tokens": -1}},
         {"use": {"answer_tokens": 161}},
         {"use": {"answer_tokens": 80.5}},
@@ -151,3 +153,14 @@ def test_others_tensors_do_not_fit(folder: Path) -> None:
 
 def test_the_shipped_verifier_is_looked_for_in_the_package() -> None:
     assert shipped_verifier().parts[-3:] == ("model", "pretrained", "verifier")
+
+
+def test_a_verifier_that_reads_claims_alone_keeps_its_name(folder: Path) -> None:
+    """Verdicts are stored under it, and how claims would be read together changes none of them."""
+    change_use(folder, USE, {})
+    before = load_support(folder).fingerprint
+    change_use(folder, replace(USE, answer_slope=3.0, answer_intercept=1.0), {})
+    assert load_support(folder).fingerprint == before
+    change_use(folder, replace(USE, answer_tokens=80), {})
+    with pytest.raises(ModelError, match="could not be told apart"):  # this one has no worst word
+        load_support(folder)

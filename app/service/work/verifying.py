@@ -13,7 +13,6 @@ from app.judging import load_scorer
 from app.pipeline import Pipeline
 from app.score_judging import JudgePlan
 from app.verification import CheckedClaim, ClaimChecker, ClaimPair
-from app.verifier_sources import reads_together
 from evaluation.outcomes import AnswerEvaluation, outcome_of
 from evaluation.verifiers.context_evidence import AnsweredQuestion
 from evaluation.verifiers.entailment import EntailmentVerifier
@@ -81,8 +80,8 @@ class Verifying:
     def _judge(self, stored: str, items: Sequence[Judging]) -> list[tuple[AnswerEvaluation, ...]]:
         search = self._pipeline.search(stored)
         evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.departures)
-        scorer = self._opened()
-        verifier = EntailmentVerifier(scorer, evidence, together=reads_together(scorer, None))
+        # Each claim has evidence of its own: read together, an answer would be read again for every claim.
+        verifier = EntailmentVerifier(self._opened(), evidence)
         asked: list[VerificationItem] = []
         refused: list[bool] = []
         for number, item in enumerate(items):
