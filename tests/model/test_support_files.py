@@ -164,3 +164,10 @@ def test_a_verifier_that_reads_claims_alone_keeps_its_name(folder: Path) -> None
     change_use(folder, replace(USE, answer_tokens=80), {})
     with pytest.raises(ModelError, match="could not be told apart"):  # this one has no worst word
         load_support(folder)
+
+
+def test_the_shipped_verifier_reads_claims_together() -> None:
+    """As docs/verifiers.md says, with a calibration of its own for that."""
+    use = load_support(shipped_verifier()).use
+    assert use.answer_tokens == 160
+    assert (use.answer_slope, use.answer_intercept) != (1.0, 0.0)
