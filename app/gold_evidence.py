@@ -16,7 +16,7 @@ from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo
 from evaluation.verifiers.cached_scorer import CachedScorer
-from evaluation.verifiers.entailment import THRESHOLD, TOGETHER
+from evaluation.verifiers.entailment import THRESHOLD, sees_other_claims
 from evaluation.verifiers.evidence import DEFAULT_K, GoldEvidence, SearchedEvidence
 
 
@@ -63,7 +63,7 @@ def judge_gold(
         GoldEvidence(passages, search, k),
         fetched,
         passages,
-        together=TOGETHER in info.config.verifier,
+        together=sees_other_claims(info.config.verifier),
     )
     judge_by_both(info.id, samples, questions, sources, store, progress)
 

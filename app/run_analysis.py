@@ -19,7 +19,7 @@ from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo
 from evaluation.statistics.measure import Settings
-from evaluation.verifiers.entailment import THRESHOLD, TOGETHER
+from evaluation.verifiers.entailment import THRESHOLD, sees_other_claims
 from evaluation.verifiers.routing import judged_by_entailment
 from model.pair_scoring import PairScorer
 
@@ -117,6 +117,6 @@ def _judge(
     labels = dict(info.labels)
     scorer = load_scorer(labels.get("verifier model") or None, pipeline.device)
     threshold = float(labels.get("threshold", THRESHOLD))
-    together = TOGETHER in info.config.verifier
+    together = sees_other_claims(info.config.verifier)
     judge_faithfulness(info.id, samples, questions, scorer, threshold, store, progress, together=together)
     return verifier_name(scorer, threshold, together)

@@ -9,7 +9,7 @@ from evaluation.drift.drift import Drift, drift
 from evaluation.drift.sequences import ClaimSequence
 from evaluation.runs.records import SampleRecord
 from evaluation.statistics.measure import Settings
-from evaluation.verifiers.entailment import TOGETHER
+from evaluation.verifiers.entailment import sees_other_claims
 
 SEEN = (
     "claims were read together: a verdict that sees the other claims of its answer makes dependence of its own. Judge "
@@ -35,7 +35,7 @@ def run_drift(
 
     verifier: the run's, by name; where it reads the claims of an answer together there is no drift to be found.
     """
-    if TOGETHER in verifier:
+    if sees_other_claims(verifier):
         return tuple(ArmDrift(arm, 0, None, SEEN) for arm in arms)
     found = []
     for arm in arms:

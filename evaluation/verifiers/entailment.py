@@ -35,10 +35,15 @@ from model.pair_scoring import PairScorer, answer_tokens
 
 VERSION = 1
 TOGETHER = " together"
-"""In the name of a verifier whose verdicts see the other claims of their answer."""
+"""Ends the name of a verifier whose verdicts see the other claims of their answer."""
 
 THRESHOLD = 0.5
 """A calibrated scorer's support is a probability: from one half on, support is likelier than not."""
+
+
+def sees_other_claims(verifier: str) -> bool:
+    """Whether the verifier of this name reads the claims of an answer together, itself or as a part of a routed one."""
+    return any(part.endswith(TOGETHER) for part in verifier.split(" | "))
 
 
 class EntailmentVerifier:
