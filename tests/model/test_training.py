@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch.nn import functional as F
+from torch import Tensor
 
-from model.attention import attend_for_training, prefix_mask
+from model.attention import attend_for_training, prefix_mask, read
 from model.config import DecoderConfig
 from model.errors import ModelError
 from model.heads import HeadMemory
@@ -47,12 +47,32 @@ def test_answer_logprobs_equal_each_row_alone(config: DecoderConfig, training: b
 
 
 def test_attend_for_training_equals_the_fused_kernel() -> None:
+    """Forwards and backwards: fp32 trains with the one, bf16 with the other."""
     random = torch.Generator().manual_seed(0)
-    q = torch.randn(3, 4, 7, 6, generator=random)
-    k, v = torch.randn(3, 2, 7, 6, generator=random), torch.randn(3, 2, 7, 6, generator=random)
+    q = torch.randn(3, 4, 7, 6, generator=random, requires_grad=True)
+    k = torch.randn(3, 2, 7, 6, generator=random, requires_grad=True)
+    v = torch.randn(3, 2, 7, 6, generator=random, requires_grad=True)
+    upstream = torch.randn(3, 4, 7, 6, generator=random)
     for mask in (None, prefix_mask(torch.tensor([3, 0, 5]), torch.tensor([7, 4, 6]), 7)):
-        fused = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
-        torch.testing.assert_close(attend_for_training(q, k, v, mask), fused, atol=1e-5, rtol=1e-5)
+        fused, written = read(q, k, v, mask), attend_for_training(q, k, v, mask)
+        torch.testing.assert_close(written, fused, atol=1e-5, rtol=1e-5)
+        for ours, theirs in zip(*(torch.autograd.grad(y, (q, k, v), upstream) for y in (written, fused)), strict=True):
+            torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_only_low_precision_trains_with_attention_written_out(bf16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = build(PREFIX).train(True)
+    counted: list[int] = []
+
+    def counting(*tensors: Tensor | None) -> Tensor:
+        counted.append(1)
+        return attend_for_training(*tensors)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("model.attention.attend_for_training", counting)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
+        model(torch.tensor([[3, 4, 5]]))
+    assert len(counted) == (PREFIX.num_layers if bf16 else 0)
 
 
 def test_schedule_by_hand() -> None:
