@@ -73,6 +73,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.pretraining import pretrain_decoder, validation_json
     from app.pretraining_corpus import facts_json
     from model.device import pick_device
+    from model.training.one_run import only_run
     from model.training.pretrain import PretrainProgress
 
     for name in _POSITIVE:
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if arguments.size is None and size == "tiny":
         output.say("no GPU: training the tiny configuration; --size full trains the full one here, in days")
     recipe = _recipe(arguments, size)
-    with output.progress() as bar:
+    with output.progress() as bar, only_run(arguments.output):
 
         def show(progress: PretrainProgress) -> None:
             bar.update("training steps", progress.step, progress.steps)

@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.device import pick_device
     from model.errors import ModelError
     from model.training.loop import TrainProgress
+    from model.training.one_run import only_run
 
     for name in ("limit", "tokens", "steps"):
         value = getattr(arguments, name)
@@ -109,7 +110,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         development=arguments.development,
         settings=settings,
     )
-    with output.progress() as bar:
+    with output.progress() as bar, only_run(arguments.output):
 
         def show(progress: TrainProgress) -> None:
             bar.update("training steps", progress.step, progress.steps)

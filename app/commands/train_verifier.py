@@ -125,6 +125,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.support_encoder import SupportFeatures
     from model.support_files import MOST_LACK, SupportUse
     from model.training.loop import TrainProgress
+    from model.training.one_run import only_run
 
     for name in ("limit", "rows", "source_cap", "steps", "windows"):
         value = getattr(arguments, name)
@@ -177,7 +178,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         )
     except (ModelError, EvaluationError) as error:
         raise UsageError(str(error)) from error
-    with output.progress() as bar:
+    with output.progress() as bar, only_run(arguments.output):
 
         def show(progress: TrainProgress) -> None:
             bar.update("training steps", progress.step, progress.steps)

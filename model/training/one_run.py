@@ -1,0 +1,41 @@
+"""One run at a time writes into a folder: two would remove each other's checkpoints."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from model.errors import ModelError
+
+
+@contextmanager
+def only_run(folder: Path) -> Iterator[None]:
+    """Hold ``folder``, made where it is missing, for one run. Raises ModelError at once when another one holds it.
+
+    The lock is the kernel's and lies on the folder itself, so that it leaves no file and ends with its process, however
+    that ends. A folder that was made and is still empty at the end, because the run never began, is removed again.
+    """
+    made = not folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise ModelError(f"{folder} cannot be written to ({error}): give another --output") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ModelError(
+                f"another run is training into {folder}: wait for it, stop it, or give another --output"
+            ) from error
+        try:
+            yield
+        finally:
+            if made:
+                with suppress(OSError):
+                    folder.rmdir()
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,51 @@
+"""Two runs into one folder: the second is refused at once, whatever became of the first."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from model.errors import ModelError
+from model.training.one_run import only_run
+
+HOLD = "import sys, time; from pathlib import Path; from model.training.one_run import only_run\n" + (
+    "with only_run(Path(sys.argv[1])):\n    print('held', flush=True)\n    time.sleep(600)"
+)
+
+
+def test_a_second_run_is_refused_until_the_first_has_ended_however_it_ended(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "one"
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(folder)], stdout=subprocess.PIPE, text=True) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == "held\n"
+        (folder / "kept").write_text("a checkpoint")
+        with (
+            pytest.raises(ModelError, match=r"another run is training into .*one: wait for it, stop"),
+            only_run(folder),
+        ):
+            pytest.fail("it was let in")
+        first.kill()
+    with only_run(folder):
+        assert [path.name for path in folder.iterdir()] == ["kept"]
+    assert (folder / "kept").read_text() == "a checkpoint"
+
+
+def test_a_folder_that_nothing_was_written_into_is_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "new"
+    with pytest.raises(KeyError), only_run(folder):
+        assert folder.is_dir()
+        raise KeyError("bad data")
+    assert not folder.exists()
+    folder.mkdir()
+    with only_run(folder):
+        pass
+    assert folder.is_dir()
+
+
+def test_a_file_in_the_folder_s_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelError, match=r"file cannot be written to \(.*\): give an"), only_run(tmp_path / "file"):
+        pytest.fail("it was let in")
