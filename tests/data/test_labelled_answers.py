@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import json
+import re
 from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from data.ragtruth import load_ragtruth
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
-FOLDERS = [SAMPLES / "labelled_answers", SAMPLES / "natural_answers"]
+FOLDERS = [SAMPLES / "labelled_answers", SAMPLES / "natural_answers", SAMPLES / "twin_answers"]
 each = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
 
@@ -60,6 +61,28 @@ def test_each_passage_has_six_natural_answers_by_three_strengths() -> None:
     for row in rows(FOLDERS[1], "response"):
         found[row["source_id"]].append(row["model"])
     assert all(models == ["strong"] * 2 + ["medium"] * 2 + ["weak"] * 2 for models in found.values())
+
+
+def test_twins_are_one_text_but_for_their_marks() -> None:
+    twins: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows(FOLDERS[2], "response"):
+        twins[row["id"].rpartition("_")[0]].append(row)
+    assert Counter(map(len, twins.values())) == {3: 1279, 2: 1}
+    for right, *wrong in twins.values():
+        assert right["id"].endswith("_1") and right["model"] == "right" and not right["labels"]
+        for row in wrong:
+            assert row["model"] == "wrong" and row["labels"] and row["source_id"] == right["source_id"]
+            kept = re.escape(unmarked(row)).replace("\0", ".*")
+            assert re.fullmatch(kept, right["response"], re.DOTALL), row["id"]
+
+
+def unmarked(row: dict[str, Any]) -> str:
+    """The answer with a zero byte in the place of each mark and of the blanks around it."""
+    out, at = "", 0
+    for label in row["labels"]:
+        out, at = out + row["response"][at : label["start"]].rstrip() + "\0", label["end"]
+        at += len(row["response"][at:]) - len(row["response"][at:].lstrip())
+    return out + row["response"][at:]
 
 
 @each
