@@ -28,13 +28,15 @@ _LAYOUTS = (
 
 @dataclass(frozen=True, slots=True)
 class DataRequest:
-    """What to read. format: None looks at the content. split: of RAGTruth's layout. limit: the first N examples."""
+    """What to read. format: None looks at the content. split: of RAGTruth's layout. limit: the first N examples. texts:
+    documents that hold the passages of questions which only name them (data.excerpts)."""
 
     path: Path
     format: Format | None = None
     split: str | None = None
     limit: int | None = None
     skip_bad: bool = False
+    texts: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,8 @@ def load_evaluation(request: DataRequest, layout: Format) -> EvaluationData:
     path, limit, skip_bad = request.path, request.limit, request.skip_bad
     if request.split is not None and layout != "ragtruth":
         raise UsageError(f"--split {request.split}: only files in RAGTruth's layout have splits, {path} is {layout}")
+    if request.texts and layout != "reading":
+        raise UsageError(f"--texts: only questions can name their passages by excerpt, {path} is {layout}")
     if layout == "pairs":
         return _pairs(path, limit, skip_bad)
     if layout == "ragtruth":
@@ -98,7 +102,7 @@ def load_evaluation(request: DataRequest, layout: Format) -> EvaluationData:
     examples = (
         load_squad(path, skip_bad=skip_bad, limit=limit)
         if layout == "squad"
-        else load_reading([path], skip_bad=skip_bad, limit=limit)
+        else load_reading([path], skip_bad=skip_bad, limit=limit, texts=request.texts)
     )
     return EvaluationData(layout, reading=examples.examples, skipped=examples.skipped)
 

@@ -45,9 +45,10 @@ class ReaderRecipe:
     """What a reader is trained on and how. tokens: positions of reading rows, drawn at random; None takes all.
 
     texts: documents that questions are made from by rule (generation/making), about ``made`` of them; no article whose
-    title is held out is used. plain: the first readers' network, without marks and without following what it copies.
-    closed_book_rows: questions without a passage, so that without retrieval the reader answers at its own risk.
-    near_misses: so many of the answerable examples also with a changed question that their passage does not answer.
+    title is held out is used; examples that name an excerpt find it there. plain: the first readers' network, without
+    marks and without following what it copies. closed_book_rows: questions without a passage, so that without retrieval
+    the reader answers at its own risk. near_misses: so many of the answerable examples also with a changed question
+    that their passage does not answer.
     start: a trained reader's folder to go on from, None for MiniLM's own layers.
     hold_out: sources of which nothing is trained. limit: examples read of each file. development: examples scored at
     the end, at most.
@@ -101,7 +102,7 @@ def train_reader(
     Raises DataError for unreadable files, ModelError as model.training.trainer.train does.
     """
     vocabulary = reader_vocabulary()
-    reading = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit)
+    reading = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit, texts=recipe.texts)
     split = split_by_group(reading.examples, hold_out=recipe.hold_out)
     say(f"{len(split.train)} examples to train on, {len(split.development)} of other articles to score on")
     skipped = reading.skipped

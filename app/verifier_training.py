@@ -247,7 +247,8 @@ def _short_answers(split: PairSplit, recipe: VerifierRecipe) -> list[PairExample
     chance = random.Random(seed)
     asked: list[ReadingExample] = []
     if recipe.reading:
-        asked = list(load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit).examples)
+        read = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit, texts=recipe.texts)
+        asked = list(read.examples)
     known = list(short_answer_claims([e for e in asked if e.context not in held], seed=seed))
     chance.shuffle(known)
     if not recipe.texts:

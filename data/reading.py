@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from data.compressed import numbered_lines
 from data.errors import DataError
+from data.excerpts import Excerpt, excerpt_texts, read_excerpt
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingExample:
-    """context: the passage, empty for a question to answer without one. answers: empty exactly when unanswerable."""
+    """context: the passage, empty for a question to answer without one. answers: empty exactly when unanswerable.
+
+    wrong: what a careless reader might answer from the passage, where somebody wrote it down.
+    """
 
     question: str
     answers: tuple[str, ...]
@@ -21,6 +25,7 @@ class ReadingExample:
     title: str = ""
     answerable: bool = True
     source: str = ""
+    wrong: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.question.strip():
@@ -42,13 +47,17 @@ class ReadingFile:
     skipped: tuple[str, ...]
 
 
-def load_reading(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | None = None) -> ReadingFile:
+def load_reading(
+    paths: Sequence[Path], *, skip_bad: bool = False, limit: int | None = None, texts: Sequence[Path] = ()
+) -> ReadingFile:
     """Read JSONL files (.jsonl, .jsonl.bz2, .jsonl.gz) of {question, answers, context?, title?, answerable?, source?}.
 
-    Raises DataError naming file and line at the first bad one (``skip_bad`` lists them instead), for a missing file and
-    when nothing is left. limit: at most this many examples a file.
+    In place of context and title a line may have an excerpt {document, start, end, sha256}: a stretch of a document of
+    ``texts``. Raises DataError naming file and line at the first bad one (``skip_bad`` lists them instead; an excerpt
+    of no document of ``texts`` is bad), for a missing file, for a document that has changed and when nothing is left.
+    limit: at most this many examples a file.
     """
-    examples: list[ReadingExample] = []
+    read: list[_Line] = []
     skipped: list[str] = []
     for path in paths:
         count = 0
@@ -56,16 +65,57 @@ def load_reading(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | 
             if limit is not None and count >= limit:
                 break
             try:
-                examples.append(_example(json.loads(line), path))
+                value = json.loads(line)
+                excerpt = _excerpt(value)
+                read.append(_Line(_example(value, path), excerpt, f"{path}:{number}"))
                 count += 1
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 where = f"{path}:{number}: {error if str(error) else 'not a reading example'}"
                 if not skip_bad:
                     raise DataError(f"{where}; mend the line or skip such lines with --skip-bad") from error
                 skipped.append(where)
+    found = excerpt_texts({line.excerpt for line in read if line.excerpt}, texts)
+    examples: list[ReadingExample] = []
+    for one in read:
+        if one.excerpt is None:
+            examples.append(one.example)
+        elif one.excerpt in found:
+            title, text = found[one.excerpt]
+            examples.append(replace(one.example, context=text, title=title))
+        else:
+            where = (
+                f"{one.where}: its passage is {one.excerpt.name}, which is in none of the documents named by --texts"
+            )
+            if not skip_bad:
+                raise DataError(f"{where}; name the file that holds it, or skip such lines with --skip-bad")
+            skipped.append(where)
     if not examples:
         raise DataError(f"no example in {', '.join(map(str, paths)) or 'no file'}: nothing to train on or to evaluate")
     return ReadingFile(tuple(examples), tuple(skipped))
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line read. where: file and line."""
+
+    example: ReadingExample
+    excerpt: Excerpt | None
+    where: str
+
+
+def _excerpt(value: object) -> Excerpt | None:
+    if not isinstance(value, dict) or "excerpt" not in value:
+        return None
+    if value.get("context"):
+        raise ValueError("a line has a context or an excerpt, not both")
+    return read_excerpt(value["excerpt"])
+
+
+def _texts_of(value: dict[str, object], name: str) -> tuple[str, ...]:
+    found = value.get(name, [])
+    if not isinstance(found, list) or any(not isinstance(text, str) for text in found):
+        raise ValueError(f"{name} must be a list of texts")
+    return tuple(text for text in found if text.strip())
 
 
 def _example(value: object, path: Path) -> ReadingExample:
@@ -76,17 +126,15 @@ def _example(value: object, path: Path) -> ReadingExample:
         texts[name] = value.get(name, "")
         if not isinstance(texts[name], str):
             raise ValueError(f"{name} must be text, not {type(texts[name]).__name__}")
-    answers = value.get("answers", [])
-    if not isinstance(answers, list) or any(not isinstance(a, str) for a in answers):
-        raise ValueError("answers must be a list of texts")
     answerable = value.get("answerable", True)
     if not isinstance(answerable, bool):
         raise ValueError("answerable must be true or false")
     return ReadingExample(
         question=texts["question"],
-        answers=tuple(a for a in answers if a.strip()),
+        answers=_texts_of(value, "answers"),
         context=texts["context"],
         title=texts["title"],
         answerable=answerable,
         source=texts["source"] or texts["relation"] or path.name.split(".")[0],
+        wrong=_texts_of(value, "wrong"),
     )

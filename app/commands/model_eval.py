@@ -45,6 +45,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the intervals (default 0)")
     parser.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
     readers = parser.add_argument_group("readers")
+    readers.add_argument(
+        "--texts",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="documents that hold the passages of questions which only name them",
+    )
     readers.add_argument("--max-tokens", type=int, default=32, help="longest answer, in tokens (default 32)")
     verifiers = parser.add_argument_group("verifiers")
     verifiers.add_argument(
@@ -80,7 +88,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     device = str(pick_device(arguments.device or Settings().device))
     request = EvaluationRequest(
         ModelRequest(arguments.name, device, arguments.claim_first, arguments.supported_label),
-        DataRequest(arguments.data, arguments.format, arguments.split, arguments.limit, arguments.skip_bad),
+        DataRequest(
+            arguments.data,
+            arguments.format,
+            arguments.split,
+            arguments.limit,
+            arguments.skip_bad,
+            tuple(arguments.texts),
+        ),
         words=arguments.words,
         alone=arguments.alone,
         max_tokens=arguments.max_tokens,

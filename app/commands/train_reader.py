@@ -65,10 +65,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, score, print."""
     from app.reader_training import ReaderRecipe, train_reader
+    from app.training_progress import TrainingProgress, say_how_it_ended
     from generation.errors import GenerationError
     from model.device import pick_device
     from model.errors import ModelError
-    from model.training.loop import TrainProgress
     from model.training.one_run import only_run
 
     for name in ("limit", "tokens", "steps"):
@@ -111,19 +111,15 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         settings=settings,
     )
     with output.progress() as bar, only_run(arguments.output):
-
-        def show(progress: TrainProgress) -> None:
-            bar.update("training steps", progress.step, progress.steps)
-            bar.note("training steps", f"loss {progress.loss:.3f}, {progress.tokens_per_second:,.0f} tokens/s")
-
         trained = train_reader(
             recipe,
             arguments.output,
             device=str(pick_device(arguments.device)),
             say=output.say,
-            progress=show,
+            progress=TrainingProgress(bar, output.say),
             scoring=lambda done, total: bar.update("scoring", done, total),
         )
+    say_how_it_ended(trained.training, output.say)
     if trained.skipped:
         output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
     if output.as_json:

@@ -115,6 +115,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, calibrate, score, print."""
+    from app.training_progress import TrainingProgress, say_how_it_ended
     from app.verifier_training import VerifierRecipe, train_verifier
     from evaluation.answer_rows import AnswerMix
     from evaluation.detection.support import SupportProgress
@@ -124,7 +125,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.errors import ModelError
     from model.support_encoder import SupportFeatures
     from model.support_files import MOST_LACK, SupportUse
-    from model.training.loop import TrainProgress
     from model.training.one_run import only_run
 
     for name in ("limit", "rows", "source_cap", "steps", "windows"):
@@ -180,10 +180,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError(str(error)) from error
     with output.progress() as bar, only_run(arguments.output):
 
-        def show(progress: TrainProgress) -> None:
-            bar.update("training steps", progress.step, progress.steps)
-            bar.note("training steps", f"loss {progress.loss:.3f}, {progress.tokens_per_second:,.0f} tokens/s")
-
         def scoring(progress: SupportProgress) -> None:
             bar.update("scoring", progress.statements, progress.total)
 
@@ -192,9 +188,10 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             arguments.output,
             device=str(pick_device(arguments.device)),
             say=output.say,
-            progress=show,
+            progress=TrainingProgress(bar, output.say),
             scoring=scoring,
         )
+    say_how_it_ended(trained.training, output.say)
     if trained.skipped:
         output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
     if output.as_json:

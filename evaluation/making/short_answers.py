@@ -3,7 +3,7 @@
 A verifier that never saw a wrong answer from the passage itself learns that every short answer that stands there is
 supported. So the wrong ones come from where a reader would take them: what the same passage says in answer to another
 question, another name, number or phrase of it, words of the question, and the right answer to a question that was
-changed until the passage no longer answers it.
+changed until the passage no longer answers it. Where somebody wrote a wrong answer down, it is mostly that one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from generation.making.unanswerable import perturbed
 from retrieval.sentences import sentence_spans
 
 _LONGEST_ANSWER = 12  # words
+_WRITTEN_DOWN = 0.7
+"""How often a wrong answer that a person wrote down is taken, of those there are: rules know fewer ways to be wrong."""
 _NEAR = 1400  # characters of a context that are looked through for other answers
 _FIGURES = frozenset({"date", "number", "measure"})
 _NAMES = frozenset({"person", "place", "group", "name"})
@@ -83,12 +85,24 @@ def _wrong(
     spans = cut[example.context]
     ways = [_other_answer, _other_span, _other_span, _question_words, _changed_question]
     chance.shuffle(ways)
+    # Drawn only where there is something to draw from: what examples without one give stays what it was.
+    if example.wrong and chance.random() < _WRITTEN_DOWN:
+        ways.insert(0, _written_down)
     for way in ways:
         made = way(example, asked[example.context], spans, chance)
         if made is not None:
             question, answer = made
             yield _pair(example, question, answer, False, chance)
             return
+
+
+def _written_down(
+    example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
+) -> tuple[str, str] | None:
+    """What a careless reader would say, as whoever wrote the question noted."""
+    found = [text.strip(" .") for text in example.wrong]
+    kept = [text for text in found if text and len(text.split()) <= _LONGEST_ANSWER and not _alike(text, example)]
+    return (example.question, chance.choice(kept)) if kept else None
 
 
 def _other_answer(

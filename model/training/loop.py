@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from model.device import bf16_pays
 from model.errors import ModelError
 from model.freed_memory import keep_freed_memory, return_freed_memory
+from model.training.collapse import FirstLosses, has_collapsed
 from model.training.failures import machine_failures
 from model.training.state import Progress, load_state, save_state, weights_sha256
 
@@ -58,13 +59,22 @@ class TrainSettings:
 
 @dataclass(frozen=True, slots=True)
 class TrainProgress:
-    """One line of progress. loss: nats per answer token, averaged over recent steps. tokens: positions computed."""
+    """One line of progress. loss: nats per answer token, averaged over recent steps. tokens: positions computed.
+
+    began: the mean loss of the run's first steps; None before they are done.
+    """
 
     step: int
     steps: int
     loss: float
     seconds: float
     tokens_per_second: float
+    began: float | None = None
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether the loss has risen so far above where it began that the run is lost."""
+        return has_collapsed(self.step, self.loss, self.began)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,7 @@ class TrainResult:
     """What a run came to. resumed_at: the step it went on from, 0 when it began anew.
 
     schedules: (from step, number of steps planned), more than one where the run was shortened or lengthened on the way.
+    began: the mean loss of the first steps, None for a run of fewer.
     """
 
     steps: int
@@ -79,6 +90,12 @@ class TrainResult:
     loss: float
     seconds: float
     schedules: tuple[tuple[int, int], ...] = ()
+    began: float | None = None
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether the run ended with a loss far above where it began."""
+        return has_collapsed(self.steps, self.loss, self.began)
 
 
 def schedule(step: int, steps: int, warmup: float) -> float:
@@ -127,12 +144,14 @@ def run_steps(
     }
     folder.mkdir(parents=True, exist_ok=True)
     # Measured once a run: a resumed one must not go on in another precision because the machine is busy.
-    found = load_state(folder, model, optimizer, whole) or Progress(0, 0.0, math.nan, bf16_pays(device))
+    found = load_state(folder, model, optimizer, whole) or Progress(
+        0, 0.0, math.nan, bf16_pays(device), first=FirstLosses()
+    )
     schedules = found.schedules or ((0, steps),)
     if schedules[-1][1] != steps:
         schedules = (*schedules, (found.step, steps))
     started = saved = time.monotonic()
-    loss_average, tokens, kept = found.loss, 0, found.step
+    loss_average, tokens, kept, first = found.loss, 0, found.step, found.first
     model.train()
     for step in range(found.step, steps):
         for group in optimizer.param_groups:
@@ -145,19 +164,20 @@ def run_steps(
             return_freed_memory()
         tokens += this.tokens
         loss_average = value if math.isnan(loss_average) else 0.98 * loss_average + 0.02 * value
+        first = first and first.and_then(value)
         now = time.monotonic()
         if progress is not None:
-            progress(
-                TrainProgress(step + 1, steps, loss_average, found.seconds + now - started, tokens / (now - started))
-            )
+            seconds, speed = found.seconds + now - started, tokens / (now - started)
+            progress(TrainProgress(step + 1, steps, loss_average, seconds, speed, first.mean if first else None))
         if now - saved > checkpoint_seconds or step + 1 == steps:
-            stand = Progress(step + 1, found.seconds + now - started, loss_average, found.bf16, schedules)
+            stand = Progress(step + 1, found.seconds + now - started, loss_average, found.bf16, schedules, first)
             with machine_failures(kept, folder):  # weights are read from the device
                 save_state(folder, model, optimizer, stand, whole)
             saved, kept = now, step + 1
     model.eval()
     done = max(steps, found.step)
-    return TrainResult(done, found.step, loss_average, found.seconds + time.monotonic() - started, schedules)
+    seconds = found.seconds + time.monotonic() - started
+    return TrainResult(done, found.step, loss_average, seconds, schedules, first.mean if first else None)
 
 
 def _optimizer(learn: Sequence[nn.Parameter], settings: TrainSettings) -> torch.optim.AdamW:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from model.errors import ModelError
 from model.files import sha256_of, write_json, write_tensors
+from model.training.collapse import FirstLosses
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Progress:
     """Where a run stood when the checkpoint was written: steps done, seconds spent, mean of the recent losses.
 
     bf16: whether it computes in bf16 autocast. schedules: (from step, number of steps planned), the last one holds.
+    first: the run's first losses; None where a checkpoint of before 2026-11-24 does not tell.
     """
 
     step: int
@@ -29,6 +31,7 @@ class Progress:
     loss: float
     bf16: bool
     schedules: tuple[tuple[int, int], ...] = ()
+    first: FirstLosses | None = None
 
 
 def _without_length(identity: dict[str, object]) -> dict[str, object]:
@@ -77,6 +80,7 @@ def save_state(
                 "loss": progress.loss,
                 "bf16": progress.bf16,
                 "schedules": progress.schedules,
+                "first": None if progress.first is None else [progress.first.total, progress.first.count],
                 "sha256": sha256_of(aside / "state.safetensors"),
             },
         )
@@ -111,7 +115,10 @@ def load_state(
             tensors = load_file(path / "state.safetensors")
             theirs, step = dict(facts["identity"]), int(facts["step"])
             schedules = tuple((int(a), int(b)) for a, b in facts.get("schedules") or ((0, theirs.get("steps", 0)),))
-            progress = Progress(step, float(facts["seconds"]), float(facts["loss"]), bool(facts["bf16"]), schedules)
+            first = FirstLosses(float(told[0]), int(told[1])) if (told := facts.get("first")) else None
+            progress = Progress(
+                step, float(facts["seconds"]), float(facts["loss"]), bool(facts["bf16"]), schedules, first
+            )
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError, SafetensorError):
             continue
         before, now = _without_length(theirs), _without_length(identity)

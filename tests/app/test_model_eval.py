@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -262,6 +263,30 @@ def test_what_does_not_go_together_or_is_not_there(evaluate: Eval, pairs: Path, 
         assert (ran.code, ran.out) == (code, ""), ran.err
         assert said in ran.err
         assert "Traceback" not in ran.err
+
+
+def test_questions_may_name_their_passages(evaluate: Eval, reader_folder: Path, tmp_path: Path) -> None:
+    text = "The canal was opened in 1843 by the mayor of Osk."
+    excerpt = {"document": "9", "start": 0, "end": len(text), "sha256": sha256(text.encode()).hexdigest()}
+    named = [{"question": "Who opened it?", "answers": ["the mayor of Osk"], "excerpt": excerpt} for _ in range(3)]
+    copied = [{**line, "context": text, "title": "Canal"} for line in named]
+    for line in copied:
+        del line["excerpt"]
+    documents = write(tmp_path / "d.jsonl", [{"id": "9", "title": "Canal", "text": text}])
+    by_name, by_copy = write(tmp_path / "named.jsonl", named), write(tmp_path / "copied.jsonl", copied)
+    first = json.loads(evaluate(reader_folder, "--data", by_name, "--texts", documents, "--json").out)
+    second = json.loads(evaluate(reader_folder, "--data", by_copy, "--json").out)
+    assert (first["n"], first["f1"]) == (second["n"], second["f1"])
+    missing = evaluate(reader_folder, "--data", by_name)
+    assert missing.code == 1
+    assert "named.jsonl:1" in missing.err
+    assert "--texts" in missing.err
+
+
+def test_texts_are_for_questions(evaluate: Eval, pairs: Path) -> None:
+    ran = evaluate("token-overlap", "--data", pairs, "--texts", pairs)
+    assert ran.code == 2
+    assert "only questions can name their passages" in ran.err
 
 
 def test_layouts_are_told_by_content_even_behind_broken_lines(tmp_path: Path, ragtruth: Path) -> None:

@@ -74,3 +74,22 @@ def test_what_is_left_out() -> None:
         ReadingExample("Where is it?", (), "...", "", False),
     ]
     assert list(short_answer_claims(examples, seed=0)) == []
+
+
+def test_a_wrong_answer_that_somebody_wrote_down_is_mostly_the_one_taken() -> None:
+    noted = ReadingExample("Who lit the lamp?", (), CONTEXT, answerable=False, wrong=("Jonas Brandt.",))
+    taken = Counter(
+        "Jonas Brandt" in pair.claim
+        for seed in range(80)
+        for pair in short_answer_claims([noted], seed=seed)
+        if not pair.supported and pair.question == noted.question
+    )
+    assert taken[True] > 50
+    assert taken[False] > 5  # rules know other ways
+
+
+def test_a_noted_wrong_answer_that_may_be_right_is_not_taken() -> None:
+    noted = ReadingExample(ASKED[0][0], ("Ada Thorne",), CONTEXT, wrong=("Thorne",))
+    for seed in range(20):
+        for pair in short_answer_claims([noted], seed=seed, both=1.0):
+            assert pair.supported or pair.claim.strip(".").split()[-1] != "Thorne" or pair.question != ASKED[0][0]

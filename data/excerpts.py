@@ -1,0 +1,70 @@
+"""Passages named by where they stand in a document, for questions whose passages may not be copied beside them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from data.documents import Document
+from data.errors import DataError
+from data.loaders import load_documents
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Characters ``start`` to ``end`` of a document's text. sha256: of that stretch in UTF-8, in hex digits.
+
+    Raises ValueError for an empty or negative stretch.
+    """
+
+    document: str
+    start: int
+    end: int
+    sha256: str
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"an excerpt from character {self.start} to {self.end} holds nothing")
+
+    @property
+    def name(self) -> str:
+        """How to speak of it."""
+        return f"characters {self.start} to {self.end} of document {self.document!r}"
+
+
+def read_excerpt(value: object) -> Excerpt:
+    """Of ``{"document", "start", "end", "sha256"}``. Raises ValueError naming what is missing or of another kind."""
+    if not isinstance(value, dict):
+        raise ValueError("excerpt must be an object of document, start, end and sha256")
+    for name, kind in (("document", str), ("start", int), ("end", int), ("sha256", str)):
+        if not isinstance(value.get(name), kind) or isinstance(value.get(name), bool):
+            raise ValueError(f"excerpt needs {name}, {'text' if kind is str else 'a whole number'}")
+    return Excerpt(value["document"], value["start"], value["end"], value["sha256"].lower())
+
+
+def excerpt_texts(wanted: Collection[Excerpt], texts: Sequence[Path]) -> Mapping[Excerpt, tuple[str, str]]:
+    """(title, text) of each excerpt found in the documents of ``texts``; those of no document there are left out.
+
+    Raises DataError for a document that has changed (another SHA-256: the answers would stand elsewhere), and what
+    loading documents raises.
+    """
+    of_document: dict[str, list[Excerpt]] = {}
+    for excerpt in wanted:
+        of_document.setdefault(excerpt.document, []).append(excerpt)
+    found: dict[Excerpt, tuple[str, str]] = {}
+    if not texts or not wanted:
+        return found
+    for document in load_documents(texts):
+        if not isinstance(document, Document):
+            continue
+        for excerpt in of_document.get(document.id, ()):
+            text = document.text[excerpt.start : excerpt.end]
+            if hashlib.sha256(text.encode()).hexdigest() != excerpt.sha256:
+                raise DataError(
+                    f"{excerpt.name} are not the text the questions were written to: the document has changed, or "
+                    "another one has its id"
+                )
+            found[excerpt] = (document.title, text)
+    return found

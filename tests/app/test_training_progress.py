@@ -1,0 +1,36 @@
+"""What a training command says of a run that is lost: once, with what to do; nothing of one that is well."""
+
+from __future__ import annotations
+
+from app.log_lines import LogLines
+from app.training_progress import TrainingProgress, say_how_it_ended
+from model.training.loop import TrainProgress, TrainResult
+
+
+def _shown(losses: list[float], began: float | None) -> list[str]:
+    said: list[str] = []
+    show = TrainingProgress(LogLines(said.append, lambda: 0.0), said.append)
+    for step, loss in enumerate(losses, start=101):
+        show(TrainProgress(step, 2000, loss, 60.0, 4000.0, began))
+    return said
+
+
+def test_a_lost_run_is_said_once_with_figures_and_what_to_do() -> None:
+    (said,) = _shown([0.6, 0.7, 0.9, 1.0, 1.0], 0.61)
+    assert said.startswith("step 103: the loss is 0.900, far above the 0.610 it began with.")
+    assert "Ctrl-C" in said
+    assert "--learning-rate" in said
+
+
+def test_a_run_that_is_well_is_not_spoken_of() -> None:
+    assert _shown([0.6, 0.65, 0.7, 0.6], 0.61) == []
+    assert _shown([5.0, 9.0], None) == []
+
+
+def test_the_end_of_a_lost_run_is_said_too() -> None:
+    said: list[str] = []
+    say_how_it_ended(TrainResult(500, 0, 0.5, 60.0, (), 0.61), said.append)
+    assert said == []
+    say_how_it_ended(TrainResult(500, 0, 1.0, 60.0, (), 0.61), said.append)
+    (line,) = said
+    assert "1.000, far above the 0.610" in line
