@@ -1,0 +1,88 @@
+"""The questions written for this project: every answer stands in its passage, tests share nothing with training."""
+
+from __future__ import annotations
+
+import bz2
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.excerpts import read_excerpt
+from data.ragtruth import load_ragtruth
+from data.reading import load_reading
+
+SAMPLES = Path(__file__).parents[2] / "data" / "samples"
+FOLDER = SAMPLES / "reading_questions"
+OWN = ["train_own", "test_own"]
+LONGEST = 12  # words of an answer: never a sentence of somebody else's text
+
+
+def _lines(name: str) -> list[dict[str, Any]]:
+    with bz2.open(FOLDER / f"{name}.jsonl.bz2", "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def _files() -> list[Path]:
+    return sorted(FOLDER.glob("*.jsonl.bz2"))
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_answers_and_wrong_answers_stand_in_the_passage(name: str) -> None:
+    found = load_reading([FOLDER / f"{name}.jsonl.bz2"])
+    for example in found.examples:
+        assert example.context
+        for text in (*example.answers, *example.wrong):
+            assert text in example.context
+        for wrong in example.wrong:
+            assert not any(
+                a.casefold() in wrong.casefold() or wrong.casefold() in a.casefold() for a in example.answers
+            )
+
+
+def test_nothing_of_the_encyclopedia_is_copied_but_short_answers() -> None:
+    lines = _lines("train_encyclopedia")
+    for line in lines:
+        assert set(line) == {"question", "answers", "wrong", "answerable", "source", "excerpt"}
+        assert len(read_excerpt(line["excerpt"]).sha256) == 64
+        assert all(len(text.split()) <= LONGEST for text in (*line["answers"], *line["wrong"]))
+
+
+def test_no_question_is_asked_twice_of_a_passage() -> None:
+    for path in _files():
+        lines = _lines(path.name.split(".")[0])
+        asked = [(json.dumps(line.get("excerpt", line.get("context"))), line["question"].casefold()) for line in lines]
+        assert len(asked) == len(set(asked))
+
+
+def test_training_has_no_passage_of_a_test() -> None:
+    tests = {line["context"] for line in _lines("test_own")}
+    assert tests.isdisjoint({line["context"] for line in _lines("train_own")})
+    held = set()
+    for folder in ("natural_answers", "labelled_answers"):
+        read = load_ragtruth(SAMPLES / folder, split="test")
+        held |= {response.evidence for response in read.responses}
+    for name in OWN:
+        for line in _lines(name):
+            assert not any(line["context"] in evidence for evidence in held)
+
+
+def test_the_card_counts_what_is_there() -> None:
+    card = (FOLDER / "DATACARD.md").read_text("utf-8")
+    told = {
+        (file, source): tuple(map(int, counts))
+        for file, source, *counts in re.findall(r"\| (\w+) \| (\w+) \| (\d+) \| (\d+) \| (\d+) \|", card)
+    }
+    counted = {}
+    for path in _files():
+        name = path.name.split(".")[0]
+        lines = _lines(name)
+        for source in {line["source"] for line in lines}:
+            own = [line for line in lines if line["source"] == source]
+            passages = {json.dumps(line.get("excerpt", line.get("context"))) for line in own}
+            kinds = Counter(line["answerable"] for line in own)
+            counted[name, source] = (len(passages), kinds[True], kinds[False])
+    assert told == counted
