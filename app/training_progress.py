@@ -16,7 +16,7 @@ class TrainingProgress:
         self._bar, self._say, self._said = bar, say, False
 
     def __call__(self, progress: TrainProgress) -> None:
-        """Takes a step's progress; never raises, so that a run that comes back is not lost by it."""
+        """Shows a step. A lost run is not ended: it may come back, and nobody else can tell."""
         self._bar.update("training steps", progress.step, progress.steps)
         self._bar.note("training steps", f"loss {progress.loss:.3f}, {progress.tokens_per_second:,.0f} tokens/s")
         if progress.collapsed and not self._said:
@@ -34,5 +34,5 @@ def say_how_it_ended(result: TrainResult, say: Callable[[str], None]) -> None:
     if result.collapsed:
         say(
             f"the run ended with a loss of {result.loss:.3f}, far above the {result.began:.3f} it began with: its "
-            "weights are worse than what it started from; the figures below say by how much"
+            "weights are likely to be worse than what it started from"
         )

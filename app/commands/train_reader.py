@@ -1,7 +1,9 @@
 """Train the embedded reader on your own questions and passages.
 
 ``plumbline train reader --data FILE`` reads JSONL (also .gz, .bz2) of {"question", "context", "answers", "answerable",
-"title", "source"}. Articles are held out to score on. The run may be killed and started again: it resumes.
+"title", "source"}; in place of context and title a line may have {"excerpt": {"document", "start", "end", "sha256"}}, a
+stretch of a document of --texts. Articles are held out to score on. The run may be killed and started again: it
+resumes.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="documents to make questions from by rule",
+        help="documents to make questions from by rule, and of questions that only name their passages",
     )
     parser.add_argument("--made", type=int, default=40_000, metavar="N", help="questions made by rule (default 40000)")
     parser.add_argument("--plain", action="store_true", help="the first readers' network: no marks, no following")

@@ -21,7 +21,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--data", type=Path, action="append", required=True, metavar="FILE", help="may be repeated")
     parser.add_argument(
-        "--texts", type=Path, action="append", default=[], metavar="PATH", help="documents to make claims from by rule"
+        "--texts",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="documents to make claims from by rule, and of --reading's questions that only name their passages",
     )
     parser.add_argument("--made", type=int, default=30_000, metavar="N", help="claims made by rule (default 30000)")
     parser.add_argument(

@@ -15,7 +15,8 @@ FIRST_STEPS: Final = 20
 _EARLIEST: Final = 100
 """By then the running mean has forgotten the first losses, and a warm-up is over in most runs worth the name."""
 _RISE: Final = 1.25
-"""Losses of healthy warm starts were seen up to a tenth above their beginning; of the collapsed run 1.6 times it."""
+"""A healthy warm start of 2026-11-24 (1,781 steps) had a running mean of 0.55 at most, 0.47 by step 12: 1.17 times it.
+The collapsed run of the day before stood at 1.6 times its beginning."""
 
 
 @dataclass(frozen=True, slots=True)

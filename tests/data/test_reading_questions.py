@@ -18,6 +18,7 @@ from data.reading import load_reading
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 FOLDER = SAMPLES / "reading_questions"
 OWN = ["train_own", "test_own"]
+ENCYCLOPEDIA = ["train_encyclopedia", "test_encyclopedia"]
 LONGEST = 12  # words of an answer: never a sentence of somebody else's text
 
 
@@ -43,9 +44,9 @@ def test_answers_and_wrong_answers_stand_in_the_passage(name: str) -> None:
             )
 
 
-def test_nothing_of_the_encyclopedia_is_copied_but_short_answers() -> None:
-    lines = _lines("train_encyclopedia")
-    for line in lines:
+@pytest.mark.parametrize("name", ENCYCLOPEDIA)
+def test_nothing_of_the_encyclopedia_is_copied_but_short_answers(name: str) -> None:
+    for line in _lines(name):
         assert set(line) == {"question", "answers", "wrong", "answerable", "source", "excerpt"}
         assert len(read_excerpt(line["excerpt"]).sha256) == 64
         assert all(len(text.split()) <= LONGEST for text in (*line["answers"], *line["wrong"]))
@@ -59,15 +60,21 @@ def test_no_question_is_asked_twice_of_a_passage() -> None:
 
 
 def test_training_has_no_passage_of_a_test() -> None:
-    tests = {line["context"] for line in _lines("test_own")}
-    assert tests.isdisjoint({line["context"] for line in _lines("train_own")})
-    held = set()
+    own, tests = ({line["context"] for line in _lines(name)} for name in OWN)
+    assert own.isdisjoint(tests)
+    articles, others = ({line["excerpt"]["document"] for line in _lines(name)} for name in ENCYCLOPEDIA)
+    assert articles.isdisjoint(others)
+
+
+def test_all_passages_of_our_own_are_of_the_splits_for_training() -> None:
+    """A reader may have read them, so the splits to test verifiers on must have lent none."""
+    evidence: dict[str, set[str]] = {"train": set(), "test": set()}
     for folder in ("natural_answers", "labelled_answers"):
-        read = load_ragtruth(SAMPLES / folder, split="test")
-        held |= {response.evidence for response in read.responses}
-    for name in OWN:
-        for line in _lines(name):
-            assert not any(line["context"] in evidence for evidence in held)
+        for split, seen in evidence.items():
+            seen |= {response.evidence.strip() for response in load_ragtruth(SAMPLES / folder, split=split).responses}
+    contexts = {line["context"].strip() for name in OWN for line in _lines(name)}
+    assert contexts <= evidence["train"]
+    assert contexts.isdisjoint(evidence["test"])
 
 
 def test_the_card_counts_what_is_there() -> None:
