@@ -15,7 +15,7 @@ from tests.model.training_helpers import KilledError, build, some_rows
 from tests.tiny_decoders import PREFIX
 
 LEARNS = TrainSettings(learning_rate=1e-2, tokens_per_batch=200, epochs=250, weight_decay=0.0)
-DESTROYS = dataclasses.replace(LEARNS, learning_rate=1.0, epochs=150, seed=3)
+DESTROYS = dataclasses.replace(LEARNS, learning_rate=1.0, epochs=320, seed=3)
 
 
 def test_where_a_run_began_is_the_mean_of_its_first_steps_only() -> None:
@@ -30,9 +30,12 @@ def test_where_a_run_began_is_the_mean_of_its_first_steps_only() -> None:
 @pytest.mark.parametrize(
     ("step", "loss", "began", "lost"),
     [
-        (150, 1.0, 0.61, True),  # the run of 2026-11-23
+        (300, 1.0, 0.61, True),  # the run of 2026-11-23
         (1413, 1.0, 0.61, True),
-        (99, 1.0, 0.61, False),  # the mean still remembers how it began
+        (299, 1.0, 0.61, False),  # warm starts that came back stood there too: the next two
+        (100, 0.643, 0.473, False),
+        (167, 0.621, 0.349, False),
+        (305, 0.386, 0.349, False),
         (300, 0.66, 0.61, False),
         (300, 0.69, 0.69, False),  # from nothing: it stands still before it learns
         (300, 1.0, None, False),
@@ -58,7 +61,7 @@ def test_a_run_driven_out_of_what_it_knew_is_seen_and_one_that_learns_is_not(tmp
     lost = train(model, rows, dataclasses.replace(DESTROYS, warmup=0.4), tmp_path / "lost", checkpoint_seconds=1e9)
     assert lost.collapsed
     assert lost.began is not None
-    assert lost.loss > 1.25 * lost.began
+    assert lost.loss > 1.5 * lost.began
 
 
 def test_a_resumed_run_still_knows_where_it_began(tmp_path: Path) -> None:
