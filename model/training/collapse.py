@@ -15,9 +15,9 @@ FIRST_STEPS: Final = 20
 _EARLIEST: Final = 300
 _RISE: Final = 1.5
 """Measured on four warm starts of 2026-11-23 and -24. The one that collapsed stood at 1.6 times its beginning from some
-step before 150 to its end. Two that came back, of 638 and 467 steps, were at 1.4 and 1.5 times at step 100 (and warned of
-in vain, at 1.25 from step 100), the second at 1.8 by step 167; at 0.9 and 1.1 by step 300. The fourth was never above
-1.17."""
+step before 150 to its end. Two that came back, of 638 and 467 steps, were at 1.4 and 1.5 times at step 100 (and warned
+of in vain, at 1.25 from step 100), the second at 1.8 by step 167; at 0.9 and 1.1 by step 300. The fourth was never
+above 1.17."""
 
 
 @dataclass(frozen=True, slots=True)
