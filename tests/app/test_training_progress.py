@@ -10,20 +10,20 @@ from model.training.loop import TrainProgress, TrainResult
 def _shown(losses: list[float], began: float | None) -> list[str]:
     said: list[str] = []
     show = TrainingProgress(LogLines(said.append, lambda: 0.0), said.append)
-    for step, loss in enumerate(losses, start=101):
+    for step, loss in enumerate(losses, start=298):
         show(TrainProgress(step, 2000, loss, 60.0, 4000.0, began))
     return said
 
 
 def test_a_lost_run_is_said_once_with_figures_and_what_to_do() -> None:
-    (said,) = _shown([0.6, 0.7, 0.9, 1.0, 1.0], 0.61)
-    assert said.startswith("step 103: the loss is 0.900, far above the 0.610 it began with.")
+    (said,) = _shown([0.6, 1.1, 0.7, 1.0, 1.0], 0.61)
+    assert said.startswith("step 301: the loss is 1.000, far above the 0.610 it began with.")
     assert "Ctrl-C" in said
     assert "--learning-rate" in said
 
 
 def test_a_run_that_is_well_is_not_spoken_of() -> None:
-    assert _shown([0.6, 0.65, 0.7, 0.6], 0.61) == []
+    assert _shown([0.6, 1.3, 0.9, 0.6], 0.61) == []
     assert _shown([5.0, 9.0], None) == []
 
 
