@@ -24,7 +24,7 @@ def test_a_lost_run_is_said_once_with_figures_and_what_to_do() -> None:
 
 def test_a_run_that_is_well_is_not_spoken_of() -> None:
     assert _shown([0.6, 1.3, 0.9, 0.6], 0.61) == []
-    assert _shown([5.0, 9.0], None) == []
+    assert _shown([5.0, 9.0, 9.0, 9.0], None) == []
 
 
 def test_the_end_of_a_lost_run_is_said_too() -> None:
