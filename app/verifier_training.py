@@ -22,6 +22,7 @@ from evaluation.answer_rows import AnswerMix, answer_rows, by_answer, supported_
 from evaluation.detection.calibration import Calibration
 from evaluation.detection.support import SupportProgress
 from evaluation.detection.verifier_scores import VerifierReport, score_pairs
+from evaluation.making.altered.answers import altered_answers
 from evaluation.making.claims import make_claims
 from evaluation.making.differing import by_sentence
 from evaluation.making.short_answers import short_answer_claims
@@ -49,6 +50,8 @@ class VerifierRecipe:
     any). rows: labelled rows at most, drawn at random. source_cap: of one source at most. balance: supported rows of a
     source at most, for each unsupported one of it (by weight in answers that are read together, else by number).
     together: how the claims of an answer are read together, where a file holds answers; None: each claim is a row.
+    altered: share of these answers that are read a second time, against evidence altered by rule, where it is sure what
+    becomes of each claim.
     hold_out: sources of which nothing, or not all, is trained (data.source_splits.split_pairs). start: a trained
     verifier's folder to go on from. development: pairs scored at the end, at most, of each kind.
     """
@@ -70,6 +73,7 @@ class VerifierRecipe:
     use: SupportUse = field(default_factory=SupportUse)
     windows: WindowMix = field(default_factory=WindowMix)
     together: AnswerMix | None = field(default_factory=AnswerMix)
+    altered: float = 0.0
     settings: TrainSettings = field(default_factory=lambda: TrainSettings(learning_rate=2e-4))
 
 
@@ -125,6 +129,10 @@ def train_verifier(
         examples += short
     tokens = SupportTokens(recipe.use.window_tokens)
     rows = list(verifier_rows(examples, tokens, mix=recipe.windows, seed=recipe.settings.seed))
+    if recipe.altered:
+        more = altered_answers(answers, recipe.altered, recipe.settings.seed)
+        say(f"{len(more)} of {len(answers)} answers read once more, against altered evidence")
+        answers = answers + more
     if answers:
         weights = supported_weights(answers, recipe.balance)
         together = list(answer_rows(answers, tokens, mix=recipe.together, weights=weights, seed=recipe.settings.seed))

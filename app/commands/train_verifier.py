@@ -106,6 +106,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=0.4,
         help="share of answers cut into smaller parts, so that it reads any number of claims (default 0.4)",
     )
+    parser.add_argument(
+        "--altered",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="share of answers that are read once more, against evidence altered by rule: numbers and names exchanged, "
+        "attributes and hours of records, a sentence taken out (default 0)",
+    )
     parser.add_argument("--strangers", type=float, default=0.12, help="share of rows with a stranger's window beside")
     parser.add_argument("--plain", action="store_true", help="a plain cross-encoder: no match marks, no worst word")
     parser.add_argument("--epochs", type=int, default=1, help="default 1")
@@ -144,6 +152,10 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be a number from 0 to {MOST_LACK}")
     if arguments.balance is not None and not 0 < arguments.balance < math.inf:  # nor NaN
         raise UsageError(f"--balance is {arguments.balance}: it must be a positive number")
+    if not 0 <= arguments.altered <= 1:  # nor NaN
+        raise UsageError(f"--altered is {arguments.altered}: it must be a share from 0 to 1")
+    if arguments.altered and not arguments.together:
+        raise UsageError("--altered is of answers whose claims are read together: not with --together 0")
     base = VerifierRecipe(tuple(arguments.data))
     try:
         recipe = replace(
@@ -172,6 +184,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             together=AnswerMix(arguments.together, arguments.windows, arguments.smaller)
             if arguments.together
             else None,
+            altered=arguments.altered,
             settings=replace(
                 base.settings,
                 learning_rate=arguments.learning_rate,

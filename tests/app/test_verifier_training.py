@@ -158,6 +158,20 @@ def test_claims_of_an_answer_are_trained_and_calibrated_together(answers: Path, 
     assert load_support(tmp_path / "plain").use.answer_tokens == 0
 
 
+def test_answers_are_read_once_more_against_altered_evidence(answers: Path, data: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    plain = recipe(data, pairs=(answers,), made=0, hold_out=())
+    rows = train_verifier(plain, tmp_path / "plain", say=said.append).rows
+    more = train_verifier(replace(plain, altered=1.0), tmp_path / "altered", say=said.append).rows
+    (line,) = (line for line in said if "once more" in line)
+    read, _, whole = line.split()[:3]
+    assert 0 < int(read) <= int(whole) < 40 and rows < more <= 2 * rows + int(read)  # answers are cut into parts
+    facts = json.loads((tmp_path / "altered" / "verifier.json").read_text())
+    assert facts["recipe"]["altered"] == 1.0
+    train_verifier(replace(plain, pairs=(data,), altered=1.0), tmp_path / "pairs", say=said.append)
+    assert "0 of 0 answers read once more, against altered evidence" in said
+
+
 def test_what_is_wrong_is_said_before_anything_is_computed(data: Path, tmp_path: Path) -> None:
     quiet = {"say": lambda text: None}
     with pytest.raises(DataError, match=r"piers.jsonl:36:.*--skip-bad"):

@@ -1,0 +1,193 @@
+"""Evidence of answers altered by rule: what becomes of each claim is sure, and of those of which it is not, none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from data.pairs import PairExample
+from data.ragtruth import load_ragtruth
+from evaluation.answer_rows import by_answer
+from evaluation.making.altered.alteration import Exchange
+from evaluation.making.altered.answers import altered_answers
+from evaluation.making.altered.records import altered_record
+from evaluation.making.altered.removal import removed
+from evaluation.making.altered.values import new_value, swapped_values
+from evaluation.making.response_claims import response_claims
+
+SAMPLES = Path(__file__).parents[3] / "data" / "samples" / "natural_answers"
+NEWS = (
+    "The bridge of Osk was closed on Monday after a barge struck it. The mayor, Ada Thorne, said that repairs would "
+    "cost 340,000 crowns. Engineers had warned of the piers in 1987. The barge was steered by Ole Berg, a pilot from "
+    "Marrow. The council had put repairs off in 1994. Ferries carry people across until the summer. Nobody was hurt."
+)
+RECORD = (
+    '{"name": "Quay Cafe", "hours": {"Monday": "9:0-17:30", "Sunday": "10:0-17:30"}, "attributes": {"OutdoorSeating": '
+    'true, "HasTV": false, "WiFi": null}, "review_info": [{"review_text": "Fine soup."}]}'
+)
+
+
+def answer(evidence: str, *claims: str, wrong: str = "", question: str = "") -> list[PairExample]:
+    """Supported claims, but for those that hold ``wrong``."""
+    out = []
+    for claim in claims:
+        bad = bool(wrong) and wrong in claim
+        at = claim.find(wrong)
+        spans = ((at, at + len(wrong)),) if bad else None
+        out.append(PairExample(evidence, claim, not bad, question, "s", "g", spans, "1"))
+    return out
+
+
+def marked(example: PairExample) -> list[str]:
+    return [example.claim[start:end] for start, end in example.wrong or ()]
+
+
+def test_values_are_exchanged_all_at_once_as_whole_words() -> None:
+    exchange = Exchange({"1987": "1994", "1994": "1987", "Ole": "Wilhelmina"})
+    text = "In 1987 Ole saw 19870 oles, and in 1994 Ole-Olsen."
+    assert exchange.applied(text) == "In 1994 Wilhelmina saw 19870 oles, and in 1987 Ole-Olsen."
+    assert [text[start:end] for start, end in exchange.places(text)] == ["1987", "Ole", "1994"]
+    words = ("In", "1987", "Ole saw", "oles", "1994")
+    spans = tuple((text.find(word), text.find(word) + len(word)) for word in words)
+    new = exchange.applied(text)
+    assert [new[start:end] for start, end in exchange.moved(text, spans)] == [
+        "In",
+        "1994",
+        "Wilhelmina saw",
+        "oles",
+        "1987",
+    ]
+
+
+def test_numbers_within_larger_ones_dates_and_times_are_no_values() -> None:
+    exchange = Exchange({"17": "40"})
+    text = "17:30, 1.17, 17%, $17, 17-18, 2017 and 17.5 stay, 17, 17 and 17. do not"
+    assert exchange.applied(text) == text.replace("stay, 17, 17 and 17.", "stay, 40, 40 and 40.")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_values_said_of_different_things_are_swapped(seed: int) -> None:
+    claims = answer(NEWS, "Engineers warned in 1987.", "Berg, who steered it, is from Marrow.", "Nobody was hurt.")
+    exchange = swapped_values(claims, Random(seed))
+    assert exchange is not None
+    one, other = exchange.values
+    assert exchange.values == {one: other, other: one}
+    assert any(one in e.claim or other in e.claim for e in claims)
+    assert {one, other} == {"1987", "1994"} or not (one + other).isdigit()
+    assert not any(one in part and other in part for part in NEWS.split(". "))
+
+
+def test_nothing_is_swapped_that_may_be_said_of_the_same() -> None:
+    together = "Ada Thorne and the pilot Ole Berg left the town. They were seen later."
+    assert swapped_values(answer(together, "They saw Thorne and Berg."), Random(1)) is None
+    once = answer("It opened in 1987. It shut in 1994.", "It was open from 1987 to 1994.")
+    assert swapped_values(once, Random(1)) is None
+    asked = answer("It opened in 1987. It shut in 1994.", "It opened in 1987.", question="What of 1987?")
+    assert all(swapped_values(asked, Random(seed)) is None for seed in range(5))
+
+
+def test_a_claim_that_was_wrong_by_a_value_keeps_it_from_being_exchanged() -> None:
+    """It says 1994 of what was in 1987: with both years exchanged it would be true."""
+    claims = answer("They warned in 1987. It shut in 1994.", "They warned in 1994.", "It shut then.", wrong="1994")
+    assert all(swapped_values(claims, Random(seed)) is None for seed in range(5))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_new_value_is_one_that_neither_side_has(seed: int) -> None:
+    claims = answer(NEWS, "Repairs cost 340,000 crowns, said Ada Thorne.", "It was on Monday.")
+    exchange = new_value(claims, ["Ivo", "Thorne"], Random(seed))
+    assert exchange is not None
+    ((old, new),) = exchange.values.items()
+    said = " ".join(e.claim for e in claims)
+    assert old in NEWS and old in said and new not in NEWS + said
+    assert old not in exchange.applied(NEWS).split()
+
+
+def test_the_sentence_a_claim_rests_on_is_taken_out() -> None:
+    claims = answer(NEWS, "The barge was steered by the pilot Ole Berg.", "Ferries carry people until the summer.")
+    found = [removed(claims, Random(seed)) for seed in range(20)]
+    assert {f.claims for f in found if f} == {(None, ()), ((), None)}
+    for one in found:
+        assert one is not None
+        gone = "steered" if one.claims[0] is None else "Ferries"
+        assert gone not in one.evidence and len(one.evidence) > len(NEWS) - 90 and ".  " not in one.evidence
+
+
+def test_no_sentence_is_taken_out_where_it_is_not_sure_what_that_does() -> None:
+    twice = NEWS + " The pilot Ole Berg steered the barge."
+    assert removed(answer(twice, "The barge was steered by the pilot Ole Berg."), Random(1)) is None
+    partly = answer(NEWS, "The barge that struck it was steered by a pilot, and the mayor said what it cost.")
+    assert removed(partly, Random(1)) is None
+    assert removed(answer(NEWS, "Berg steered."), Random(1)) is None  # too few words to tell by
+    assert removed(answer(RECORD, "The cafe is called Quay Cafe."), Random(1)) is None
+
+
+def test_an_attribute_of_a_record_is_turned_round() -> None:
+    claims = answer(RECORD, "Guests find outdoor seats there.", "It has fine soup.")
+    found = altered_record(claims, Random(0))
+    assert found is not None and '"OutdoorSeating": false' in found.evidence
+    assert [[e.claim[a:b] for a, b in spans or ()] for e, spans in zip(claims, found.claims, strict=True)] == [
+        ["outdoor", "seats"],
+        [],
+    ]
+    assert altered_record(answer(RECORD, "It has fine soup.", "There is no wifi."), Random(0)) is None  # null stays
+    reviewed = RECORD.replace("Fine soup", "Outdoor seating is fine")
+    assert altered_record(answer(reviewed, "It has outdoor seating."), Random(0)) is None
+    already = answer(RECORD, "It has outdoor seating and outdoor heaters.", "Outdoor seating is new.", wrong="new")
+    assert altered_record(already, Random(0)) is None
+    assert altered_record(answer(NEWS, "It has outdoor seating."), Random(0)) is None
+
+
+@pytest.mark.parametrize("said", ["9 AM", "9:00 a.m.", "9 am", "9:00", "9 A.M."])
+def test_a_time_of_a_record_is_moved(said: str) -> None:
+    claims = answer(RECORD, f"On Mondays it opens at {said}, and closes early.")
+    found = altered_record(claims, Random(0))
+    assert found is not None and '"9:0-' not in found.evidence and "17:30" in found.evidence
+    ((start, end),) = found.claims[0] or ()
+    assert claims[0].claim[start:end].rstrip(".") == said.rstrip(".")
+
+
+def test_answers_are_altered_alike_in_any_order_and_by_their_share() -> None:
+    sources = [
+        replace(e, evidence=f"{NEWS} Line {n}.", group=str(n))
+        for n in range(30)
+        for e in answer(NEWS, "Engineers warned in 1987.", "The barge was steered by the pilot Ole Berg.")
+    ]
+    answers = by_answer(sources)[1]
+    every = altered_answers(answers, 1.0, 0)
+    assert len(every) == 30
+    assert altered_answers(answers[::-1], 1.0, 0) == every[::-1]
+    some = altered_answers(answers, 0.5, 0)
+    assert 5 < len(some) < 25  # all but 3 in 10,000 draws
+    assert all(one in every for one in some)
+    assert altered_answers(answers, 0.0, 0) == []
+    assert altered_answers(answers, 1.0, 1) != every
+    # Some agree with their evidence: claims changed with it and are as true as they were.
+    agreeing = [one for one in every if all(e.supported for e in one)]
+    assert 0 < len(agreeing) < 30
+    assert all({e.claim for e in one} - {e.claim for e in sources} for one in agreeing)
+
+
+def test_of_the_answers_that_come_with_plumbline_no_false_claim_becomes_true() -> None:
+    """Most have a claim that turns false; where claims were changed with their evidence, labels and marks stay."""
+    responses = load_ragtruth(SAMPLES, split="train").responses[:300]
+    answers = by_answer(list(response_claims(responses, "n")))[1]
+    before = {(a[0].group, a[0].answer): a for a in answers}
+    made = altered_answers(answers, 1.0, 0)
+    assert len(made) > 0.7 * len(answers)
+    turned = 0
+    for new in made:
+        old = before[new[0].group, new[0].answer]
+        assert len(new) == len(old) and new[0].evidence != old[0].evidence
+        assert all(e.evidence == new[0].evidence and e.question == new[0].question for e in new)
+        for one, other in zip(old, new, strict=True):
+            assert one.supported or not other.supported
+            turned += one.supported and not other.supported
+            if one.claim != other.claim:
+                assert one.supported == other.supported
+                assert len(marked(one)) == len(marked(other))
+            assert all(0 <= start < end <= len(other.claim) for start, end in other.wrong or ())
+    assert turned > 0.6 * len(made)
