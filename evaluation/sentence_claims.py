@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from evaluation.claims import Extraction, stated_span
 from evaluation.fillers import is_filler, is_opener, lead_length
+from evaluation.language.words import word_set
 from evaluation.outcomes import Claim
 from evaluation.refusals import is_refusal
 from retrieval.sentences import Span, sentence_spans
@@ -26,6 +28,15 @@ _FIELD = re.compile(r"[ \t>]*(?:\*\*)?[^\W\d_][\w '()/&-]{0,40}(?:\*\*)?:(?:\*\*
 _TABLE_RULE = re.compile(r"[ \t:|-]*\r?$")
 _MARKER = re.compile(r"(?<!\s)\s*\[\d{1,9}\]")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_`]+|[*_`]+(?!\w)")
+_CLOCK_END = re.compile(
+    r"(?<![\w.:])(?P<named>(?:[Tt]he|[Aa]n?|[Tt]h(?:is|at)|[Ii]ts|[Tt]heir|[Ee](?:ach|very))\s+)?"
+    r"\d{1,2}(?:[:.]\d\d)?\s?[AaPp]\.[Mm]\.[\"'”’)\]]*\s+"
+    r"(?=(?P<next>[AI]\b|[A-ZÀ-Þ][a-zà-ÿ'’]\w*))"
+)
+_AFTER_CLOCK = word_set(
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August "
+    "September October November December Eastern Central Mountain Pacific Atlantic Greenwich Coordinated Universal"
+)
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060\ufeff\ud800-\udfff]+")
 
 
@@ -87,10 +98,22 @@ def _lead(sentence: str) -> int:
 def _sentences(text: str, block: Span) -> Iterator[Span]:
     """What each sentence of a block says, without markers at its ends."""
     for sentence in sentence_spans(text[block.start : block.end]):
-        start = block.start + sentence.start
-        stated = stated_span(text[start : block.start + sentence.end])
-        if stated is not None:
-            yield Span(start + stated.start, start + stated.end)
+        whole = Span(block.start + sentence.start, block.start + sentence.end)
+        for start, end in pairwise((whole.start, *_after_times(text, whole), whole.end)):
+            stated = stated_span(text[start:end])
+            if stated is not None:
+                yield Span(start + stated.start, start + stated.end)
+
+
+def _after_times(text: str, sentence: Span) -> Iterator[int]:
+    """Where a new sentence begins behind a time of day: the segmenter takes the point of "p.m." for no end of one.
+
+    Not before a weekday, month or time zone ("at 8 p.m. Friday"), nor behind a time that names ("the 8 p.m. Mass").
+    """
+    for match in _CLOCK_END.finditer(text, sentence.start, sentence.end):
+        after = match["next"]
+        if not match["named"] and after.removesuffix("s") not in _AFTER_CLOCK:
+            yield match.end()
 
 
 def _blocks(text: str) -> Iterator[Span]:

@@ -46,6 +46,25 @@ def test_a_chatty_answer_in_markdown() -> None:
 @pytest.mark.parametrize(
     ("text", "claims"),
     [
+        ("It is open to 8 p.m. Guests can park.", ["It is open to 8 p.m.", "Guests can park."]),
+        ('He said "by 4.30 A.M." It was so.', ['He said "by 4.30 A.M."', "It was so."]),
+        (
+            "It shut at 10:15 p.m.  A man left, and then so did I.",
+            ["It shut at 10:15 p.m.", "A man left, and then so did I."],
+        ),
+        ("It left at 7 a.m. Friday and at 9 p.m. Sundays.", None),
+        ("They call at 5 p.m. Eastern or 11 p.m. GMT each day.", None),
+        ("He went to the 8 p.m. Mass and each 9 p.m. Showing since.", None),
+        ("Open from 9 a.m. to 5 p.m. on the Hartley side only.", None),
+    ],
+)
+def test_a_time_of_day_may_end_a_sentence(text: str, claims: list[str] | None) -> None:
+    assert said(text) == (claims or [text])
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
         ("Paris", ["Paris"]),
         ("  12 metres [1].\n", ["12 metres"]),
         ("St. John's", ["St. John's"]),
