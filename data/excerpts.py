@@ -10,6 +10,7 @@ from pathlib import Path
 from data.documents import Document
 from data.errors import DataError
 from data.loaders import load_documents
+from data.refused import Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +45,23 @@ def read_excerpt(value: object) -> Excerpt:
     return Excerpt(value["document"], value["start"], value["end"], value["sha256"].lower())
 
 
-def excerpt_texts(wanted: Collection[Excerpt], texts: Sequence[Path]) -> Mapping[Excerpt, tuple[str, str]]:
-    """(title, text) of each excerpt found in the documents of ``texts``; those of no document there are left out.
+@dataclass(frozen=True, slots=True)
+class ExcerptTexts:
+    """found: (title, text) of each excerpt whose document was read; refused: documents that could not be."""
+
+    found: Mapping[Excerpt, tuple[str, str]]
+    refused: tuple[Refused, ...] = ()
+
+    @property
+    def unread(self) -> str:
+        """What to say beside an excerpt that is in no document: how many could not be read, and the first; or ""."""
+        if not self.refused:
+            return ""
+        return f" ({len(self.refused)} of them could not be read, the first: {self.refused[0]})"
+
+
+def excerpt_texts(wanted: Collection[Excerpt], texts: Sequence[Path]) -> ExcerptTexts:
+    """The text of each excerpt found in the documents of ``texts``; those of no document there are left out.
 
     Raises DataError for a document that has changed (another SHA-256: the answers would stand elsewhere), and what
     loading documents raises.
@@ -54,10 +70,10 @@ def excerpt_texts(wanted: Collection[Excerpt], texts: Sequence[Path]) -> Mapping
     for excerpt in wanted:
         of_document.setdefault(excerpt.document, []).append(excerpt)
     found: dict[Excerpt, tuple[str, str]] = {}
-    if not texts or not wanted:
-        return found
-    for document in load_documents(texts):
+    refused: list[Refused] = []
+    for document in load_documents(texts) if wanted and texts else ():
         if not isinstance(document, Document):
+            refused.append(document)
             continue
         for excerpt in of_document.get(document.id, ()):
             text = document.text[excerpt.start : excerpt.end]
@@ -67,4 +83,4 @@ def excerpt_texts(wanted: Collection[Excerpt], texts: Sequence[Path]) -> Mapping
                     "another one has its id"
                 )
             found[excerpt] = (document.title, text)
-    return found
+    return ExcerptTexts(found, tuple(refused))

@@ -74,17 +74,18 @@ def load_reading(
                 if not skip_bad:
                     raise DataError(f"{where}; mend the line or skip such lines with --skip-bad") from error
                 skipped.append(where)
-    found = excerpt_texts({line.excerpt for line in read if line.excerpt}, texts)
+    passages = excerpt_texts({line.excerpt for line in read if line.excerpt}, texts)
     examples: list[ReadingExample] = []
     for one in read:
         if one.excerpt is None:
             examples.append(one.example)
-        elif one.excerpt in found:
-            title, text = found[one.excerpt]
+        elif one.excerpt in passages.found:
+            title, text = passages.found[one.excerpt]
             examples.append(replace(one.example, context=text, title=title))
         else:
             where = (
                 f"{one.where}: its passage is {one.excerpt.name}, which is in none of the documents named by --texts"
+                f"{passages.unread}"
             )
             if not skip_bad:
                 raise DataError(f"{where}; name the file that holds it, or skip such lines with --skip-bad")

@@ -59,6 +59,13 @@ def test_an_excerpt_of_no_document_there_is_named_by_line(tmp_path: Path, texts:
     assert len(found.skipped) == 1
 
 
+def test_documents_that_could_not_be_read_are_named_beside_a_passage_that_is_in_none(tmp_path: Path) -> None:
+    questions, documents = _files(tmp_path, _line(excerpt=_excerpt(document="8")))
+    documents.write_text(documents.read_text("utf-8") + '\n{"id": "8", "text": 3}\n{', "utf-8")
+    with pytest.raises(DataError, match=r"named by --texts \(2 of them could not be read, the first: .*d\.jsonl:3: "):
+        load_reading([questions], texts=[documents])
+
+
 def test_a_document_that_has_changed_is_refused(tmp_path: Path) -> None:
     questions, documents = _files(tmp_path, _line(excerpt=_excerpt()), text="A" + TEXT)
     with pytest.raises(DataError, match="the document has changed"):
