@@ -49,7 +49,7 @@ def calibrated(
         use = replace(use, slope=alone.slope, intercept=alone.intercept)
     if use.answer_tokens:
         answers = by_answer(held)[1]
-        logits, claims = _in_answers(scorer, answers, use.answer_tokens)
+        logits, claims = score_answers_raw(scorer, answers, use.answer_tokens)
         # Where it cannot be fitted, the other curve is nearer than none.
         together = _fit(logits, claims, "claims read together", say) or alone
         if together is not None:
@@ -62,10 +62,10 @@ def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> t
     return _row_logits(scorer, list(verifier_rows(examples, scorer.tokens, mix=WindowMix(_EVERY_WINDOW, 0.0))))
 
 
-def _in_answers(
+def score_answers_raw(
     scorer: SupportScorer, answers: Sequence[Sequence[PairExample]], tokens: int
 ) -> tuple[tuple[float, ...], list[PairExample]]:
-    """The logit of each claim that has a token and neighbours to be read with, and the claims."""
+    """The uncalibrated logit of each claim that has a token and neighbours to be read with, and these claims."""
     counts = [scorer.count([example.claim for example in answer]) for answer in answers]
     read = [
         [example for example, count in zip(answer, sizes, strict=True) if count]

@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from app.verifier_calibration import calibrated
+from app.verifier_check import HeldOutCheck
 from app.verifier_pairs import load_training_pairs
 from data.documents import Document
 from data.loaders import load_documents
@@ -37,6 +38,7 @@ from model.training.loop import TrainProgress, TrainResult, TrainSettings
 from model.training.pair_rows import PairRow
 from model.training.pair_trainer import train_pairs
 
+_CHECKED, _CHECKED_ANSWERS = 300, 80  # held-out claims and answers scored while it trains: some ten seconds
 _SHORTEST_PASSAGE = 60  # words: below, a passage gives no claims worth making
 
 
@@ -69,6 +71,7 @@ class VerifierRecipe:
     limit: int | None = None
     skip_bad: bool = False
     development: int = 4000
+    check: int = 250
     features: SupportFeatures = field(default_factory=SupportFeatures)
     use: SupportUse = field(default_factory=SupportUse)
     windows: WindowMix = field(default_factory=WindowMix)
@@ -139,9 +142,11 @@ def train_verifier(
         say(f"{len(answers)} answers whose claims are read together, as {len(together)} rows")
         rows += together
     say(f"{len(rows)} rows, {_tokens(rows) / 1e6:.2f} million tokens")
-    result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
     if answers and recipe.together:
         recipe = replace(recipe, use=replace(recipe.use, answer_tokens=recipe.together.tokens))
+    check = _check(recipe, model, split, say, progress)
+    check.begin()
+    result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=check)
     return _finish(recipe, folder, model, len(rows), loaded.skipped, result, split, device, say, scoring)
 
 
@@ -152,6 +157,19 @@ def _starting(recipe: VerifierRecipe, device: str) -> SupportEncoder:
     model = load_support(recipe.start, device=device).model.requires_grad_(True)
     model.embedding.weight.requires_grad_(False)
     return model
+
+
+def _check(
+    recipe: VerifierRecipe,
+    model: SupportEncoder,
+    split: PairSplit,
+    say: Callable[[str], None],
+    progress: Callable[[TrainProgress], None] | None,
+) -> HeldOutCheck:
+    alone, answers = by_answer(split.development) if recipe.use.answer_tokens else (list(split.development), [])
+    random.Random(recipe.settings.seed).shuffle(answers)
+    some = _sample(alone, replace(recipe, development=min(recipe.development, _CHECKED)))
+    return HeldOutCheck(model, recipe.use, some, answers[:_CHECKED_ANSWERS], recipe.check, say, progress)
 
 
 def _finish(

@@ -121,6 +121,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tokens-at-once", type=int, default=8000, help="of one batch: memory (default 8000)")
     parser.add_argument("--learning-rate", type=float, default=2e-4, help="default 0.0002")
     parser.add_argument("--development", type=int, default=4000, help="pairs to score on at the end (default 4000)")
+    parser.add_argument(
+        "--check",
+        type=int,
+        default=250,
+        metavar="STEPS",
+        help="say every so many steps how well it tells held-out claims (default 250; 0: never)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
     parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and count them")
     parser.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:N or auto")
@@ -144,7 +151,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
-    for name in ("made", "answers", "development"):
+    for name in ("made", "answers", "development", "check"):
         if getattr(arguments, name) < 0:
             raise UsageError(f"--{name} is {getattr(arguments, name)}: it must not be negative")
     for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
@@ -172,6 +179,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             limit=arguments.limit,
             skip_bad=arguments.skip_bad,
             development=arguments.development,
+            check=arguments.check,
             features=SupportFeatures(marks=not arguments.plain, worst_word=not arguments.plain),
             use=SupportUse(
                 arguments.window,

@@ -83,6 +83,7 @@ def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path
         (["--source-cap", "0"], "--source-cap is 0"),
         (["--made", "-1"], "--made is -1"),
         (["--development", "-1"], "--development is -1"),
+        (["--check", "-1"], "--check is -1"),
         (["--balance", "0"], "--balance is 0.0"),
         (["--balance", "nan"], "--balance is nan"),
         (["--windows", "0"], "--windows is 0"),

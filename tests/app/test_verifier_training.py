@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from app.verifier_calibration import score_pairs_raw
 from app.verifier_training import TrainedVerifier, VerifierRecipe, train_verifier
@@ -170,6 +172,25 @@ def test_answers_are_read_once_more_against_altered_evidence(answers: Path, data
     assert facts["recipe"]["altered"] == 1.0
     train_verifier(replace(plain, pairs=(data,), altered=1.0), tmp_path / "pairs", say=said.append)
     assert "0 of 0 answers read once more, against altered evidence" in said
+
+
+def test_held_out_claims_are_scored_while_it_trains_and_change_nothing(
+    answers: Path, data: Path, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    steps: list[int] = []
+    both = recipe(data, pairs=(data, answers), made=0)
+    both = replace(both, settings=replace(both.settings, max_steps=5), check=2)
+    train_verifier(both, tmp_path / "checked", say=said.append, progress=lambda p: steps.append(p.step))
+    found = [line for line in said if "AUROC on held-out claims" in line]
+    assert [line.split(":")[0] for line in found] == ["the weights it starts from", "step 2", "step 4"]
+    assert all("read alone" in line and "read in their answers" in line for line in found)
+    assert len(set(found)) == 3 and steps == [1, 2, 3, 4, 5]
+    said.clear()
+    train_verifier(replace(both, check=0), tmp_path / "unchecked", say=said.append)
+    assert not any("held-out claims" in line for line in said)
+    one, other = (load_file(tmp_path / name / "verifier.safetensors") for name in ("checked", "unchecked"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
 
 
 def test_what_is_wrong_is_said_before_anything_is_computed(data: Path, tmp_path: Path) -> None:
