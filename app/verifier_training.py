@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from app.verifier_calibration import calibrated
 from app.verifier_check import HeldOutCheck
+from app.verifier_drawing import drawn, fair_sample
 from app.verifier_pairs import load_training_pairs
 from data.documents import Document
 from data.loaders import load_documents
@@ -55,7 +55,8 @@ class VerifierRecipe:
     altered: share of these answers that are read a second time, against evidence altered by rule, where it is sure what
     becomes of each claim.
     hold_out: sources of which nothing, or not all, is trained (data.source_splits.split_pairs). start: a trained
-    verifier's folder to go on from. development: pairs scored at the end, at most, of each kind.
+    verifier's folder to go on from. development: pairs scored at the end, at most, of each kind. check: some held-out
+    claims are scored every so many steps; 0: never.
     """
 
     pairs: tuple[Path, ...]
@@ -121,7 +122,8 @@ def train_verifier(
     sentences = by_sentence(alone)
     marked = sum(bool(example.wrong) for example in sentences)
     say(f"{len(sentences)} of them by the sentence, {marked} with the wrong words known")
-    examples = _drawn(sentences, recipe)
+    seed = recipe.settings.seed
+    examples = drawn(sentences, seed, balance=recipe.balance, source_cap=recipe.source_cap, most=recipe.rows)
     if recipe.made:
         made = _made(split, recipe, say)
         say(f"{len(made)} claims made by rule: {_counts(made)}")
@@ -168,8 +170,9 @@ def _check(
 ) -> HeldOutCheck:
     alone, answers = by_answer(split.development) if recipe.use.answer_tokens else (list(split.development), [])
     random.Random(recipe.settings.seed).shuffle(answers)
-    some = _sample(alone, replace(recipe, development=min(recipe.development, _CHECKED)))
-    return HeldOutCheck(model, recipe.use, some, answers[:_CHECKED_ANSWERS], recipe.check, say, progress)
+    answers = answers[: min(recipe.development, _CHECKED_ANSWERS)]
+    some = fair_sample(alone, min(recipe.development, _CHECKED), recipe.settings.seed)
+    return HeldOutCheck(model, recipe.use, some, answers, recipe.check, say, progress)
 
 
 def _finish(
@@ -199,53 +202,15 @@ def _finish(
         "seconds": round(result.seconds),
     }
     save_support(model, folder, SupportUse(recipe.use.window_tokens), facts)
-    development = _sample(split.development, recipe)
+    development = fair_sample(split.development, recipe.development, recipe.settings.seed)
     use, calibration = calibrated(folder, recipe.use, development, split.development, device=device, say=say)
     change_use(folder, use, {"calibrated_on": len(development)} if calibration else {})
     scorer = SupportScorer(load_support(folder, device=device))
     reports = [
         score_pairs(scorer, some, progress=scoring) if some else None
-        for some in (development, _sample(split.unseen, recipe))
+        for some in (development, fair_sample(split.unseen, recipe.development, recipe.settings.seed))
     ]
     return TrainedVerifier(folder, rows, skipped, result, calibration, reports[0], reports[1])
-
-
-def _drawn(examples: Sequence[PairExample], recipe: VerifierRecipe) -> list[PairExample]:
-    drawn = list(examples)
-    random.Random(recipe.settings.seed).shuffle(drawn)
-    if recipe.balance is not None:
-        room = Counter(example.source for example in drawn if not example.supported)
-        left = {source: math.ceil(recipe.balance * count) for source, count in room.items()}
-        kept = []
-        for example in drawn:
-            if example.supported:
-                left[example.source] = left.get(example.source, 0) - 1
-            if not example.supported or left[example.source] >= 0:
-                kept.append(example)
-        drawn = kept
-    if recipe.source_cap is not None:
-        seen: Counter[str] = Counter()
-        kept = []
-        for example in drawn:
-            seen[example.source] += 1
-            if seen[example.source] <= recipe.source_cap:
-                kept.append(example)
-        drawn = kept
-    return drawn[: recipe.rows]
-
-
-def _sample(examples: Sequence[PairExample], recipe: VerifierRecipe) -> list[PairExample]:
-    """At most ``development`` pairs, as many of each source as there are or as a fair share allows."""
-    by_source: dict[str, list[PairExample]] = defaultdict(list)
-    for example in examples:
-        by_source[example.source].append(example)
-    share = max(min(1, recipe.development), recipe.development // max(1, len(by_source)))
-    out: list[PairExample] = []
-    for source in sorted(by_source):
-        some = by_source[source]
-        random.Random(recipe.settings.seed).shuffle(some)
-        out.extend(some[:share])
-    return out
 
 
 def _made(split: PairSplit, recipe: VerifierRecipe, say: Callable[[str], None]) -> list[PairExample]:

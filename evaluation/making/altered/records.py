@@ -13,6 +13,8 @@ _ATTRIBUTE = re.compile(r"""(?P<quote>['"])(?P<key>\w+)(?P=quote): (?P<value>Tru
 _OPPOSITE = {"True": "False", "False": "True", "true": "false", "false": "true"}
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NO_TOPIC = frozenset(("restaurants", "business", "has", "good", "for", "accepts", "by", "allowed", "offers"))
+_BESIDE = {"street": "park", "lot": "park", "garage": "park", "valet": "park", "live": "music"}
+"""Kinds of parking and music by words that are more often said of something else: a street, a lot of dishes."""
 _TIME = re.compile(r"(?<![\d:])(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?![\d:])")
 
 
@@ -58,15 +60,20 @@ def _only_supported(answer: Sequence[PairExample], claims: Sequence[Spans]) -> b
 
 
 def _speaks(text: str, topic: Sequence[str]) -> Spans:
-    """Where the text has all words of a topic, however they go on ("seat" in "seating"); empty where one is missing."""
+    """Where the text has all words of a topic, however they go on ("seat" in "seating"); empty where one is missing.
+
+    Two words of which one is short must stand side by side ("take out"): "takes cards" and "outdoor" are none.
+    """
+    stems = [word if len(word) <= 4 else word[: max(4, len(word) - 3)] for word in topic]
+    if len(topic) > 1 and min(map(len, topic)) < 4:
+        stems = ["[ -]?".join(topic)]
     spans: list[tuple[int, int]] = []
-    for word in topic:
-        stem = word if len(word) <= 4 else word[: max(4, len(word) - 3)]
-        match = re.search(rf"(?<![^\W_]){re.escape(stem)}\w*", text, re.IGNORECASE)
+    for stem in (*stems, *(_BESIDE[word] for word in topic if word in _BESIDE)):
+        match = re.search(rf"(?<![^\W_]){stem}\w*", text, re.IGNORECASE)
         if match is None:
             return ()
         spans.append(match.span())
-    return tuple(sorted(spans))
+    return tuple(sorted(set(spans[: len(stems)])))
 
 
 def _time(evidence: str, answer: Sequence[PairExample], chance: Random) -> Alteration | None:

@@ -141,6 +141,26 @@ def test_an_attribute_of_a_record_is_turned_round() -> None:
     assert altered_record(answer(NEWS, "It has outdoor seating."), Random(0)) is None
 
 
+@pytest.mark.parametrize(
+    ("key", "claim", "wrong"),
+    [
+        ("RestaurantsTakeOut", "Takeout is offered.", ["Takeout"]),
+        ("RestaurantsTakeOut", "There is take-out on Sundays.", ["take-out"]),
+        ("RestaurantsTakeOut", "It takes cards and has an outdoor stove.", []),
+        ("street", "Parking is on the street.", ["street"]),
+        ("street", "It stands in Clement Street.", []),
+        ("lot", "Guests park in its lot.", ["lot"]),
+        ("lot", "It has a lot of regulars.", []),
+        ("live", "Live music is played on Fridays.", ["Live"]),
+        ("live", "Its owners live above the shop.", []),
+        ("HasTV", "There is a TV.", ["TV"]),
+    ],
+)
+def test_only_claims_that_speak_of_an_attribute_are_touched(key: str, claim: str, wrong: list[str]) -> None:
+    found = altered_record(answer(f'{{"name": "Quay", "attributes": {{"{key}": true}}}}', claim), Random(0))
+    assert ([claim[start:end] for start, end in found.claims[0] or ()] if found else []) == wrong
+
+
 @pytest.mark.parametrize("said", ["9 AM", "9:00 a.m.", "9 am", "9:00", "9 A.M."])
 def test_a_time_of_a_record_is_moved(said: str) -> None:
     claims = answer(RECORD, f"On Mondays it opens at {said}, and closes early.")

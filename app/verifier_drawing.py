@@ -1,0 +1,54 @@
+"""Which labelled pairs a verifier is trained and scored on, drawn by seed: balanced, capped, a fair share a source."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from data.pairs import PairExample
+
+
+def drawn(
+    examples: Sequence[PairExample], seed: int, *, balance: float | None, source_cap: int | None, most: int | None
+) -> list[PairExample]:
+    """The examples in random order; None for no limit.
+
+    balance: supported ones of a source at most, for each unsupported one of it. source_cap: of a source. most: in all.
+    """
+    found = list(examples)
+    random.Random(seed).shuffle(found)
+    if balance is not None:
+        room = Counter(example.source for example in found if not example.supported)
+        left = {source: math.ceil(balance * count) for source, count in room.items()}
+        kept = []
+        for example in found:
+            if example.supported:
+                left[example.source] = left.get(example.source, 0) - 1
+            if not example.supported or left[example.source] >= 0:
+                kept.append(example)
+        found = kept
+    if source_cap is not None:
+        seen: Counter[str] = Counter()
+        kept = []
+        for example in found:
+            seen[example.source] += 1
+            if seen[example.source] <= source_cap:
+                kept.append(example)
+        found = kept
+    return found[:most]
+
+
+def fair_sample(examples: Sequence[PairExample], most: int, seed: int) -> list[PairExample]:
+    """At most ``most`` of them (but one of each source): of each source all, or as many as a fair share allows."""
+    by_source: dict[str, list[PairExample]] = defaultdict(list)
+    for example in examples:
+        by_source[example.source].append(example)
+    share = max(min(1, most), most // max(1, len(by_source)))
+    out: list[PairExample] = []
+    for source in sorted(by_source):
+        some = by_source[source]
+        random.Random(seed).shuffle(some)
+        out.extend(some[:share])
+    return out
