@@ -26,10 +26,12 @@ from model.prefix_decoder import (
     PREFIX_CONFIG,
     change_reader_use,
     continue_from,
+    load_prefix_decoder,
     prefix_decoder_fingerprint,
     save_prefix_decoder,
     warm_start,
 )
+from model.training.averaging import average_with
 from model.training.loop import TrainProgress, TrainResult, TrainSettings
 from model.training.rows import TokenRow
 from model.training.trainer import train
@@ -49,7 +51,8 @@ class ReaderRecipe:
     marks and without following what it copies. closed_book_rows: questions without a passage, so that without retrieval
     the reader answers at its own risk. near_misses: so many of the answerable examples also with a changed question
     that their passage does not answer.
-    start: a trained reader's folder to go on from, None for MiniLM's own layers.
+    start: a trained reader's folder to go on from, None for MiniLM's own layers. start_share: so much of its weights in
+    what is written, the rest are the run's.
     hold_out: sources of which nothing is trained. limit: examples read of each file. development: examples scored at
     the end, at most.
     """
@@ -63,6 +66,7 @@ class ReaderRecipe:
     closed_book_rows: int = 24_000
     near_misses: float = 0.0
     start: Path | None = None
+    start_share: float = 0.0
     hold_out: tuple[str, ...] = ()
     limit: int | None = None
     skip_bad: bool = False
@@ -125,6 +129,8 @@ def train_reader(
     start = recipe.start
     model = (continue_from(start) if start else warm_start(recipe.settings.seed, plain=recipe.plain)).to(device)
     result = train(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
+    if start and recipe.start_share:
+        average_with(model, load_prefix_decoder(start).state_dict(), recipe.start_share)
     save_prefix_decoder(
         model,
         folder,

@@ -34,6 +34,7 @@ from model.support_encoder import SupportEncoder, SupportFeatures, warm_start_su
 from model.support_files import SupportUse, change_use, load_support, save_support
 from model.support_scorer import SupportScorer
 from model.support_tokens import SupportTokens
+from model.training.averaging import average_with
 from model.training.loop import TrainProgress, TrainResult, TrainSettings
 from model.training.pair_rows import PairRow
 from model.training.pair_trainer import train_pairs
@@ -55,8 +56,8 @@ class VerifierRecipe:
     altered: share of these answers that are read a second time, against evidence altered by rule, where it is sure what
     becomes of each claim.
     hold_out: sources of which nothing, or not all, is trained (data.source_splits.split_pairs). start: a trained
-    verifier's folder to go on from. development: pairs scored at the end, at most, of each kind. check: some held-out
-    claims are scored every so many steps; 0: never.
+    verifier's folder to go on from. start_share: so much of its weights in what is written. development: pairs
+    scored at the end, at most, of each kind. check: some held-out claims are scored every so many steps; 0: never.
     """
 
     pairs: tuple[Path, ...]
@@ -69,6 +70,7 @@ class VerifierRecipe:
     balance: float | None = None
     hold_out: tuple[str, ...] = ()
     start: Path | None = None
+    start_share: float = 0.0
     limit: int | None = None
     skip_bad: bool = False
     development: int = 4000
@@ -201,6 +203,8 @@ def _finish(
         "loss": result.loss,
         "seconds": round(result.seconds),
     }
+    if recipe.start and recipe.start_share:
+        average_with(model, load_support(recipe.start).model.state_dict(), recipe.start_share)
     save_support(model, folder, SupportUse(recipe.use.window_tokens), facts)
     development = fair_sample(split.development, recipe.development, recipe.settings.seed)
     use, calibration = calibrated(folder, recipe.use, development, split.development, device=device, say=say)

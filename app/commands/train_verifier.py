@@ -39,6 +39,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--answers", type=int, default=12_000, metavar="N", help="short answers (default 12000)")
     parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from this verifier (default MiniLM)")
+    parser.add_argument(
+        "--start-share",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="so much of --start's weights in those written, the rest are the run's: their mean often does better on "
+        "what neither saw; another share needs no new run (default 0)",
+    )
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where it and checkpoints go")
     parser.add_argument(
         "--hold-out",
@@ -163,6 +171,10 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError(f"--altered is {arguments.altered}: it must be a share from 0 to 1")
     if arguments.altered and not arguments.together:
         raise UsageError("--altered is of answers whose claims are read together: not with --together 0")
+    if not 0 <= arguments.start_share <= 1:  # nor NaN
+        raise UsageError(f"--start-share is {arguments.start_share}: it must be a share, in [0, 1]")
+    if arguments.start_share and arguments.start is None:
+        raise UsageError("--start-share is a share of --start's weights: name that folder too")
     base = VerifierRecipe(tuple(arguments.data))
     try:
         recipe = replace(
@@ -176,6 +188,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             balance=arguments.balance,
             hold_out=tuple(arguments.hold_out),
             start=arguments.start,
+            start_share=arguments.start_share,
             limit=arguments.limit,
             skip_bad=arguments.skip_bad,
             development=arguments.development,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from app.reader_training import ReaderRecipe, TrainedReader, score_reader, train_reader
 from data.errors import DataError
@@ -14,7 +15,7 @@ from data.reading import load_reading
 from generation.params import SamplingParams
 from generation.reader import EmbeddedReader
 from model.errors import ModelError
-from model.prefix_decoder import prefix_decoder_fingerprint
+from model.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint
 from model.training.loop import TrainProgress
 
 LIGHTS = ("Skerry", "Hallow", "Brenn", "Tarn", "Osk", "Vell", "Marra", "Dune")
@@ -102,6 +103,23 @@ def test_it_goes_on_from_a_trained_reader(
     facts = json.loads((tmp_path / "reader.json").read_text())
     assert facts["recipe"]["start"] == prefix_decoder_fingerprint(start)  # not where it lay
     assert json.loads((start / "reader.json").read_text())["recipe"]["start"] == "MiniLM"
+
+
+def test_a_share_of_the_start_is_in_what_is_written_and_another_share_needs_no_new_run(
+    trained: tuple[TrainedReader, list[str]], files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    start = trained[0].folder
+    further = recipe(files, start=start, development=0)
+    further = replace(further, settings=replace(further.settings, max_steps=1, learning_rate=1e-2))
+    train_reader(further, tmp_path, say=lambda text: None)
+    run, begun = (load_prefix_decoder(folder).state_dict() for folder in (tmp_path, start))
+    again = train_reader(replace(further, start_share=0.25), tmp_path, say=lambda text: None)
+    assert again.training.resumed_at == 1
+    mean = load_prefix_decoder(tmp_path).state_dict()
+    for name, tensor in mean.items():
+        torch.testing.assert_close(tensor, 0.25 * begun[name] + 0.75 * run[name], rtol=2e-3, atol=1e-6)  # fp16 files
+    assert any(not torch.equal(run[name], begun[name]) for name in mean)
+    assert json.loads((tmp_path / "reader.json").read_text())["recipe"]["start_share"] == 0.25
 
 
 def test_changed_questions_are_trained_on_beside_the_ones_they_were_made_from(

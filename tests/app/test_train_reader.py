@@ -48,6 +48,8 @@ def train(capsys: pytest.CaptureFixture[str]) -> Train:
         (["--made", "-1"], "--made is -1"),
         (["--closed-book-rows", "-1"], "--closed-book-rows is -1"),
         (["--near-misses", "1.5"], "--near-misses is 1.5: it must be a share, in [0, 1]"),
+        (["--start-share", "nan"], "--start-share is nan: it must be a share, in [0, 1]"),
+        (["--start-share", "0.5"], "--start-share is a share of --start's weights"),
         (["--alone", "5"], "alone is 5.0: it must be a share, in [0, 1]"),
         (["--alone", "nan"], "alone is nan"),
         (["--repeats", "0"], "repeats is 0: it must be at least 1"),

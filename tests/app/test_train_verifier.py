@@ -90,6 +90,8 @@ def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path
         (["--window", "8"], "window_tokens is 8"),
         (["--number-lack", "-1"], "--number-lack is -1.0"),
         (["--name-lack", "nan"], "--name-lack is nan"),
+        (["--start-share", "2"], "--start-share is 2.0: it must be a share, in [0, 1]"),
+        (["--start-share", "0.5"], "--start-share is a share of --start's weights"),
         (["--altered", "1.5"], "--altered is 1.5"),
         (["--altered", "nan"], "--altered is nan"),
         (["--altered", "0.5", "--together", "0"], "not with --together 0"),

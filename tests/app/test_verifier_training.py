@@ -124,6 +124,22 @@ def test_it_goes_on_from_a_trained_verifier_without_any_made_or_held_out(
     assert facts["recipe"]["start"] == load_support(start).fingerprint  # not where it lay
 
 
+def test_a_share_of_the_start_is_in_what_is_written(
+    trained: tuple[TrainedVerifier, list[str]], data: Path, tmp_path: Path
+) -> None:
+    start = trained[0].folder
+    further = recipe(data, start=start, development=0, made=0, rows=5, source_cap=5, hold_out=())
+    further = replace(further, settings=replace(further.settings, max_steps=1, learning_rate=1e-2))
+    train_verifier(further, tmp_path, say=lambda text: None)
+    run, begun = (load_support(folder).model.state_dict() for folder in (tmp_path, start))
+    again = train_verifier(replace(further, start_share=0.25), tmp_path, say=lambda text: None)
+    assert again.training.resumed_at == 1
+    for name, tensor in load_support(tmp_path).model.state_dict().items():
+        torch.testing.assert_close(tensor, 0.25 * begun[name] + 0.75 * run[name], rtol=2e-3, atol=1e-6)  # fp16 files
+    assert any(not torch.equal(run[name], begun[name]) for name in run)
+    assert json.loads((tmp_path / "verifier.json").read_text())["recipe"]["start_share"] == 0.25
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Answers of three sentences, of which the second is wrong in every other one."""
