@@ -26,12 +26,11 @@ from model.prefix_decoder import (
     PREFIX_CONFIG,
     change_reader_use,
     continue_from,
-    load_prefix_decoder,
     prefix_decoder_fingerprint,
     save_prefix_decoder,
     warm_start,
 )
-from model.training.averaging import average_with
+from model.training.averaging import average_with, weights_of
 from model.training.loop import TrainProgress, TrainResult, TrainSettings
 from model.training.rows import TokenRow
 from model.training.trainer import train
@@ -128,9 +127,10 @@ def train_reader(
     say(f"{len(rows)} rows, {sum(row.length for row in rows) / 1e6:.2f} million tokens")
     start = recipe.start
     model = (continue_from(start) if start else warm_start(recipe.settings.seed, plain=recipe.plain)).to(device)
+    # Known before training: by its end another model may lie in that folder.
+    begun, start_name = weights_of(model), prefix_decoder_fingerprint(start) if start else "MiniLM"
     result = train(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
-    if start and recipe.start_share:
-        average_with(model, load_prefix_decoder(start).state_dict(), recipe.start_share)
+    average_with(model, begun, recipe.start_share)
     save_prefix_decoder(
         model,
         folder,
@@ -140,7 +140,7 @@ def train_reader(
                 "reading": [path.name for path in recipe.reading],
                 "texts": [path.name for path in recipe.texts],
                 "closed_book": [path.name for path in recipe.closed_book],
-                "start": prefix_decoder_fingerprint(recipe.start) if recipe.start else "MiniLM",
+                "start": start_name,
             },
             "rows": len(rows),
             "steps": result.steps,

@@ -34,7 +34,7 @@ from model.support_encoder import SupportEncoder, SupportFeatures, warm_start_su
 from model.support_files import SupportUse, change_use, load_support, save_support
 from model.support_scorer import SupportScorer
 from model.support_tokens import SupportTokens
-from model.training.averaging import average_with
+from model.training.averaging import average_with, weights_of
 from model.training.loop import TrainProgress, TrainResult, TrainSettings
 from model.training.pair_rows import PairRow
 from model.training.pair_trainer import train_pairs
@@ -118,7 +118,8 @@ def train_verifier(
         f"{len(split.train)} pairs to train on, {len(split.development)} of other evidence and "
         f"{len(split.unseen)} held out by name to score on"
     )
-    model = _starting(recipe, device)
+    model, start_name = _starting(recipe, device)
+    begun = weights_of(model)  # by the end of the run another model may lie in that folder
     told_apart = model.features.worst_word  # else all claims of a window would get one logit
     alone, answers = by_answer(split.train) if recipe.together and told_apart else (split.train, [])
     sentences = by_sentence(alone)
@@ -151,16 +152,18 @@ def train_verifier(
     check = _check(recipe, model, split, say, progress)
     check.begin()
     result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=check)
-    return _finish(recipe, folder, model, len(rows), loaded.skipped, result, split, device, say, scoring)
+    average_with(model, begun, recipe.start_share)
+    return _finish(recipe, folder, model, start_name, len(rows), loaded.skipped, result, split, device, say, scoring)
 
 
-def _starting(recipe: VerifierRecipe, device: str) -> SupportEncoder:
-    """The network that is trained on, its word embeddings frozen."""
+def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]:
+    """The network that is trained on, its word embeddings frozen, and the fingerprint of what it was."""
     if recipe.start is None:
-        return warm_start_support(recipe.settings.seed, recipe.features).to(device)
-    model = load_support(recipe.start, device=device).model.requires_grad_(True)
+        return warm_start_support(recipe.settings.seed, recipe.features).to(device), "MiniLM"
+    loaded = load_support(recipe.start, device=device)
+    model = loaded.model.requires_grad_(True)
     model.embedding.weight.requires_grad_(False)
-    return model
+    return model, loaded.fingerprint
 
 
 def _check(
@@ -181,6 +184,7 @@ def _finish(
     recipe: VerifierRecipe,
     folder: Path,
     model: SupportEncoder,
+    start_name: str,
     rows: int,
     skipped: tuple[str, ...],
     result: TrainResult,
@@ -195,7 +199,7 @@ def _finish(
             "pairs": [path.name for path in recipe.pairs],
             "reading": [path.name for path in recipe.reading],
             "texts": [path.name for path in recipe.texts],
-            "start": load_support(recipe.start).fingerprint if recipe.start else "MiniLM",
+            "start": start_name,
         },
         "rows": rows,
         "steps": result.steps,
@@ -203,8 +207,6 @@ def _finish(
         "loss": result.loss,
         "seconds": round(result.seconds),
     }
-    if recipe.start and recipe.start_share:
-        average_with(model, load_support(recipe.start).model.state_dict(), recipe.start_share)
     save_support(model, folder, SupportUse(recipe.use.window_tokens), facts)
     development = fair_sample(split.development, recipe.development, recipe.settings.seed)
     use, calibration = calibrated(folder, recipe.use, development, split.development, device=device, say=say)

@@ -12,6 +12,7 @@ import argparse
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from app.commands.training_options import add_start, check_start
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
@@ -39,15 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="the first readers' network: no marks, no following")
     parser.add_argument("--alone", type=float, default=0.35, help="share of rows with their own passage only")
     parser.add_argument("--repeats", type=int, default=2, help="rows of an answerable example (default 2)")
-    parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from this reader (default MiniLM's layers)")
-    parser.add_argument(
-        "--start-share",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="so much of --start's weights in those written, the rest are the run's: their mean often does better on "
-        "what neither saw; another share needs no new run (default 0)",
-    )
+    add_start(parser, "reader")
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where reader and checkpoints go")
     parser.add_argument(
         "--hold-out", action="append", default=[], metavar="SOURCE", help="train on nothing of this source, score on it"
@@ -90,10 +83,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             raise UsageError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}: it must not be negative")
     if not 0 <= arguments.near_misses <= 1:
         raise UsageError(f"--near-misses is {arguments.near_misses}: it must be a share, in [0, 1]")
-    if not 0 <= arguments.start_share <= 1:  # nor NaN
-        raise UsageError(f"--start-share is {arguments.start_share}: it must be a share, in [0, 1]")
-    if arguments.start_share and arguments.start is None:
-        raise UsageError("--start-share is a share of --start's weights: name that folder too")
+    check_start(arguments)
     base = ReaderRecipe(tuple(arguments.data))
     try:
         settings = replace(

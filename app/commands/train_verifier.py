@@ -13,6 +13,7 @@ import math
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from app.commands.training_options import add_start, check_start
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
@@ -38,15 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="questions on passages (as for train reader), to make right and wrong short answers from",
     )
     parser.add_argument("--answers", type=int, default=12_000, metavar="N", help="short answers (default 12000)")
-    parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from this verifier (default MiniLM)")
-    parser.add_argument(
-        "--start-share",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="so much of --start's weights in those written, the rest are the run's: their mean often does better on "
-        "what neither saw; another share needs no new run (default 0)",
-    )
+    add_start(parser, "verifier")
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where it and checkpoints go")
     parser.add_argument(
         "--hold-out",
@@ -171,10 +164,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError(f"--altered is {arguments.altered}: it must be a share from 0 to 1")
     if arguments.altered and not arguments.together:
         raise UsageError("--altered is of answers whose claims are read together: not with --together 0")
-    if not 0 <= arguments.start_share <= 1:  # nor NaN
-        raise UsageError(f"--start-share is {arguments.start_share}: it must be a share, in [0, 1]")
-    if arguments.start_share and arguments.start is None:
-        raise UsageError("--start-share is a share of --start's weights: name that folder too")
+    check_start(arguments)
     base = VerifierRecipe(tuple(arguments.data))
     try:
         recipe = replace(

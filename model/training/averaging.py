@@ -10,6 +10,11 @@ from torch import Tensor, nn
 from model.errors import ModelError
 
 
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """A copy of the model's state, which training leaves as it is."""
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+
+
 @torch.no_grad()
 def average_with(model: nn.Module, start: Mapping[str, Tensor], share: float) -> None:
     """``share`` of ``start`` and the rest of ``model``'s own weights, in place (Wortsman et al. 2022, WiSE-FT, eq. 1).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -120,6 +121,22 @@ def test_a_share_of_the_start_is_in_what_is_written_and_another_share_needs_no_n
         torch.testing.assert_close(tensor, 0.25 * begun[name] + 0.75 * run[name], rtol=2e-3, atol=1e-6)  # fp16 files
     assert any(not torch.equal(run[name], begun[name]) for name in mean)
     assert json.loads((tmp_path / "reader.json").read_text())["recipe"]["start_share"] == 0.25
+
+
+def test_what_lies_in_the_starts_folder_at_the_end_is_nothing_to_the_run(
+    trained: tuple[TrainedReader, list[str]], files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    start = tmp_path / "start"
+    start.mkdir()
+    for name in ("reader.json", "reader.safetensors"):
+        shutil.copy(trained[0].folder / name, start)
+    name = prefix_decoder_fingerprint(start)
+    further = recipe(files, start=start, start_share=1.0, development=0)
+    further = replace(further, settings=replace(further.settings, max_steps=1, learning_rate=1e-2))
+    train_reader(further, tmp_path / "out", say=lambda text: None, progress=lambda step: shutil.rmtree(start))
+    assert json.loads((tmp_path / "out" / "reader.json").read_text())["recipe"]["start"] == name
+    written, begun = (load_prefix_decoder(folder).state_dict() for folder in (tmp_path / "out", trained[0].folder))
+    assert all(torch.equal(written[key], begun[key]) for key in begun)
 
 
 def test_changed_questions_are_trained_on_beside_the_ones_they_were_made_from(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -138,6 +139,24 @@ def test_a_share_of_the_start_is_in_what_is_written(
         torch.testing.assert_close(tensor, 0.25 * begun[name] + 0.75 * run[name], rtol=2e-3, atol=1e-6)  # fp16 files
     assert any(not torch.equal(run[name], begun[name]) for name in run)
     assert json.loads((tmp_path / "verifier.json").read_text())["recipe"]["start_share"] == 0.25
+
+
+def test_what_lies_in_the_starts_folder_at_the_end_is_nothing_to_the_run(
+    trained: tuple[TrainedVerifier, list[str]], data: Path, tmp_path: Path
+) -> None:
+    start = tmp_path / "start"
+    start.mkdir()
+    for file in ("verifier.json", "verifier.safetensors"):
+        shutil.copy(trained[0].folder / file, start)
+    name = load_support(start).fingerprint
+    further = recipe(
+        data, start=start, start_share=1.0, check=0, development=0, made=0, rows=5, source_cap=5, hold_out=()
+    )
+    further = replace(further, settings=replace(further.settings, max_steps=1, learning_rate=1e-2))
+    train_verifier(further, tmp_path / "out", say=lambda text: None, progress=lambda step: shutil.rmtree(start))
+    assert json.loads((tmp_path / "out" / "verifier.json").read_text())["recipe"]["start"] == name
+    written, begun = (load_support(folder).model.state_dict() for folder in (tmp_path / "out", trained[0].folder))
+    assert all(torch.equal(written[key], begun[key]) for key in begun)
 
 
 @pytest.fixture(scope="module")

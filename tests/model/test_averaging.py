@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from model.errors import ModelError
-from model.training.averaging import average_with
+from model.training.averaging import average_with, weights_of
 
 
 def _network(value: float) -> nn.Linear:
@@ -25,6 +25,14 @@ def test_a_share_of_the_start_and_the_rest_of_the_model(share: float, expected: 
     assert all(torch.equal(p, torch.full_like(p, expected)) for p in model.parameters())
     assert all(torch.equal(p, torch.full_like(p, 4.0)) for p in start.parameters())
     assert all(p.requires_grad for p in model.parameters())
+
+
+def test_weights_kept_are_not_the_models_own() -> None:
+    model = _network(1.0)
+    kept = weights_of(model)
+    with torch.no_grad():
+        model.weight.fill_(2.0)
+    assert torch.equal(kept["weight"], torch.ones_like(model.weight)) and not kept["weight"].requires_grad
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
