@@ -106,6 +106,10 @@ def train_reader(
     """
     vocabulary = reader_vocabulary()
     reading = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit, texts=recipe.texts)
+    start = recipe.start
+    model = (continue_from(start) if start else warm_start(recipe.settings.seed, plain=recipe.plain)).to(device)
+    # Kept from here on: by the end of the run another model may lie in that folder.
+    begun, start_name = weights_of(model), prefix_decoder_fingerprint(start) if start else "MiniLM"
     split = split_by_group(reading.examples, hold_out=recipe.hold_out)
     say(f"{len(split.train)} examples to train on, {len(split.development)} of other articles to score on")
     skipped = reading.skipped
@@ -125,10 +129,6 @@ def train_reader(
         skipped += closed.skipped
         rows += _closed_book_rows(closed.examples, vocabulary, recipe)
     say(f"{len(rows)} rows, {sum(row.length for row in rows) / 1e6:.2f} million tokens")
-    start = recipe.start
-    model = (continue_from(start) if start else warm_start(recipe.settings.seed, plain=recipe.plain)).to(device)
-    # Known before training: by its end another model may lie in that folder.
-    begun, start_name = weights_of(model), prefix_decoder_fingerprint(start) if start else "MiniLM"
     result = train(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
     average_with(model, begun, recipe.start_share)
     save_prefix_decoder(

@@ -105,3 +105,4 @@ def test_files_of_the_wrong_kind_are_named(train: Train, data: Path, tmp_path: P
         assert said in ran.err and "Traceback" not in ran.err
     ran = train("--data", data, "--output", tmp_path / "r", "--start", tmp_path)
     assert ran.code == 1 and "reader.safetensors is missing" in ran.err
+    assert "rows" not in ran.err  # said before any are made
