@@ -23,9 +23,10 @@ from model.pair_scoring import PairScorer, answer_tokens
 
 Role = Literal["verifier", "reader"]
 _NAMES = (
-    "verifier and reader (the shipped ones), token-overlap and minilm-cosine (baselines), a folder that plumbline "
-    "train wrote, a Hugging Face folder (sequence classifier or decoder), or OWNER/NAME of a sequence classifier, "
-    "perhaps behind nli:, hhem:, minicheck: or alignscore:"
+    "verifier and reader (the shipped ones), verifier-network (the verifier, short answers not read by the reader), "
+    "token-overlap and minilm-cosine (baselines), a folder that plumbline train wrote, a Hugging Face folder (sequence "
+    "classifier or decoder), or OWNER/NAME of a sequence classifier, perhaps behind nli:, hhem:, minicheck: or "
+    "alignscore:"
 )
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
@@ -98,7 +99,7 @@ def evaluate_model(request: EvaluationRequest, watch: Watch | None = None) -> Mo
 
 def model_role(name: str) -> Role:
     """Whether a name is a verifier's or a reader's, without loading weights. Raises AppError naming what would work."""
-    if name in ("verifier", "token-overlap", "minilm-cosine"):
+    if name in ("verifier", "verifier-network", "token-overlap", "minilm-cosine"):
         return "verifier"
     if name == "reader":
         return "reader"
@@ -128,9 +129,13 @@ def load_verifier(request: ModelRequest) -> PairScorer:
         from retrieval.sentence_transformer import load_default_encoder
 
         return CosineScorer(load_default_encoder(device=device))
+    if name == "verifier":
+        from app.shipped_verifier import load_shipped_verifier
+
+        return load_shipped_verifier(device)
     folder = Path(name).expanduser()
-    if name == "verifier" or (folder / "verifier.json").is_file():
-        return _support_scorer(None if name == "verifier" else folder, device)
+    if name == "verifier-network" or (folder / "verifier.json").is_file():
+        return _support_scorer(None if name == "verifier-network" else folder, device)
     from model.foreign_pair_scorer import ForeignPairScorer
 
     return ForeignPairScorer(name, device=device, claim_first=request.claim_first, label=request.supported_label)

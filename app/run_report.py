@@ -32,9 +32,18 @@ from evaluation.statistics.summary import summarise
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.entailment_where import WeakWord
 from evaluation.verifiers.routing import judged_by_entailment, stands_apart
+from evaluation.verifiers.short_answer_scorer import READING
+from generation.reader import NAME as READER_NAME
 
 MARKED_CLAIMS = 40
 """So many unsupported claims, those of the worst questions, get their weak words marked: seconds, not minutes."""
+
+_OWN_JUDGE = (
+    "Where no reference decides, the embedded reader's short answers are judged by its own network: how likely it is "
+    "to answer so from the evidence fetched for the claim. That tells its answers apart far better than the verifier's "
+    "network alone does, but what a reader is surely wrong about passes. Label some answers (plumbline label) to "
+    "correct the rates."
+)
 
 
 def report_data(
@@ -91,6 +100,8 @@ def report_data(
         )
     if aside:
         notes.append(apart_note(aside))
+    if READING in info.config.verifier and dict(info.labels).get("model") == READER_NAME and (figures or aside):
+        notes.append(_OWN_JUDGE)
     pairs = [(p.baseline, p.other) for p in summary.pairs]
     looked = look_closer(pipeline, info, every, questions, pairs, summary.settings, looking or Looking(), progress)
     if info.config.grid:

@@ -21,7 +21,7 @@ from generation.live import Drawn, EngineLoad, Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt
 from generation.reader_prompt import ReaderPrompter
-from generation.reader_vocabulary import NO_ANSWER_TEXT, reader_vocabulary
+from generation.reader_vocabulary import NO_ANSWER_TEXT, ReaderVocabulary, reader_vocabulary
 from generation.surface import SurfaceStream, restore
 from model.decoder import Decoder
 from model.packing import pack
@@ -35,6 +35,7 @@ from model.prefix_decoder import (
 )
 from retrieval.chunks import RetrievedChunk
 
+NAME = "plumbline-reader"
 # Its context is short, so that this holds many samples; half of it may keep prompts for later.
 _OPTIONS = EngineOptions(memory_bytes=1 << 28, cache_bytes=1 << 27, invariant=True)
 _NEVER = -1e4  # nats: finite, so that nothing becomes NaN
@@ -62,6 +63,11 @@ class EmbeddedReader:
         return self._model
 
     @property
+    def vocabulary(self) -> ReaderVocabulary:
+        """Its tokenizer and its markers."""
+        return self._vocabulary
+
+    @property
     def use(self) -> ReaderUse:
         """Temperature and null bias in use."""
         return self._use
@@ -79,7 +85,7 @@ class EmbeddedReader:
     @property
     def name(self) -> str:
         """plumbline-reader."""
-        return "plumbline-reader"
+        return NAME
 
     @property
     def fingerprint(self) -> str:

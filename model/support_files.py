@@ -99,7 +99,7 @@ def save_support(model: SupportEncoder, folder: Path, use: SupportUse, facts: di
 
 def change_use(folder: Path, use: SupportUse, facts: dict[str, object]) -> None:
     """Write another use (a calibration, say) beside the same weights; ``facts`` are added to what is known."""
-    write_json(folder / CONFIG, {**_facts(folder), **facts, "use": asdict(use)})
+    write_json(folder / CONFIG, {**support_facts(folder), **facts, "use": asdict(use)})
 
 
 def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
@@ -108,7 +108,7 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
     Raises ModelError naming the file when one is missing, damaged (SHA-256) or does not fit.
     """
     weights, config = folder / WEIGHTS, folder / CONFIG
-    facts = _facts(folder)
+    facts = support_facts(folder)
     if not weights.is_file():
         raise ModelError(f"{weights} is missing: train a verifier (plumbline train verifier) or name another folder")
     try:
@@ -145,7 +145,8 @@ def _deciding(use: SupportUse) -> dict[str, Any]:
     return {key: value for key, value in asdict(use).items() if use.answer_tokens or not key.startswith("answer_")}
 
 
-def _facts(folder: Path) -> dict[str, Any]:
+def support_facts(folder: Path) -> dict[str, Any]:
+    """What verifier.json says. Raises ModelError when it is missing or damaged."""
     config = folder / CONFIG
     if not config.is_file():
         raise ModelError(f"{config} is missing: train a verifier (plumbline train verifier) or name another folder")

@@ -2,9 +2,10 @@
 
 ``plumbline model eval NAME --data FILE``
 
-NAME is "verifier" or "reader" (the shipped ones), a baseline ("token-overlap", "minilm-cosine"), a folder written by
-``plumbline train``, a Hugging Face folder (a sequence classifier is a verifier, a decoder a reader), or
-OWNER/NAME of a sequence classifier on the hub, which is then downloaded.
+NAME is "verifier" or "reader" (the shipped ones), "verifier-network" (the verifier without the reader that it asks
+about short answers), a baseline ("token-overlap", "minilm-cosine"), a folder written by ``plumbline train``, a Hugging
+Face folder (a sequence classifier is a verifier, a decoder a reader), or OWNER/NAME of a sequence classifier on the
+hub, which is then downloaded.
 
 FILE is told by its content. For a verifier: JSONL of {"evidence", "claim", "supported", "question", "source", "group"},
 or RAGTruth's layout (a folder, or response.jsonl beside source_info.jsonl), judged per response by its worst sentence

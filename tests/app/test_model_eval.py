@@ -190,7 +190,7 @@ def test_a_trained_verifiers_folder(
     monkeypatch.setattr(model_evaluation, "_support_scorer", load)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "verifier.json").write_text("{}")
-    for name in ("verifier", tmp_path / "mine"):
+    for name in ("verifier-network", tmp_path / "mine"):
         ran = evaluate(name, "--data", pairs, "--json")
         assert ran.code == 0
         assert json.loads(ran.out)["auroc"]["estimate"] == 0.5
@@ -208,7 +208,7 @@ class Reader(Constant):
 
 def test_responses_are_read_together_or_alone(evaluate: Eval, ragtruth: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_evaluation, "_support_scorer", lambda folder, device: Reader())
-    base = ("verifier", "--data", ragtruth, "--json")
+    base = ("verifier-network", "--data", ragtruth, "--json")
     together, alone = (json.loads(evaluate(*base, *more).out) for more in ((), ("--alone",)))
     assert together["f1_hallucinated"]["estimate"] == 0.0  # believes all of them
     assert alone["f1_hallucinated"]["estimate"] > 0.5

@@ -1,0 +1,43 @@
+"""The verifier that ships: its network, and the shipped reader for short answers."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from evaluation.errors import EvaluationError
+from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer
+from generation.engine.options import EngineOptions
+from generation.reader import EmbeddedReader
+from model.errors import ModelError
+from model.pair_scoring import PairScorer
+from model.prefix_decoder import prefix_decoder_fingerprint, shipped_reader
+from model.support_files import CONFIG, shipped_verifier, support_facts
+from model.support_scorer import load_support_scorer
+
+
+def load_shipped_verifier(device: str = "cpu") -> PairScorer:
+    """The network now, the reader at the first short answer.
+
+    Raises ModelError as loading the network does, and where the reader is not the one that reading was calibrated with.
+    """
+    network = load_support_scorer(device=device)
+    place = shipped_verifier() / CONFIG
+    try:
+        said = support_facts(shipped_verifier())["reading"]
+        use = ReadingUse(*(float(said[name]) for name in ("slope", "intercept", "floor")))
+        wanted = str(said["reader"])
+    except (KeyError, TypeError, ValueError, EvaluationError) as error:
+        raise ModelError(f"{place} does not say how short answers are read ({error!r}): restore it") from error
+    found = prefix_decoder_fingerprint(shipped_reader())
+    if found != wanted:
+        raise ModelError(
+            f"{place} reads short answers with the reader {wanted[:16]}, {shipped_reader()} is {found[:16]}: its "
+            "probabilities have another meaning, restore both"
+        )
+    return ShortAnswerScorer(network, lambda: _reader(device), found, use)
+
+
+@lru_cache(maxsize=2)
+def _reader(device: str) -> EmbeddedReader:
+    """One for the process, whoever judges. It is asked about prompts one by one: no room for many requests."""
+    return EmbeddedReader(device=device, options=EngineOptions(memory_bytes=1 << 22, cache_bytes=0))

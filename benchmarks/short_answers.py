@@ -1,0 +1,130 @@
+"""Short answers as pairs for `plumbline model eval`, and how reading them is calibrated.
+
+    python -m benchmarks.short_answers --data QUESTIONS.jsonl [--texts DOCUMENTS] [--reader FOLDER] --output PAIRS.jsonl
+    plumbline model eval verifier --data PAIRS.jsonl --json        # read by the reader
+    plumbline model eval verifier-network --data PAIRS.jsonl --json
+
+A pair is a question's right answer, its noted wrong one, or what a reader says when it may not decline (sources end in
+/noted and /READER): right where the question is answerable and the token F1 is at least 0.5. --fit SOURCE (repeated)
+also fits verifier.json's slope and intercept on the pairs of these questions, each kind and source counting the same,
+for the floors in --floors; the least loss is chosen. --reader may be repeated; "reader" is the shipped one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from data.reading import ReadingExample, load_reading
+from evaluation.detection.calibration import fit_platt
+from evaluation.detection.support import Statement, claim_supports
+from evaluation.reading.squad_metric import squad_f1
+from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer
+from generation.errors import GenerationError
+from generation.reader import EmbeddedReader
+from generation.reader_probing import answer_anyway
+from generation.reader_rows import chunk_contexts
+from generation.restyling import without_citations
+from model.answer_context import is_short
+from model.pair_scoring import Pair
+from model.support_scorer import load_support_scorer
+from retrieval.chunking_params import ChunkingParams
+from retrieval.chunks import RetrievedChunk
+
+_RIGHT = 0.5
+_TINY = 1e-5  # a floor of the fit that lets supports be turned back into log E
+
+
+def main() -> None:
+    """Write the pairs, perhaps fit."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, action="append", required=True)
+    parser.add_argument("--texts", type=Path, action="append", default=[])
+    parser.add_argument("--title", action="append", default=[], help="only questions on articles of this title")
+    parser.add_argument("--reader", action="append", default=[])
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--fit", action="append", default=[], metavar="SOURCE")
+    parser.add_argument("--floors", default="0.001,0.01,0.03,0.1,0.2")
+    given = parser.parse_args()
+    read = load_reading(given.data, texts=given.texts, skip_bad=True, limit=given.limit)
+    examples = [e for e in read.examples if e.context.strip() and (not given.title or e.title in given.title)]
+    pairs = list(_noted(examples))
+    for name in given.reader:
+        pairs += _said(examples, EmbeddedReader(None if name == "reader" else Path(name)), Path(name).name)
+    with given.output.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs)
+    print(f"{len(pairs)} pairs: {dict(Counter(str(pair['source']) for pair in pairs))}")
+    if given.fit:
+        chosen = [pair for pair in pairs if str(pair["source"]).rsplit("/", 1)[0] in given.fit]
+        _fit(chosen, [float(floor) for floor in given.floors.split(",")])
+
+
+def _pair(example: ReadingExample, claim: str, right: bool, kind: str) -> Iterator[dict[str, object]]:
+    if claim and is_short(claim):
+        evidence = f"{example.title}. {example.context}" if example.title else example.context
+        yield {
+            "evidence": evidence,
+            "question": example.question,
+            "claim": claim,
+            "supported": right,
+            "source": f"{example.source}/{kind}",
+            "group": example.title or example.context[:60],
+        }
+
+
+def _noted(examples: Sequence[ReadingExample]) -> Iterator[dict[str, object]]:
+    for example in examples:
+        if example.wrong:
+            yield from _pair(example, example.wrong[0], False, "noted")
+            if example.answerable:
+                yield from _pair(example, example.answers[0], True, "noted")
+
+
+def _said(examples: Sequence[ReadingExample], reader: EmbeddedReader, name: str) -> Iterator[dict[str, object]]:
+    pool = chunk_contexts(examples, reader.vocabulary, ChunkingParams())
+    for number, (example, own) in enumerate(zip(examples, pool.of_example, strict=True), start=1):
+        chunks = [RetrievedChunk(pool.chunks[place], 0.0, rank) for rank, place in enumerate(own, start=1)]
+        try:
+            prompt = reader.prompt(example.question, chunks, 32)
+        except GenerationError:  # a question longer than its context
+            continue
+        text = without_citations(answer_anyway(reader, prompt).completion)
+        right = example.answerable and squad_f1(text, example.answers) >= _RIGHT
+        yield from _pair(example, text, right, name)
+        if number % 100 == 0:
+            print(f"{name}: {number} of {len(examples)}", flush=True)
+
+
+def _fit(pairs: Sequence[dict[str, object]], floors: Sequence[float]) -> None:
+    plain = ReadingUse(1.0, 0.0, _TINY)
+    scorer = ShortAnswerScorer(load_support_scorer(), EmbeddedReader, "to be calibrated", plain)
+    pairs = [p for p in pairs if scorer.reads(Pair(str(p["evidence"]), str(p["claim"]), str(p["question"])))]
+    statements = [Statement(str(p["evidence"]), (str(p["claim"]),), str(p["question"])) for p in pairs]
+    found = claim_supports(scorer, statements, together=False)
+    sources = Counter(str(pair["source"]) for pair in pairs)
+    expected, right, weights = [], [], []
+    for pair, claims in zip(pairs, found.claims, strict=True):
+        support = claims[0].support
+        if support:  # 0: no window has it. sigmoid(log x) is x / (1 + x)
+            expected.append(max(support / (1 - support) - _TINY, 0.0))
+            right.append(bool(pair["supported"]))
+            weights.append(1 / sources[str(pair["source"])])
+    for floor in floors:
+        logs = [math.log(e + floor) for e in expected]
+        curve = fit_platt(logs, right, weights)
+        chance = 1 / (1 + np.exp(-(curve.slope * np.array(logs) + curve.intercept)))
+        loss = -np.average(np.log(np.where(right, chance, 1 - chance)), weights=weights)
+        print(
+            f"floor {floor:g}: slope {curve.slope:.4f}, intercept {curve.intercept:.4f}, loss {loss:.4f} ({len(logs)})"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""Support of short answers by reading: how likely a reader is to answer the question so from this evidence.
+
+An answer of a few words that stands in a passage says nothing by itself, and a cross-encoder of this size takes it for
+supported or not whatever was asked (model/pretrained/verifier/MODEL_CARD.md). The embedded reader was trained for just
+that question, so it is asked: the claim is compared with what it believes the answer to be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+
+from evaluation.errors import EvaluationError
+from evaluation.language.normalise import token_f1
+from generation.answer_belief import MAX_TOKENS, Belief, belief
+from generation.errors import GenerationError
+from generation.reader import EmbeddedReader
+from model.answer_context import is_short
+from model.content_words import content_words
+from model.pair_scoring import Pair, PairScorer, answer_tokens
+from retrieval.chunking import chunk_spans
+from retrieval.chunking_params import ChunkingParams
+from retrieval.chunks import Chunk, RetrievedChunk
+
+RULES = 1
+"""Version of what is read and how: part of the scorer's name."""
+READING = "+reading/"
+"""Stands in the name of a scorer that reads short answers."""
+_SMALL = frozenset(("a", "an", "the"))
+_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingUse:
+    """support = sigmoid(slope * log(E + floor) + intercept), where E is the token F1 with the claim that is expected of
+    the reader's answer: P(claim) + P(own) F1(own, claim), from the two answers that are looked at (a lower bound).
+
+    floor: below it E tells nothing: a right answer in other words than the reader's is as unlikely as a wrong one.
+    """
+
+    slope: float
+    intercept: float
+    floor: float
+
+    def __post_init__(self) -> None:
+        if not (all(map(math.isfinite, (self.slope, self.intercept, self.floor))) and self.slope > 0 < self.floor):
+            raise EvaluationError(f"{self}: a positive slope and floor and a finite intercept are needed")
+
+    def support(self, log_expected: float) -> float:
+        """Of a claim's log E; NaN stays NaN."""
+        return _sigmoid(self.slope * math.log(math.exp(log_expected) + self.floor) + self.intercept)
+
+
+class ShortAnswerScorer:
+    """A PairScorer in front of another one, which scores all but short answers that stand in their evidence.
+
+    A short answer has a question, at most 8 words of which some say something, and is not read together with other
+    claims. It is looked for in the window; in a window without it, where another one has it, its support is 0. Where it
+    stands nowhere the other scorer judges: it may be said in other words.
+    """
+
+    def __init__(
+        self, scorer: PairScorer, load: Callable[[], EmbeddedReader], fingerprint: str, use: ReadingUse
+    ) -> None:
+        """load: of the reader, at the first short answer. fingerprint: of it."""
+        self._scorer, self._load, self._use = scorer, load, use
+        self._reader: EmbeddedReader | None = None
+        decides = json.dumps([fingerprint, asdict(use), RULES], sort_keys=True)
+        self._name = f"{scorer.name}{READING}{hashlib.sha256(decides.encode()).hexdigest()[:8]}"
+        self._ids = lru_cache(maxsize=_KEPT)(self._encoded)
+
+    @property
+    def name(self) -> str:
+        """``OTHER+reading/FINGERPRINT``."""
+        return self._name
+
+    def room(self, claim: str, question: str = "") -> int:
+        """The other's."""
+        return self._scorer.room(claim, question)
+
+    @property
+    def answer_tokens(self) -> int:
+        """The other's."""
+        return answer_tokens(self._scorer)
+
+    def count(self, texts: Sequence[str]) -> Sequence[int]:
+        """The other's."""
+        return self._scorer.count(texts)
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        """Support of each pair (see ``PairScorer.score``). Raises ModelError as the other does."""
+        unique = list(dict.fromkeys(pairs))
+        found: dict[Pair, float] = {}
+        reading: dict[tuple[str, str], list[Pair]] = defaultdict(list)
+        for pair in unique:
+            if not is_short_answer(pair):
+                continue
+            if self._stands(pair.claim, pair.evidence):
+                reading[pair.question, pair.evidence].append(pair)
+            elif pair.whole and self._stands(pair.claim, pair.whole):
+                found[pair] = 0.0
+
+        def told(done: int) -> None:
+            if progress is not None and unique:
+                progress(len(pairs) * done // len(unique), len(pairs))
+
+        for (question, evidence), mine in reading.items():
+            found.update(zip(mine, self._read(question, evidence, [pair.claim for pair in mine]), strict=True))
+            told(len(found))
+        rest = [pair for pair in unique if math.isnan(found.get(pair, math.nan))]
+        before = len(unique) - len(rest)
+        if rest:
+            scores = self._scorer.score(rest, lambda done, _: told(before + done))
+            found.update(zip(rest, scores, strict=True))
+        return tuple(found[pair] for pair in pairs)
+
+    def reads(self, pair: Pair) -> bool:
+        """Whether the reader is asked about a pair, or another window has its claim: else the other scorer judges."""
+        return is_short_answer(pair) and any(
+            self._stands(pair.claim, text) for text in (pair.evidence, pair.whole) if text
+        )
+
+    def log_expected(self, question: str, evidence: str, claims: Sequence[str]) -> list[float]:
+        """log E of each claim (see ReadingUse): what is calibrated. NaN where question and claim leave no room."""
+        tokens = [self._claim_tokens(claim) for claim in claims]
+        asked = [ids for ids in tokens if ids]
+        reader = self._opened()
+        try:
+            prompt = reader.prompt(question, self._chunks(evidence), MAX_TOKENS)
+        except GenerationError:
+            return [math.nan] * len(claims)
+        known = belief(reader, prompt, asked)
+        logprobs = iter(known.logprobs)
+        return [self._expected(ids, next(logprobs), known) if ids else math.nan for ids in tokens]
+
+    def _read(self, question: str, evidence: str, claims: Sequence[str]) -> list[float]:
+        return [self._use.support(x) for x in self.log_expected(question, evidence, claims)]
+
+    def _expected(self, claim: tuple[int, ...], logprob: float, known: Belief) -> float:
+        if known.own_logprob is None or known.own == claim:
+            return logprob
+        share = token_f1(self._words(known.own), self._words(claim))
+        if not share:
+            return logprob
+        other = math.log(share) + known.own_logprob
+        high, low = max(logprob, other), min(logprob, other)
+        return high + math.log1p(math.exp(low - high))
+
+    def _words(self, ids: Sequence[int]) -> list[str]:
+        """The word pieces that count: no punctuation, no articles, as in SQuAD's F1."""
+        tokenizer = self._opened().vocabulary.tokenizer
+        pieces = [tokenizer.token(token) for token in ids]
+        return [piece for piece in pieces if piece not in _SMALL and any(c.isalnum() for c in piece)]
+
+    def _chunks(self, evidence: str) -> list[RetrievedChunk]:
+        """The window cut as the reader was trained on passages."""
+        spans = chunk_spans(evidence, self._reader_count, ChunkingParams())
+        cut = [Chunk("evidence", span.start, span.end, evidence[span.start : span.end], "") for span in spans]
+        return [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(cut, start=1)]
+
+    def _reader_count(self, texts: Sequence[str]) -> Sequence[int]:
+        return [len(e.token_ids) for e in self._opened().vocabulary.tokenizer.encode_many(texts)]
+
+    def _stands(self, claim: str, evidence: str) -> bool:
+        ids = self._claim_tokens(claim)
+        return bool(ids) and f" {' '.join(map(str, ids))} " in self._ids(evidence)
+
+    def _claim_tokens(self, claim: str) -> tuple[int, ...]:
+        """Without the full stop; empty where there are too many to ask about."""
+        ids = self._opened().vocabulary.tokenizer.encode(claim.strip(" \n\t.\"'")).token_ids
+        return ids if len(ids) < MAX_TOKENS else ()
+
+    def _encoded(self, text: str) -> str:
+        return f" {' '.join(map(str, self._opened().vocabulary.tokenizer.encode(text).token_ids))} "
+
+    def _opened(self) -> EmbeddedReader:
+        if self._reader is None:
+            self._reader = self._load()
+        return self._reader
+
+
+def is_short_answer(pair: Pair) -> bool:
+    """Whether a claim is judged as what answers its question rather than as a statement."""
+    alone = len(pair.answer) < 2
+    return bool(pair.question.strip()) and alone and is_short(pair.claim) and bool(content_words(pair.claim))
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))

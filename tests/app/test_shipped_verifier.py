@@ -1,0 +1,75 @@
+"""The verifier that ships, as commands open it: network and reader belong together."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import app.shipped_verifier
+from app.judging import VerifierPlan, open_judge
+from app.model_evaluation import ModelRequest, load_verifier
+from app.pipeline import Pipeline
+from app.run_report import report_data
+from app.runs import EvaluationPlan, evaluate
+from app.settings import Settings
+from app.shipped_verifier import load_shipped_verifier
+from data.questions import Question
+from evaluation.runs.run_store import RunStore
+from model.errors import ModelError
+from model.pair_scoring import Pair
+from model.support_files import CONFIG, shipped_verifier
+
+_TEXT = "The Skellwick works opened in 1931. Its first director was Ada Thorne, who had built clocks in Leeds."
+_QUESTION = "Who was the first director?"
+
+
+def test_short_answers_are_told_by_what_was_asked() -> None:
+    scorer = load_verifier(ModelRequest("verifier"))
+    right, wrong = scorer.score([Pair(_TEXT, "Ada Thorne", _QUESTION), Pair(_TEXT, "1931", _QUESTION)])
+    assert right >= 0.5 > wrong
+    network = load_verifier(ModelRequest("verifier-network"))
+    assert scorer.name.startswith(f"{network.name}+reading/")
+    statement = Pair(_TEXT, "The works opened in 1931, and Ada Thorne was the first who directed them.", _QUESTION)
+    assert scorer.score([statement]) == network.score([statement])
+
+
+@pytest.mark.parametrize(
+    ("reading", "message"),
+    (
+        (None, "does not say how short answers are read"),
+        ({"slope": -1.0, "intercept": 0.0, "floor": 0.1, "reader": "ab"}, "does not say how short answers are read"),
+        ({"slope": 1.0, "intercept": "so", "floor": 0.1, "reader": "ab"}, "does not say how short answers are read"),
+        ({"slope": 1.0, "intercept": 0.0, "floor": 0.1, "reader": "ab"}, "reads short answers with the reader ab"),
+    ),
+)
+def test_another_reader_and_a_damaged_file_are_refused(
+    reading: object, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(shipped_verifier(), tmp_path / "verifier"))
+    said = json.loads((folder / CONFIG).read_text("utf-8"))
+    (folder / CONFIG).write_text(json.dumps({**said, "reading": reading}), "utf-8")
+    monkeypatch.setattr(app.shipped_verifier, "shipped_verifier", lambda: folder)
+    with pytest.raises(ModelError, match=message):
+        load_shipped_verifier()
+
+
+def test_a_report_says_where_the_reader_judged_its_own_answers(
+    make_pipeline: Callable[..., Pipeline], make_settings: Callable[..., Settings], home_copy: Path
+) -> None:
+    line = make_pipeline(make_settings(home_copy))
+    questions = (Question("bare", "How long does the warranty of the Heron 4 last?"),)
+    said = {}
+    for model in (None, "verifier-network"):
+        judging = VerifierPlan(model=model)
+        plan = EvaluationPlan(questions, arms=("rag",), samples=1, judging=judging)
+        judge = open_judge(line, judging, questions, "notes")
+        run_id = evaluate(line, plan, judge=judge).run_id
+        said[model] = any("judged by its own network" in note for note in report_data(line, run_id).notes)
+        (record,) = RunStore(line.store).load_samples(run_id)
+        verdicts = [verdict.verifier for verdict in record.evaluation.verdicts]
+        assert verdicts and all(("+reading/" in name) == (model is None) for name in verdicts)
+    assert said == {None: True, "verifier-network": False}

@@ -1,0 +1,142 @@
+"""Short answers judged by reading: which claims are, what they get, and that all others are the other scorer's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from evaluation.detection.baselines import TokenOverlapScorer
+from evaluation.errors import EvaluationError
+from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer, is_short_answer
+from generation.reader import EmbeddedReader
+from model.pair_scoring import Pair
+
+WORKS = "The Skellwick works opened in 1931. Its first director was Ada Thorne, who had built clocks in Leeds."
+WHO, WHEN = "Who was the first director?", "When did the works open?"
+USE = ReadingUse(0.9, 0.7, 0.1)
+
+
+class Counting(TokenOverlapScorer):
+    """Token overlap that notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.seen: list[Pair] = []
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        self.seen.extend(pairs)
+        return super().score(pairs, progress)
+
+
+@pytest.fixture(scope="module")
+def reader() -> EmbeddedReader:
+    """The shipped one."""
+    return EmbeddedReader()
+
+
+@pytest.fixture
+def other() -> Counting:
+    """What judges the rest."""
+    return Counting()
+
+
+@pytest.fixture
+def scorer(reader: EmbeddedReader, other: Counting) -> ShortAnswerScorer:
+    """Reading in front of it."""
+    return ShortAnswerScorer(other, lambda: reader, "f1" * 32, USE)
+
+
+def test_what_stands_in_the_passage_has_to_answer(scorer: ShortAnswerScorer, other: Counting) -> None:
+    pairs = [
+        Pair(WORKS, "Ada Thorne", WHO),
+        Pair(WORKS, "1931", WHO),
+        Pair(WORKS, "1931.", WHEN),
+        Pair(WORKS, "Leeds", WHEN),
+    ]
+    right, wrong, year, town = scorer.score(pairs)
+    assert right > 0.5 > wrong and year > 0.5 > town
+    assert other.seen == []
+    assert all(0 < s < 1 for s in (right, wrong, year, town))
+
+
+def test_the_support_is_the_calibrated_log_of_the_expected_overlap(scorer: ShortAnswerScorer) -> None:
+    claims = ["Ada Thorne", "Thorne", "clocks"]
+    logs = scorer.log_expected(WHO, WORKS, claims)
+    found = scorer.score([Pair(WORKS, claim, WHO) for claim in claims])
+    assert found == pytest.approx([1 / (1 + math.exp(-0.9 * math.log(math.exp(x) + 0.1) - 0.7)) for x in logs])
+    # Half of what it would say itself: 2 of 3 words of both together.
+    assert logs[1] >= math.log(2 / 3) + logs[0] - 1e-6
+
+
+@pytest.mark.parametrize(
+    "pair",
+    (
+        Pair(WORKS, "Ada Thorne"),
+        Pair(WORKS, "Ada Thorne", " "),
+        Pair(WORKS, "Its first director was Ada Thorne, who had built clocks.", WHO),
+        Pair(WORKS, "A. Thorne of Leeds", WHO),
+        Pair("No ship sails.", "No.", "Does it sail?"),
+        Pair(WORKS, "Ada Thorne", WHO, "", ("Ada Thorne", "It opened in 1931.")),
+        Pair(WORKS, "Ada Thorne", "who " * 600),
+        Pair("", "Ada Thorne", WHO),
+    ),
+)
+def test_everything_else_is_the_other_scorers(scorer: ShortAnswerScorer, other: Counting, pair: Pair) -> None:
+    assert scorer.score([pair]) == TokenOverlapScorer().score([pair])
+    assert other.seen == [pair]
+
+
+def test_a_window_without_the_answer_supports_nothing_where_another_has_it(scorer: ShortAnswerScorer) -> None:
+    half = WORKS.split(". ")[0] + "."
+    assert scorer.score([Pair(half, "Ada Thorne", WHO, WORKS)]) == (0.0,)
+
+
+def test_pairs_are_scored_once_in_their_order_whatever_stands_beside(
+    scorer: ShortAnswerScorer, other: Counting
+) -> None:
+    plain = Pair(WORKS, "The works opened in 1931 in Leeds, and nobody minded.", WHEN)
+    pairs = [Pair(WORKS, "1931", WHEN), plain, Pair(WORKS, "Leeds", WHEN), Pair(WORKS, "1931", WHEN), plain]
+    said: list[tuple[int, int]] = []
+    found = scorer.score(pairs, lambda done, total: said.append((done, total)))
+    assert found[0] == found[3] and found[1] == found[4] and other.seen == [plain]
+    assert [scorer.score([pair])[0] for pair in pairs] == pytest.approx(found, abs=1e-6)
+    assert said[-1] == (5, 5) and said == sorted(said)
+    assert scorer.score([]) == ()
+
+
+def test_the_reader_is_opened_at_the_first_short_answer_only(reader: EmbeddedReader, other: Counting) -> None:
+    opened: list[int] = []
+
+    def load() -> EmbeddedReader:
+        opened.append(1)
+        return reader
+
+    scorer = ShortAnswerScorer(other, load, "a", USE)
+    scorer.score([Pair(WORKS, "Ada Thorne"), Pair(WORKS, "The works opened in 1931, before any other of them.", WHEN)])
+    assert opened == []
+    scorer.score([Pair(WORKS, "1931", WHEN), Pair(WORKS, "Leeds", WHEN)])
+    assert opened == [1]
+
+
+def test_its_name_tells_reader_calibration_and_the_other(reader: EmbeddedReader, other: Counting) -> None:
+    names = {
+        ShortAnswerScorer(other, lambda: reader, fingerprint, use).name
+        for fingerprint in ("a", "b")
+        for use in (USE, ReadingUse(0.8, 0.7, 0.1), ReadingUse(0.9, 0.6, 0.1), ReadingUse(0.9, 0.7, 0.2))
+    }
+    assert len(names) == 8 and all(name.startswith(f"{other.name}+reading/") and len(name) <= 120 for name in names)
+
+
+def test_a_calibration_that_is_none() -> None:
+    for numbers in ((0.0, 0.0, 0.1), (-1.0, 0.0, 0.1), (math.nan, 0.0, 0.1), (1.0, math.inf, 0.1), (1.0, 0.0, 0.0)):
+        with pytest.raises(EvaluationError, match="positive slope"):
+            ReadingUse(*numbers)
+
+
+def test_it_asks_as_the_other_does(scorer: ShortAnswerScorer, other: Counting) -> None:
+    assert scorer.room("a b", "c") == other.room("a b", "c") and list(scorer.count(["a b"])) == list(
+        other.count(["a b"])
+    )
+    assert scorer.answer_tokens == 0
+    assert is_short_answer(Pair("", "34 metres", "How high?")) and not is_short_answer(Pair("", "yes", "Is it?"))
