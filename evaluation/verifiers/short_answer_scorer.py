@@ -29,10 +29,10 @@ from retrieval.chunks import Chunk, RetrievedChunk
 
 RULES = 1
 """Version of what is read and how: part of the scorer's name."""
-READING = "+reading/"
+READING = "+reading:"
 """Stands in the name of a scorer that reads short answers."""
 _SMALL = frozenset(("a", "an", "the"))
-_KEPT = 256
+_KEPT = 64  # texts as token ids, whole evidence among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class ShortAnswerScorer:
 
     @property
     def name(self) -> str:
-        """``OTHER+reading/FINGERPRINT``."""
+        """``OTHER+reading:FINGERPRINT``."""
         return self._name
 
     def room(self, claim: str, question: str = "") -> int:

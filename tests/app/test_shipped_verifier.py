@@ -32,7 +32,7 @@ def test_short_answers_are_told_by_what_was_asked() -> None:
     right, wrong = scorer.score([Pair(_TEXT, "Ada Thorne", _QUESTION), Pair(_TEXT, "1931", _QUESTION)])
     assert right >= 0.5 > wrong
     network = load_verifier(ModelRequest("verifier-network"))
-    assert scorer.name.startswith(f"{network.name}+reading/")
+    assert scorer.name.startswith(f"{network.name}+reading:")
     statement = Pair(_TEXT, "The works opened in 1931, and Ada Thorne was the first who directed them.", _QUESTION)
     assert scorer.score([statement]) == network.score([statement])
 
@@ -71,5 +71,5 @@ def test_a_report_says_where_the_reader_judged_its_own_answers(
         said[model] = any("judged by its own network" in note for note in report_data(line, run_id).notes)
         (record,) = RunStore(line.store).load_samples(run_id)
         verdicts = [verdict.verifier for verdict in record.evaluation.verdicts]
-        assert verdicts and all(("+reading/" in name) == (model is None) for name in verdicts)
+        assert verdicts and all(("+reading:" in name) == (model is None) for name in verdicts)
     assert said == {None: True, "verifier-network": False}

@@ -125,7 +125,7 @@ def test_its_name_tells_reader_calibration_and_the_other(reader: EmbeddedReader,
         for fingerprint in ("a", "b")
         for use in (USE, ReadingUse(0.8, 0.7, 0.1), ReadingUse(0.9, 0.6, 0.1), ReadingUse(0.9, 0.7, 0.2))
     }
-    assert len(names) == 8 and all(name.startswith(f"{other.name}+reading/") and len(name) <= 120 for name in names)
+    assert len(names) == 8 and all(name.startswith(f"{other.name}+reading:") and len(name) <= 120 for name in names)
 
 
 def test_a_calibration_that_is_none() -> None:
