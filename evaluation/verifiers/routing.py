@@ -55,7 +55,8 @@ class RoutedVerifier:
         self._reference, self._entailment, self._faithful = reference, entailment, faithful
         parts = [reference.name, *([entailment.name] if entailment else [])]
         if faithful is not None:
-            # Beside entailment it has the same scorer and threshold, and no room to name them twice.
+            # Beside entailment it has the same threshold and scorer, or of one that reads short answers its network, as
+            # that one's name implies; and there is no room to name them twice.
             parts.append("faithful" if entailment else faithful.name)
         self._name = f"{_FAITHFUL if faithful else _ROUTED} {' | '.join(parts)}"
         if len(self._name) > 255:

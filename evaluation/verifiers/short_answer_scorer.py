@@ -27,8 +27,8 @@ from retrieval.chunking import chunk_spans
 from retrieval.chunking_params import ChunkingParams
 from retrieval.chunks import Chunk, RetrievedChunk
 
-RULES = 1
-"""Version of what is read and how: part of the scorer's name."""
+RULES = 2
+"""Version of what is read and how, and of which questions are left to the network: part of the scorer's name."""
 READING = "+reading:"
 """Stands in the name of a scorer that reads short answers."""
 _SMALL = frozenset(("a", "an", "the"))
@@ -78,6 +78,11 @@ class ShortAnswerScorer:
     def name(self) -> str:
         """``OTHER+reading:FINGERPRINT``."""
         return self._name
+
+    @property
+    def network(self) -> PairScorer:
+        """The other, which judges what is not read."""
+        return self._scorer
 
     def room(self, claim: str, question: str = "") -> int:
         """The other's."""

@@ -73,3 +73,16 @@ def test_a_report_says_where_the_reader_judged_its_own_answers(
         verdicts = [verdict.verifier for verdict in record.evaluation.verdicts]
         assert verdicts and all(("+reading:" in name) == (model is None) for name in verdicts)
     assert said == {None: True, "verifier-network": False}
+
+
+def test_questions_that_the_documents_do_not_answer_are_the_networks(
+    make_pipeline: Callable[..., Pipeline], make_settings: Callable[..., Settings], home_copy: Path
+) -> None:
+    line = make_pipeline(make_settings(home_copy))
+    apart = Question("apart", "Who reads the meter?", answerable=False)
+    other = Question("bare", "How long does the warranty last?")
+    routed = open_judge(line, VerifierPlan(), (apart, other), "notes").verifier
+    alone = open_judge(line, VerifierPlan(), (apart,), None).verifier.name.split(" | ")
+    assert ["+reading:" in part for part in routed.name.split(" | ")] == [False, True, False]
+    assert alone[-1].startswith("faithful/") and "embedded/" in alone[-1] and "+reading:" not in alone[-1]
+    assert alone[-1] == routed._faithful.name  # type: ignore[attr-defined]

@@ -140,3 +140,7 @@ def test_it_asks_as_the_other_does(scorer: ShortAnswerScorer, other: Counting) -
     )
     assert scorer.answer_tokens == 0
     assert is_short_answer(Pair("", "34 metres", "How high?")) and not is_short_answer(Pair("", "yes", "Is it?"))
+
+
+def test_the_other_is_to_be_had(scorer: ShortAnswerScorer, other: Counting) -> None:
+    assert scorer.network is other
