@@ -100,7 +100,7 @@ def report_data(
         )
     if aside:
         notes.append(apart_note(aside))
-    if READING in info.config.verifier and dict(info.labels).get("model") == READER_NAME and figures:
+    if READING in info.config.verifier and dict(info.labels).get("model") == READER_NAME and figures is not None:
         notes.append(_OWN_JUDGE)
     pairs = [(p.baseline, p.other) for p in summary.pairs]
     looked = look_closer(pipeline, info, every, questions, pairs, summary.settings, looking or Looking(), progress)

@@ -80,7 +80,10 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
         help="what judges answers (default auto: reference answers where a question has some, else entailment)",
     )
     group.add_argument(
-        "--verifier-model", metavar="NAME", default=None, help="a folder, OWNER/NAME, token-overlap; default embedded"
+        "--verifier-model",
+        metavar="NAME",
+        default=None,
+        help="a folder, OWNER/NAME, token-overlap, verifier-network; default embedded",
     )
     group.add_argument(
         "--trusted",

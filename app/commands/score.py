@@ -55,7 +55,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="what entailment and --judge read (default contexts; references suits long reference answers)",
     )
     judging.add_argument(
-        "--verifier-model", metavar="NAME", help="a folder, OWNER/NAME, token-overlap, ...; default embedded"
+        "--verifier-model",
+        metavar="NAME",
+        help="a folder, OWNER/NAME, token-overlap, verifier-network, ...; default embedded",
     )
     judging.add_argument("--threshold", type=float, default=0.5, help="support from which a claim counts (default 0.5)")
     add_verifier_sources(judging)

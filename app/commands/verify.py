@@ -44,7 +44,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--skip-bad", action="store_true", help="leave bad lines of --pairs out and count them")
     parser.add_argument("--threshold", type=float, default=0.5, help="support from which a claim counts (default 0.5)")
     parser.add_argument(
-        "--verifier-model", metavar="NAME", help="a folder, OWNER/NAME, token-overlap, ...; default embedded"
+        "--verifier-model",
+        metavar="NAME",
+        help="a folder, OWNER/NAME, token-overlap, verifier-network, ...; default embedded",
     )
     parser.add_argument(
         "--verifier",

@@ -6,20 +6,22 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from model.pair_scoring import Pair, PairScorer, answer_tokens
+from evaluation.verifiers.scorer_in_front import ScorerInFront
+from model.pair_scoring import Pair, PairScorer
 
 LIMIT = 200_000
 """Scores kept at most; the ones not asked for longest go first. About 30 MB."""
 
 
-class CachedScorer:
+class CachedScorer(ScorerInFront):
     """A PairScorer in front of another one. Its name is the other's: it gives the same scores."""
 
     def __init__(self, scorer: PairScorer, limit: int = LIMIT) -> None:
         """limit: scores kept. Raises ValueError below 1."""
         if limit < 1:
             raise ValueError(f"the limit is {limit}: at least one score must be kept")
-        self._scorer, self._limit = scorer, limit
+        super().__init__(scorer)
+        self._limit = limit
         self._known: OrderedDict[bytes, float] = OrderedDict()
         self.asked = self.scored = 0
 
@@ -27,19 +29,6 @@ class CachedScorer:
     def name(self) -> str:
         """The other's."""
         return self._scorer.name
-
-    def room(self, claim: str, question: str = "") -> int:
-        """The other's."""
-        return self._scorer.room(claim, question)
-
-    @property
-    def answer_tokens(self) -> int:
-        """The other's."""
-        return answer_tokens(self._scorer)
-
-    def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """The other's."""
-        return self._scorer.count(texts)
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """See PairScorer.score. Only pairs that were not seen are scored, in one call; what is no number is not kept.

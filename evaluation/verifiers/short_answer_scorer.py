@@ -17,12 +17,13 @@ from functools import lru_cache
 
 from evaluation.errors import EvaluationError
 from evaluation.language.normalise import token_f1
+from evaluation.verifiers.scorer_in_front import ScorerInFront
 from generation.answer_belief import MAX_TOKENS, Belief, belief
 from generation.errors import GenerationError
 from generation.reader import EmbeddedReader
 from model.answer_context import is_short
 from model.content_words import content_words
-from model.pair_scoring import Pair, PairScorer, answer_tokens
+from model.pair_scoring import Pair, PairScorer
 from retrieval.chunking import chunk_spans
 from retrieval.chunking_params import ChunkingParams
 from retrieval.chunks import Chunk, RetrievedChunk
@@ -56,7 +57,7 @@ class ReadingUse:
         return _sigmoid(self.slope * math.log(math.exp(log_expected) + self.floor) + self.intercept)
 
 
-class ShortAnswerScorer:
+class ShortAnswerScorer(ScorerInFront):
     """A PairScorer in front of another one, which scores all but short answers that stand in their evidence.
 
     A short answer has a question, at most 8 words of which some say something, and is not read together with other
@@ -68,7 +69,8 @@ class ShortAnswerScorer:
         self, scorer: PairScorer, load: Callable[[], EmbeddedReader], fingerprint: str, use: ReadingUse
     ) -> None:
         """load: of the reader, at the first short answer. fingerprint: of it."""
-        self._scorer, self._load, self._use = scorer, load, use
+        super().__init__(scorer)
+        self._load, self._use = load, use
         self._reader: EmbeddedReader | None = None
         decides = json.dumps([fingerprint, asdict(use), RULES], sort_keys=True)
         self._name = f"{scorer.name}{READING}{hashlib.sha256(decides.encode()).hexdigest()[:8]}"
@@ -83,19 +85,6 @@ class ShortAnswerScorer:
     def network(self) -> PairScorer:
         """The other, which judges what is not read."""
         return self._scorer
-
-    def room(self, claim: str, question: str = "") -> int:
-        """The other's."""
-        return self._scorer.room(claim, question)
-
-    @property
-    def answer_tokens(self) -> int:
-        """The other's."""
-        return answer_tokens(self._scorer)
-
-    def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """The other's."""
-        return self._scorer.count(texts)
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """Support of each pair (see ``PairScorer.score``). Raises ModelError as the other does."""

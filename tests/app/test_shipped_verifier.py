@@ -85,4 +85,4 @@ def test_questions_that_the_documents_do_not_answer_are_the_networks(
     alone = open_judge(line, VerifierPlan(), (apart,), None).verifier.name.split(" | ")
     assert ["+reading:" in part for part in routed.name.split(" | ")] == [False, True, False]
     assert alone[-1].startswith("faithful/") and "embedded/" in alone[-1] and "+reading:" not in alone[-1]
-    assert alone[-1] == routed._faithful.name  # type: ignore[attr-defined]
+    assert alone[-1] == routed._faithful.name  # type: ignore[attr-defined]  # no part of the protocol: looked up
