@@ -19,6 +19,7 @@ from evaluation.verifiers.evidence import DEFAULT_K, GoldElseSearched, GoldEvide
 from evaluation.verifiers.faithful import FaithfulVerifier, nothing_else_judges
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.routing import RoutedVerifier, has_references, judged_by_entailment
+from evaluation.verifiers.scorer_in_front import unread
 from evaluation.verifiers.verifier import Verifier
 from model.pair_scoring import PairScorer
 
@@ -89,8 +90,9 @@ def open_judge(
         return Judge(ReferenceVerifier())
     if plan.choice == "auto" and not bare:
         split, together = plan.source.split, bool(plan.source.together)
-        _, network = _scorers(pipeline, plan, load)
-        faithful = FaithfulVerifier(network, plan.threshold, split=split, together=together)
+        faithful = FaithfulVerifier(
+            unread(_scorer(pipeline, plan, load)), plan.threshold, split=split, together=together
+        )
         return Judge(RoutedVerifier(ReferenceVerifier(), None, faithful), None, _labels(plan))
     try:
         name = pipeline.collection_name(plan.trusted or collection)
@@ -113,25 +115,18 @@ def open_judge(
     if plan.choice == "judge":
         judge = open_language_judge(plan.source, evidence, plan.threshold, pipeline.device)
         return Judge(judge, None, labels)
-    scorer, network = _scorers(pipeline, plan, load)
+    scorer = _scorer(pipeline, plan, load)
     split, together = plan.source.split, bool(plan.source.together)
     entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=split, together=together)
     verifier: Verifier = entailment
     if plan.choice == "auto":
-        shown = FaithfulVerifier(network, plan.threshold, split=split, together=together) if alone else None
+        shown = FaithfulVerifier(unread(scorer), plan.threshold, split=split, together=together) if alone else None
         verifier = RoutedVerifier(ReferenceVerifier(), entailment, shown)
     return Judge(verifier, entailment, labels)
 
 
-def _scorers(pipeline: Pipeline, plan: VerifierPlan, load: ScorerLoader | None) -> tuple[PairScorer, PairScorer]:
-    """For most questions, and for those that the documents do not answer: there no reader is asked.
-
-    A reader that answered such a question was sure of what it said, and would say so again.
-    """
-    scorer = (load or load_scorer)(plan.model, pipeline.device)
-    cached = CachedScorer(scorer)
-    network = getattr(scorer, "network", None)
-    return cached, cached if network is None else CachedScorer(network)
+def _scorer(pipeline: Pipeline, plan: VerifierPlan, load: ScorerLoader | None) -> PairScorer:
+    return CachedScorer((load or load_scorer)(plan.model, pipeline.device))
 
 
 def _labels(plan: VerifierPlan) -> tuple[tuple[str, str], ...]:

@@ -40,10 +40,11 @@ class Looking:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """The analysis, and what readers should know of it."""
+    """The analysis, what readers should know of it, and the names of the verifiers that judged once more for it."""
 
     found: RunAnalysis
     notes: tuple[str, ...]
+    judges: tuple[str, ...] = ()
 
 
 def look_closer(
@@ -98,7 +99,9 @@ def look_closer(
             "Gold evidence is missing: no answer to a question whose gold passages the collection holds makes a claim."
         )
     closer = Closer(entailing, faithful, judged_by.removeprefix(_FAITHFUL), by_both, forced_run(pipeline, info))
-    return Looked(analyse(info.config, samples, questions, pairs, settings, closer), tuple(notes))
+    judges = (judged_by, *((by_both.fetched_by, by_both.gold_by) if by_both else ()))
+    found = analyse(info.config, samples, questions, pairs, settings, closer)
+    return Looked(found, tuple(notes), tuple(filter(None, judges)))
 
 
 def _signal_scorer(pipeline: Pipeline, name: str) -> PairScorer:

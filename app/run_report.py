@@ -32,17 +32,16 @@ from evaluation.statistics.summary import summarise
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.entailment_where import WeakWord
 from evaluation.verifiers.routing import judged_by_entailment, stands_apart
-from evaluation.verifiers.short_answer_scorer import READING
-from generation.reader import NAME as READER_NAME
+from evaluation.verifiers.short_answer_scorer import read_by
 
 MARKED_CLAIMS = 40
 """So many unsupported claims, those of the worst questions, get their weak words marked: seconds, not minutes."""
 
 _OWN_JUDGE = (
     "Where no reference decides, the embedded reader's short answers are judged by its own network: how likely it is "
-    "to answer so from the evidence fetched for the claim. That tells its answers apart far better than the verifier's "
-    "network alone does, but what a reader is surely wrong about passes. Label some answers (plumbline label) to "
-    "correct the rates."
+    "to answer so from the evidence that the claim is held against. That tells its answers apart far better than the "
+    "verifier's network alone does, but what a reader is surely wrong about passes. Label some answers "
+    "(plumbline label) to correct the rates."
 )
 
 
@@ -100,10 +99,11 @@ def report_data(
         )
     if aside:
         notes.append(apart_note(aside))
-    if READING in info.config.verifier and dict(info.labels).get("model") == READER_NAME and figures is not None:
-        notes.append(_OWN_JUDGE)
     pairs = [(p.baseline, p.other) for p in summary.pairs]
     looked = look_closer(pipeline, info, every, questions, pairs, summary.settings, looking or Looking(), progress)
+    judges = (*looked.judges, *([info.config.verifier] if figures is not None else []))
+    if any(read_by(judge, info.config.generator) for judge in judges):
+        notes.append(_OWN_JUDGE)
     if info.config.grid:
         notes.append(
             f"The run has {len(info.config.decodings)} decoding settings. Rates, differences and answers are those of "

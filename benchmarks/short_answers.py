@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from data.errors import DataError
 from data.reading import ReadingExample, load_reading
 from evaluation.detection.calibration import fit_platt
 from evaluation.detection.support import Statement, claim_supports
@@ -32,6 +33,7 @@ from generation.reader_probing import answer_anyway
 from generation.reader_rows import chunk_contexts
 from generation.restyling import without_citations
 from model.answer_context import is_short
+from model.errors import ModelError
 from model.pair_scoring import Pair
 from model.support_scorer import load_support_scorer
 from retrieval.chunking_params import ChunkingParams
@@ -53,6 +55,14 @@ def main() -> None:
     parser.add_argument("--fit", action="append", default=[], metavar="SOURCE")
     parser.add_argument("--floors", default="0.001,0.01,0.03,0.1,0.2")
     given = parser.parse_args()
+    try:
+        _make(given)
+    except (DataError, ModelError, OSError) as error:
+        parser.exit(1, f"{parser.prog}: {error}\n")
+
+
+def _make(given: argparse.Namespace) -> None:
+    """Raises DataError, ModelError and OSError for files that cannot be read or written."""
     read = load_reading(given.data, texts=given.texts, skip_bad=True, limit=given.limit)
     examples = [e for e in read.examples if e.context.strip() and (not given.title or e.title in given.title)]
     pairs = list(_noted(examples))

@@ -55,7 +55,7 @@ def judge_faithfulness(
         claimed = record.completion is not None and record.evaluation.verdicts
         if record.chunks and claimed and key_of(record) not in known:
             prompts.setdefault((record.question_id, record.arm), []).append(record)
-    texts = {q.id: q.text for q in questions}
+    by_id = {q.id: q for q in questions}
     pending = list(prompts.values())
     for start in range(0, len(pending), AT_ONCE):
         batch = pending[start : start + AT_ONCE]
@@ -63,7 +63,8 @@ def judge_faithfulness(
         verifier = EntailmentVerifier(scorer, ContextEvidence(contexts), threshold, together=together)
         found: list[tuple[SampleRecord, VerificationItem]] = []
         for i, samples in enumerate(batch):
-            question = AnsweredQuestion(str(i), texts[samples[0].question_id])
+            asked = by_id[samples[0].question_id]
+            question = AnsweredQuestion(str(i), asked.text, answerable=asked.answerable)
             for record in samples:
                 # The claims as the run's verifier read them: what is compared is evidence, not reading.
                 claims = tuple(v.claim for v in record.evaluation.verdicts)

@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from evaluation.verifiers.scorer_in_front import ScorerInFront
+from evaluation.verifiers.scorer_in_front import ScorerInFront, unread
 from model.pair_scoring import Pair, PairScorer
 
 LIMIT = 200_000
@@ -22,6 +22,8 @@ class CachedScorer(ScorerInFront):
             raise ValueError(f"the limit is {limit}: at least one score must be kept")
         super().__init__(scorer)
         self._limit = limit
+        behind = unread(scorer)
+        self._network = self if behind is scorer else CachedScorer(behind, limit)
         self._known: OrderedDict[bytes, float] = OrderedDict()
         self.asked = self.scored = 0
 
@@ -29,6 +31,11 @@ class CachedScorer(ScorerInFront):
     def name(self) -> str:
         """The other's."""
         return self._scorer.name
+
+    @property
+    def network(self) -> PairScorer:
+        """Itself, or another one with what it remembers apart."""
+        return self._network
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """See PairScorer.score. Only pairs that were not seen are scored, in one call; what is no number is not kept.

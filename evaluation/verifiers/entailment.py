@@ -30,6 +30,7 @@ from evaluation.verifiers.claim_requests import (
 from evaluation.verifiers.entailment_scoring import ClaimCase, Support, SupportScoring
 from evaluation.verifiers.entailment_where import MarkedClaim, Weakness, weak_words
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
+from evaluation.verifiers.scorer_in_front import unread
 from evaluation.verifiers.verifier import FAILED, VerificationItem
 from model.pair_scoring import PairScorer, answer_tokens
 
@@ -47,7 +48,8 @@ def sees_other_claims(verifier: str) -> bool:
 
 
 class EntailmentVerifier:
-    """A claim is supported when some window of its evidence supports it with at least the threshold."""
+    """A claim is supported when some window of its evidence supports it with at least the threshold. Where a question
+    is marked unanswerable, no short answer is read (see ``unread``)."""
 
     def __init__(
         self,
@@ -70,7 +72,8 @@ class EntailmentVerifier:
         self._scorer, self._evidence, self._threshold = scorer, evidence, threshold
         if together and not answer_tokens(scorer):
             raise EvaluationError(f"{scorer.name} reads every claim by itself: it cannot read an answer's together")
-        self._scoring, self._split, self._together = SupportScoring(scorer, join), split, together
+        self._split, self._together = split, together
+        self._scoring, self._apart = SupportScoring(scorer, join), SupportScoring(unread(scorer), join)
         how = ("" if join else " single") + split_name(split) + (TOGETHER if together else "")
         self._name = f"entailment/{VERSION} {scorer.name} >={threshold:g} {evidence.name}{how}"
         if len(self._name) > 255:
@@ -121,7 +124,7 @@ class EntailmentVerifier:
             for claim, s in zip(claims, supports, strict=True)
             if s is not None and s.windows and s.support < self._threshold and s.part == spoken(claim.text)
         ]
-        found = iter(weak_words(self._scorer, failed))
+        found = iter(weak_words(self._scorer if question.answerable else unread(self._scorer), failed))
         weak = {w.claim: next(found) for w in failed}
         return tuple(MarkedClaim(claim, weak.get(claim, ())) for claim in claims)
 
@@ -137,7 +140,13 @@ class EntailmentVerifier:
             ClaimCase(r.claim, " ".join(r.question.text.split()), evidence[ClaimRequest(r.question, r.claim)], r.answer)
             for r in requests
         ]
-        return dict(zip(requests, self._scoring.score(cases), strict=True))
+        found: dict[ClaimRequest, Support] = {}
+        for scoring, answerable in ((self._scoring, True), (self._apart, False)):
+            mine = [i for i, request in enumerate(requests) if request.question.answerable == answerable]
+            if mine:
+                scored = scoring.score([cases[i] for i in mine])
+                found.update((requests[i], support) for i, support in zip(mine, scored, strict=True))
+        return found
 
     def _verdict(self, claim: Claim, judged: Support | None) -> Verdict:
         if judged is None:

@@ -8,7 +8,7 @@ from model.pair_scoring import PairScorer, answer_tokens
 
 
 class ScorerInFront:
-    """All of a PairScorer but ``name`` and ``score``."""
+    """All of a PairScorer but ``name`` and ``score``. network: see ``unread``."""
 
     def __init__(self, scorer: PairScorer) -> None:
         self._scorer = scorer
@@ -25,3 +25,15 @@ class ScorerInFront:
     def count(self, texts: Sequence[str]) -> Sequence[int]:
         """The other's."""
         return self._scorer.count(texts)
+
+    @property
+    def network(self) -> PairScorer:
+        """What judges where no short answer is to be read."""
+        return unread(self._scorer)
+
+
+def unread(scorer: PairScorer) -> PairScorer:
+    """What judges answers to questions that the documents do not answer: a scorer, or of one that reads short answers
+    the network behind it. A reader that answered such a question was sure of what it said, and would say so again.
+    """
+    return scorer.network if isinstance(scorer, ScorerInFront) else scorer

@@ -28,10 +28,10 @@ from retrieval.chunking import chunk_spans
 from retrieval.chunking_params import ChunkingParams
 from retrieval.chunks import Chunk, RetrievedChunk
 
-RULES = 2
+RULES = 3
 """Version of what is read and how, and of which questions are left to the network: part of the scorer's name."""
 READING = "+reading:"
-"""Stands in the name of a scorer that reads short answers."""
+"""Stands in the name of a scorer that reads short answers, before the reader's first digits."""
 _SMALL = frozenset(("a", "an", "the"))
 _KEPT = 64  # texts as token ids, whole evidence among them
 
@@ -73,18 +73,14 @@ class ShortAnswerScorer(ScorerInFront):
         self._load, self._use = load, use
         self._reader: EmbeddedReader | None = None
         decides = json.dumps([fingerprint, asdict(use), RULES], sort_keys=True)
-        self._name = f"{scorer.name}{READING}{hashlib.sha256(decides.encode()).hexdigest()[:8]}"
+        rules = hashlib.sha256(decides.encode()).hexdigest()[:8]
+        self._name = f"{scorer.name}{READING}{_digits(fingerprint)}-{rules}"
         self._ids = lru_cache(maxsize=_KEPT)(self._encoded)
 
     @property
     def name(self) -> str:
-        """``OTHER+reading:FINGERPRINT``."""
+        """``OTHER+reading:READER-RULES``, eight digits each."""
         return self._name
-
-    @property
-    def network(self) -> PairScorer:
-        """The other, which judges what is not read."""
-        return self._scorer
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """Support of each pair (see ``PairScorer.score``). Raises ModelError as the other does."""
@@ -176,6 +172,15 @@ class ShortAnswerScorer(ScorerInFront):
         if self._reader is None:
             self._reader = self._load()
         return self._reader
+
+
+def read_by(verifier: str, reader: str) -> bool:
+    """Whether a verifier of this name reads short answers with the reader of this fingerprint."""
+    return f"{READING}{_digits(reader)}-" in verifier
+
+
+def _digits(fingerprint: str) -> str:
+    return fingerprint[:8]
 
 
 def is_short_answer(pair: Pair) -> bool:

@@ -13,12 +13,14 @@ import app.shipped_verifier
 from app.judging import VerifierPlan, open_judge
 from app.model_evaluation import ModelRequest, load_verifier
 from app.pipeline import Pipeline
+from app.run_analysis import Looking
 from app.run_report import report_data
 from app.runs import EvaluationPlan, evaluate
 from app.settings import Settings
 from app.shipped_verifier import load_shipped_verifier
 from data.questions import Question
 from evaluation.runs.run_store import RunStore
+from generation.reader import EmbeddedReader
 from model.errors import ModelError
 from model.pair_scoring import Pair
 from model.support_files import CONFIG, shipped_verifier
@@ -60,19 +62,41 @@ def test_another_reader_and_a_damaged_file_are_refused(
 def test_a_report_says_where_the_reader_judged_its_own_answers(
     make_pipeline: Callable[..., Pipeline], make_settings: Callable[..., Settings], home_copy: Path
 ) -> None:
-    line = make_pipeline(make_settings(home_copy))
+    shipped = make_pipeline(make_settings(home_copy), EmbeddedReader())
     questions = (Question("bare", "How long does the warranty of the Heron 4 last?"),)
     said = {}
     for model in (None, "verifier-network"):
-        judging = VerifierPlan(model=model)
-        plan = EvaluationPlan(questions, arms=("rag",), samples=1, judging=judging)
-        judge = open_judge(line, judging, questions, "notes")
-        run_id = evaluate(line, plan, judge=judge).run_id
-        said[model] = any("judged by its own network" in note for note in report_data(line, run_id).notes)
-        (record,) = RunStore(line.store).load_samples(run_id)
-        verdicts = [verdict.verifier for verdict in record.evaluation.verdicts]
+        run_id, verdicts = _judged(shipped, VerifierPlan(model=model), questions)
+        said[model] = _owns_up(shipped, run_id)
         assert verdicts and all(("+reading:" in name) == (model is None) for name in verdicts)
     assert said == {None: True, "verifier-network": False}
+    # Another reader, which has the same name: the one that judges is not its own network.
+    trained = make_pipeline(make_settings(home_copy))
+    run_id, verdicts = _judged(trained, VerifierPlan(), questions)
+    assert trained.generator.name == shipped.generator.name and all("+reading:" in name for name in verdicts)
+    assert not _owns_up(trained, run_id)
+
+
+def test_so_does_one_that_judges_faithfulness_afterwards(
+    make_pipeline: Callable[..., Pipeline], make_settings: Callable[..., Settings], home_copy: Path
+) -> None:
+    line = make_pipeline(make_settings(home_copy), EmbeddedReader())
+    questions = (Question("told", "How long does the warranty of the Heron 4 last?", ("three years",)),)
+    run_id, verdicts = _judged(line, VerifierPlan(), questions)
+    assert verdicts and not any("+reading:" in name for name in verdicts) and not _owns_up(line, run_id)
+    assert _owns_up(line, run_id, Looking(faithfulness=True))
+
+
+def _judged(line: Pipeline, judging: VerifierPlan, questions: tuple[Question, ...]) -> tuple[str, list[str]]:
+    """A run, and who gave the verdicts of its one sample."""
+    plan = EvaluationPlan(questions, arms=("rag",), samples=1, judging=judging)
+    run_id = evaluate(line, plan, judge=open_judge(line, judging, questions, "notes")).run_id
+    (record,) = RunStore(line.store).load_samples(run_id)
+    return run_id, [verdict.verifier for verdict in record.evaluation.verdicts]
+
+
+def _owns_up(line: Pipeline, run_id: str, looking: Looking | None = None) -> bool:
+    return any("judged by its own network" in note for note in report_data(line, run_id, looking).notes)
 
 
 def test_questions_that_the_documents_do_not_answer_are_the_networks(

@@ -9,7 +9,13 @@ import pytest
 
 from evaluation.detection.baselines import TokenOverlapScorer
 from evaluation.errors import EvaluationError
-from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer, is_short_answer
+from evaluation.outcomes import Claim
+from evaluation.verifiers.cached_scorer import CachedScorer
+from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
+from evaluation.verifiers.entailment import EntailmentVerifier
+from evaluation.verifiers.scorer_in_front import unread
+from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer, is_short_answer, read_by
+from evaluation.verifiers.verifier import VerificationItem
 from generation.reader import EmbeddedReader
 from model.pair_scoring import Pair
 
@@ -128,6 +134,13 @@ def test_its_name_tells_reader_calibration_and_the_other(reader: EmbeddedReader,
     assert len(names) == 8 and all(name.startswith(f"{other.name}+reading:") and len(name) <= 120 for name in names)
 
 
+def test_whose_reader_a_name_tells_of(reader: EmbeddedReader, other: Counting) -> None:
+    mine, anothers = "ab" * 32, "ac" * 32
+    name = f"routed/1 reference/1 | entailment/1 {ShortAnswerScorer(other, lambda: reader, mine, USE).name} >=0.5"
+    assert read_by(name, mine) and not read_by(name, anothers)
+    assert not read_by(f"entailment/1 {other.name} >=0.5", mine)
+
+
 def test_a_calibration_that_is_none() -> None:
     for numbers in ((0.0, 0.0, 0.1), (-1.0, 0.0, 0.1), (math.nan, 0.0, 0.1), (1.0, math.inf, 0.1), (1.0, 0.0, 0.0)):
         with pytest.raises(EvaluationError, match="positive slope"):
@@ -143,4 +156,21 @@ def test_it_asks_as_the_other_does(scorer: ShortAnswerScorer, other: Counting) -
 
 
 def test_the_other_is_to_be_had(scorer: ShortAnswerScorer, other: Counting) -> None:
-    assert scorer.network is other
+    assert scorer.network is unread(scorer) is other and unread(other) is other
+    assert unread(CachedScorer(scorer)).name == other.name
+    plain = CachedScorer(other)
+    assert unread(plain) is plain
+
+
+def test_questions_that_the_documents_do_not_answer_are_not_read(scorer: ShortAnswerScorer, other: Counting) -> None:
+    verifier = EntailmentVerifier(CachedScorer(scorer), ContextEvidence({"1": [WORKS], "2": [WORKS]}), join=False)
+    items = [
+        VerificationItem(AnsweredQuestion(number, WHO, answerable=number == "1"), (Claim("1931", 0, 4),), "1931")
+        for number in ("2", "1", "2")
+    ]
+    apart, read, again = verifier.verify(items)
+    # Word for word it stands there, which is all that the other looks at.
+    assert apart == again and apart[0].support == 1.0 and read[0].support is not None and read[0].support < 0.5
+    assert {pair.claim for pair in other.seen} == {"1931"} and read[0].verifier == apart[0].verifier
+    before = len(other.seen)
+    assert verifier.mark(items[1].question, items[1].claims) and len(other.seen) == before
