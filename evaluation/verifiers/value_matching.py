@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from evaluation.language.coordination import value_is_enumerated
+from evaluation.language.dates import WEEKDAYS
 from evaluation.language.normalise import singular
 from evaluation.language.polarity import asks_yes_or_no, has_cue, states, yes_or_no
 from evaluation.language.values import Value, comparable, nearly_same, only_less_specific, same_value
@@ -66,10 +67,29 @@ def compare_values(a: Reading, r: Reading, q: Reading) -> Match:
         noted.append(match)
     failed = [m for m in noted if m.label != "supported"]
     if not failed:
-        return Match("supported", 1.0, "gives the reference's value")
+        return _without_weekday(a, r, q) or Match("supported", 1.0, "gives the reference's value")
     if found:
         return Match("unverifiable", HALF * found / len(noted), "gives only some of the reference's values")
     return max(failed, key=lambda m: (m.label == "contradicted", m.support))
+
+
+def _without_weekday(a: Reading, r: Reading, q: Reading) -> Match | None:
+    """What an answer is worth that has the values of "Wednesday at 10:00" but not its day; None where it has that too,
+    the question names it, or a date says it.
+    """
+    if any(value.date is not None for value in r.values):
+        return None
+    wanted = _weekdays(r) - _weekdays(q)
+    given = _weekdays(a)
+    if wanted <= given:
+        return None
+    if given:
+        return Match("contradicted", 0.0, "gives another weekday than the reference")
+    return Match("unverifiable", HALF, "gives the reference's value without its weekday")
+
+
+def _weekdays(reading: Reading) -> set[str]:
+    return {singular(t.lower) for t in reading.tokens} & WEEKDAYS
 
 
 def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: str) -> Match:

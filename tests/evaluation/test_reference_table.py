@@ -9,6 +9,10 @@ from tests.evaluation.reference_helpers import judge
 
 # (answer, reference, question; "" stands for ASKED)
 SUPPORTED = [
+    ("10 a.m. on Wednesday", "Wednesday at 10:00", "When is the handover?"),
+    ("10:00, Wednesdays", "Wednesday at 10:00", ""),
+    ("10:00", "Wednesday at 10:00", "At what time on Wednesdays is the handover?"),
+    ("4 March 2021", "Thursday, 4 March 2021", ""),
     ("Paris", "Paris", ""),
     ("It is Paris.", "Paris", ""),
     ("paris", "Paris", ""),
@@ -100,6 +104,7 @@ SUPPORTED = [
     ("a year and a half", "a year and a half", ""),
 ]
 CONTRADICTED = [
+    ("Tuesday at 10:00", "Wednesday at 10:00", "When is the handover?"),
     ("14 weeks", "14 days", ""),
     ("15 days", "14 days", ""),
     ("$40", "40 pounds", ""),
@@ -132,6 +137,7 @@ CONTRADICTED = [
     ("14 working days", "14 calendar days", ""),
 ]
 UNVERIFIABLE = [
+    ("10:00", "Wednesday at 10:00", "On which weekday is the handover?"),
     ("March 2021", "4 March 2021", ""),
     ("2021", "4 March 2021", "When was it founded?"),
     ("Paris or London", "Paris", ""),
