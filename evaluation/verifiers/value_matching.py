@@ -19,6 +19,9 @@ _LABELS = word_set(
     "volume floor gate platform form paragraph question bay unit"
 )
 
+_SHORT_DAYS = word_set("mon tue tues wed weds thu thur thurs fri sat sun")
+_DAYS_OF = {"weekdays": word_set("monday tuesday wednesday thursday friday"), "weekends": word_set("saturday sunday")}
+
 
 def compare_polar(a: Reading, r: Reading, q: Reading) -> Match:
     """Judge by a reference that says yes or no. An answer may imply its stand ("It is not allowed")."""
@@ -89,7 +92,15 @@ def _without_weekday(a: Reading, r: Reading, q: Reading) -> Match | None:
 
 
 def _weekdays(reading: Reading) -> set[str]:
-    return {singular(t.lower) for t in reading.tokens} & WEEKDAYS
+    """Days of the week that a text names, abbreviated or as "weekdays" or "weekends" too."""
+    found: set[str] = set()
+    for token in reading.tokens:
+        word = token.lower
+        if word in _DAYS_OF:
+            found |= _DAYS_OF[word]
+        elif word in _SHORT_DAYS or singular(word) in WEEKDAYS:
+            found |= {day for day in WEEKDAYS if day.startswith(word[:3])}
+    return found
 
 
 def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: str) -> Match:

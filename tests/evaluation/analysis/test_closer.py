@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 
 import pytest
@@ -25,6 +26,8 @@ from evaluation.runs.records import Observed
 from evaluation.runs.run_config import Decoding
 from evaluation.runs.run_store import RunStore
 from evaluation.statistics.measure import Resampler, Settings
+from evaluation.verifiers.scorer_in_front import ScorerInFront
+from model.pair_scoring import Pair
 from retrieval.chunks import Chunk
 
 SETTINGS = Settings(bootstrap=400, permutations=199)
@@ -156,6 +159,30 @@ def test_rates_by_the_place_of_the_gold_passage(desk: SimpleNamespace) -> None:
     (part,) = retrieval_part(made, ("closed_book", "rag"), questions, None, "", Resampler(SETTINGS))
     assert (part.known, part.shown, part.unknown, part.faithful) == (9, 6, 1, None)
     assert [(r.rank, r.questions, r.hallucinated.rate) for r in part.rows] == [(1, 4, 0.0), (3, 2, 0.0), (None, 3, 1.0)]
+
+
+class Doubting(ScorerInFront):
+    """In front of another scorer, which judges where documents do not answer: nothing is supported."""
+
+    name = "doubting"
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        return (0.0,) * len(pairs)
+
+
+def test_faithfulness_of_answers_to_unanswerable_questions_is_not_read(
+    desk: SimpleNamespace, overlap: type, database_url: str
+) -> None:
+    questions = [Question("q0", "Where?"), Question("q1", "Where?", answerable=False)]
+    made = [desk.sample(q.id, ["supported"], words=["Paris"], chunks=CHUNKS, number=0) for q in questions]
+    scorer = Doubting(overlap())
+    with Store.open(database_url) as store:
+        runs, kept = RunStore(store), ExtraVerdicts(store)
+        run = runs.create_or_open_run(desk.config(samples=1), questions)
+        runs.save_samples(run, made)
+        judge_faithfulness(run, made, questions, scorer, 0.5, kept)
+        stored = kept.load(run, verifier_name(scorer, 0.5))
+    assert [stored[key_of(record)][0].label for record in made] == ["unverifiable", "supported"]
 
 
 def test_faithful_beside_factual(desk: SimpleNamespace, overlap: type, database_url: str) -> None:
