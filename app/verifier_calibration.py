@@ -59,7 +59,7 @@ def calibrated(
 
 def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> tuple[float, ...]:
     """The uncalibrated logit of each pair: of its best window. Each claim must have a token, or it has no logit."""
-    return _row_logits(scorer, list(verifier_rows(examples, scorer.tokens, mix=WindowMix(_EVERY_WINDOW, 0.0))))
+    return row_logits(scorer, list(verifier_rows(examples, scorer.tokens, mix=WindowMix(_EVERY_WINDOW, 0.0))))
 
 
 def score_answers_raw(
@@ -73,14 +73,14 @@ def score_answers_raw(
     ]
     rows = list(answer_rows(read, scorer.tokens, mix=AnswerMix(tokens, _EVERY_WINDOW, 0.0)))
     claims = [example for answer in read for example in answer]
-    logits = _row_logits(scorer, rows)
+    logits = row_logits(scorer, rows)
     among = [len(row.claims) > 1 for row in rows for _ in row.claims]  # one by itself is read as ever
     kept = [i for i, several in enumerate(among) if several]
     return tuple(logits[i] for i in kept), [claims[i] for i in kept]
 
 
-def _row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, ...]:
-    """Of every claim of every row, in order, the logit in its best window."""
+def row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, ...]:
+    """Of every claim of every row, in order, the uncalibrated logit in its best window."""
     windows = [
         AnswerWindow(window, tuple((claim.start, claim.end) for claim in row.claims))
         for row in rows

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 
 from app.verifier_calibration import calibrated
 from app.verifier_check import HeldOutCheck
 from app.verifier_drawing import drawn, fair_sample
+from app.verifier_made import claims_by_rule, short_answers
 from app.verifier_pairs import load_training_pairs
-from data.documents import Document
-from data.loaders import load_documents
+from app.verifier_teaching import Teachers
 from data.pairs import PairExample
-from data.reading import ReadingExample, load_reading
 from data.source_splits import PairSplit, split_pairs
 from evaluation.answer_rows import AnswerMix, answer_rows, by_answer, supported_weights
 from evaluation.detection.calibration import Calibration
 from evaluation.detection.support import SupportProgress
 from evaluation.detection.verifier_scores import VerifierReport, score_pairs
 from evaluation.making.altered.answers import altered_answers
-from evaluation.making.claims import make_claims
 from evaluation.making.differing import by_sentence
-from evaluation.making.short_answers import short_answer_claims
-from evaluation.making.source_text import SourceText
 from evaluation.verifier_rows import WindowMix, verifier_rows
-from generation.making.reading import SourceArticle, make_reading
+from model.errors import ModelError
+from model.prefix_decoder import prefix_decoder_fingerprint
+from model.reader_layers import is_reader, support_from_reader
 from model.support_encoder import SupportEncoder, SupportFeatures, warm_start_support
 from model.support_files import SupportUse, change_use, load_support, save_support
 from model.support_scorer import SupportScorer
@@ -40,7 +36,6 @@ from model.training.pair_rows import PairRow
 from model.training.pair_trainer import train_pairs
 
 _CHECKED, _CHECKED_ANSWERS = 300, 80  # held-out claims and answers scored while it trains: some ten seconds
-_SHORTEST_PASSAGE = 60  # words: below, a passage gives no claims worth making
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +51,10 @@ class VerifierRecipe:
     altered: share of these answers that are read a second time, against evidence altered by rule, where it is sure what
     becomes of each claim.
     hold_out: sources of which nothing, or not all, is trained (data.source_splits.split_pairs). start: a trained
-    verifier's folder to go on from. start_share: so much of its weights in what is written. development: pairs
-    scored at the end, at most, of each kind. check: some held-out claims are scored every so many steps; 0: never.
+    verifier's folder to go on from, or a reader's, whose layers it then has. start_share: so much of a verifier's
+    weights in what is written. teachers: verifiers that have ``teacher_share`` of a say in every claim's target, their
+    mean; the labels have the rest. development: pairs scored at the end, at most, of each kind. check: some held-out
+    claims are scored every so many steps; 0: never.
     """
 
     pairs: tuple[Path, ...]
@@ -71,6 +68,8 @@ class VerifierRecipe:
     hold_out: tuple[str, ...] = ()
     start: Path | None = None
     start_share: float = 0.0
+    teachers: tuple[Path, ...] = ()
+    teacher_share: float = 0.5
     limit: int | None = None
     skip_bad: bool = False
     development: int = 4000
@@ -119,6 +118,7 @@ def train_verifier(
         f"{len(split.unseen)} held out by name to score on"
     )
     model, start_name = _starting(recipe, device)
+    teachers = Teachers(recipe.teachers, recipe.teacher_share, device=device)
     begun = weights_of(model)  # by the end of the run another model may lie in that folder
     told_apart = model.features.worst_word  # else all claims of a window would get one logit
     alone, answers = by_answer(split.train) if recipe.together and told_apart else (split.train, [])
@@ -128,11 +128,13 @@ def train_verifier(
     seed = recipe.settings.seed
     examples = drawn(sentences, seed, balance=recipe.balance, source_cap=recipe.source_cap, most=recipe.rows)
     if recipe.made:
-        made = _made(split, recipe, say)
+        made = claims_by_rule(split, recipe.texts, recipe.made, seed, say)
         say(f"{len(made)} claims made by rule: {_counts(made)}")
         examples += made
     if recipe.answers and (recipe.reading or recipe.texts):
-        short = _short_answers(split, recipe)
+        short = short_answers(
+            split, recipe.reading, recipe.texts, recipe.answers, seed, limit=recipe.limit, skip_bad=recipe.skip_bad
+        )
         say(f"{len(short)} short answers, {sum(e.supported for e in short)} of them right")
         examples += short
     tokens = SupportTokens(recipe.use.window_tokens)
@@ -149,17 +151,24 @@ def train_verifier(
     say(f"{len(rows)} rows, {_tokens(rows) / 1e6:.2f} million tokens")
     if answers and recipe.together:
         recipe = replace(recipe, use=replace(recipe.use, answer_tokens=recipe.together.tokens))
+    rows = teachers.taught(rows, folder, say)
     check = _check(recipe, model, split, say, progress)
     check.begin()
     result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=check)
     average_with(model, begun, recipe.start_share)
-    return _finish(recipe, folder, model, start_name, len(rows), loaded.skipped, result, split, device, say, scoring)
+    names = (start_name, teachers.fingerprints)
+    return _finish(recipe, folder, model, names, len(rows), loaded.skipped, result, split, device, say, scoring)
 
 
 def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]:
     """The network that is trained on, its word embeddings frozen, and the fingerprint of what it was."""
     if recipe.start is None:
         return warm_start_support(recipe.settings.seed, recipe.features).to(device), "MiniLM"
+    if is_reader(recipe.start):
+        if recipe.start_share:
+            raise ModelError(f"{recipe.start} is a reader: no share of it can be in a verifier, whose heads it lacks")
+        made = support_from_reader(recipe.start, recipe.settings.seed, recipe.features)
+        return made.to(device), f"reader {prefix_decoder_fingerprint(recipe.start)}"
     loaded = load_support(recipe.start, device=device)
     model = loaded.model.requires_grad_(True)
     model.embedding.weight.requires_grad_(False)
@@ -184,7 +193,7 @@ def _finish(
     recipe: VerifierRecipe,
     folder: Path,
     model: SupportEncoder,
-    start_name: str,
+    names: tuple[str, tuple[str, ...]],
     rows: int,
     skipped: tuple[str, ...],
     result: TrainResult,
@@ -193,6 +202,7 @@ def _finish(
     say: Callable[[str], None],
     scoring: Callable[[SupportProgress], None] | None,
 ) -> TrainedVerifier:
+    start_name, teachers = names
     facts: dict[str, object] = {
         "recipe": {
             **asdict(recipe),
@@ -200,6 +210,7 @@ def _finish(
             "reading": [path.name for path in recipe.reading],
             "texts": [path.name for path in recipe.texts],
             "start": start_name,
+            "teachers": teachers,
         },
         "rows": rows,
         "steps": result.steps,
@@ -217,49 +228,6 @@ def _finish(
         for some in (development, fair_sample(split.unseen, recipe.development, recipe.settings.seed))
     ]
     return TrainedVerifier(folder, rows, skipped, result, calibration, reports[0], reports[1])
-
-
-def _made(split: PairSplit, recipe: VerifierRecipe, say: Callable[[str], None]) -> list[PairExample]:
-    """Claims from documents and from the evidence of the rows trained on, ``recipe.made`` of them."""
-    sources: list[SourceText] = []
-    for path in recipe.texts:
-        for document in load_documents([path]):
-            if isinstance(document, Document):
-                sources.append(SourceText(document.title, document.text, document.id))
-    passages = {e.evidence for e in split.train if len(e.evidence.split()) >= _SHORTEST_PASSAGE}
-    sources += [SourceText("", text, hashlib.sha256(text.encode()).hexdigest()) for text in sorted(passages)]
-    random.Random(recipe.settings.seed).shuffle(sources)
-    each = 3
-    sources = sources[: recipe.made // 2]
-    say(f"making claims from {len(sources)} texts")
-    made = list(make_claims(sources, seed=recipe.settings.seed, per_passage=each))
-    random.Random(recipe.settings.seed).shuffle(made)
-    return made[: recipe.made]
-
-
-def _short_answers(split: PairSplit, recipe: VerifierRecipe) -> list[PairExample]:
-    """Answers of a few words with their question; none on evidence that is held out."""
-    held = {example.evidence for example in (*split.development, *split.unseen)}
-    seed = recipe.settings.seed
-    chance = random.Random(seed)
-    asked: list[ReadingExample] = []
-    if recipe.reading:
-        read = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit, texts=recipe.texts)
-        asked = list(read.examples)
-    known = list(short_answer_claims([e for e in asked if e.context not in held], seed=seed))
-    chance.shuffle(known)
-    if not recipe.texts:
-        return known[: recipe.answers]
-    known = known[: recipe.answers // 2]
-    articles = [
-        SourceArticle(document.title, document.text)
-        for document in load_documents(recipe.texts)
-        if isinstance(document, Document)
-    ]
-    chance.shuffle(articles)
-    wanted = recipe.answers - len(known)
-    made = make_reading(articles, seed=seed, per_article=max(1, -(-wanted // max(1, len(articles)))))
-    return known + list(islice(short_answer_claims(list(islice(made, wanted)), seed=seed), wanted))
 
 
 def _counts(examples: Sequence[PairExample]) -> str:

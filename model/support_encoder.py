@@ -16,6 +16,7 @@ Word embeddings are frozen and read from the MiniLM package.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -124,15 +125,24 @@ class SupportEncoder(nn.Module):
         return SupportOutput(overall, words, self.features.worst_word)
 
 
-def warm_start_support(seed: int, features: SupportFeatures | None = None) -> SupportEncoder:
-    """MiniLM's layers and fresh heads drawn from ``seed``; word embeddings frozen."""
+def warm_start_support(
+    seed: int, features: SupportFeatures | None = None, layers: Mapping[str, Tensor] | None = None
+) -> SupportEncoder:
+    """Layers trained elsewhere and fresh heads drawn from ``seed``; word embeddings frozen.
+
+    layers: a state that has the encoder's embeddings and blocks, perhaps its marks, and no other names; MiniLM's where
+    it is None. Raises ModelError when something is missing, too many or of another shape.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = SupportEncoder(features)
-    missing, unexpected = model.load_state_dict(minilm_prefix_decoder_state(), strict=False)
     fresh = ("marks.", "dense.", "support.", "misfit.")
+    try:
+        missing, unexpected = model.load_state_dict(layers or minilm_prefix_decoder_state(), strict=False)
+    except RuntimeError as error:
+        raise ModelError(f"the layers do not fit the support encoder: {' '.join(str(error).split())[:300]}") from error
     wrong = unexpected + [name for name in missing if not name.startswith(fresh)]
     if wrong:
-        raise ModelError(f"MiniLM's tensors do not fit the support encoder: {', '.join(wrong[:5])}")
+        raise ModelError(f"the layers do not fit the support encoder: {', '.join(wrong[:5])}")
     model.embedding.weight.requires_grad_(False)
     return model

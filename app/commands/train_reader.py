@@ -40,7 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="the first readers' network: no marks, no following")
     parser.add_argument("--alone", type=float, default=0.35, help="share of rows with their own passage only")
     parser.add_argument("--repeats", type=int, default=2, help="rows of an answerable example (default 2)")
-    add_start(parser, "reader")
+    add_start(parser, "this reader")
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where reader and checkpoints go")
     parser.add_argument(
         "--hold-out", action="append", default=[], metavar="SOURCE", help="train on nothing of this source, score on it"

@@ -39,7 +39,22 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="questions on passages (as for train reader), to make right and wrong short answers from",
     )
     parser.add_argument("--answers", type=int, default=12_000, metavar="N", help="short answers (default 12000)")
-    add_start(parser, "verifier")
+    add_start(parser, "this verifier, or from the layers of this reader")
+    parser.add_argument(
+        "--teacher",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="learn also from what this verifier says of each claim; may be repeated: their mean",
+    )
+    parser.add_argument(
+        "--teacher-share",
+        type=float,
+        default=0.5,
+        metavar="SHARE",
+        help="so much of a claim's target is the teachers', the rest its label's (default 0.5)",
+    )
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where it and checkpoints go")
     parser.add_argument(
         "--hold-out",
@@ -160,6 +175,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be a number from 0 to {MOST_LACK}")
     if arguments.balance is not None and not 0 < arguments.balance < math.inf:  # nor NaN
         raise UsageError(f"--balance is {arguments.balance}: it must be a positive number")
+    if not 0 <= arguments.teacher_share <= 1:  # nor NaN
+        raise UsageError(f"--teacher-share is {arguments.teacher_share}: it must be a share, in [0, 1]")
     if not 0 <= arguments.altered <= 1:  # nor NaN
         raise UsageError(f"--altered is {arguments.altered}: it must be a share from 0 to 1")
     if arguments.altered and not arguments.together:
@@ -179,6 +196,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             hold_out=tuple(arguments.hold_out),
             start=arguments.start,
             start_share=arguments.start_share,
+            teachers=tuple(arguments.teacher),
+            teacher_share=arguments.teacher_share,
             limit=arguments.limit,
             skip_bad=arguments.skip_bad,
             development=arguments.development,

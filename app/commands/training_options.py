@@ -9,10 +9,8 @@ from app.errors import UsageError
 
 
 def add_start(parser: argparse.ArgumentParser, what: str) -> None:
-    """--start and --start-share. what: the kind of model, in words."""
-    parser.add_argument(
-        "--start", type=Path, metavar="FOLDER", help=f"go on from this {what} (default MiniLM's layers)"
-    )
+    """--start and --start-share. what: the kinds of model, in words."""
+    parser.add_argument("--start", type=Path, metavar="FOLDER", help=f"go on from {what} (default MiniLM's layers)")
     parser.add_argument(
         "--start-share",
         type=float,

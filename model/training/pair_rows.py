@@ -23,7 +23,8 @@ class RowClaim:
 
     wrong: of each of its tokens 1 (it makes the claim unsupported), 0 (it does not) or UNKNOWN; empty where nothing is
     known. It holds for the claim as read against all of the evidence, so for whichever window decides. weight: of this
-    claim in the loss.
+    claim in the loss. target: the support in [0, 1] that is to be learned, where teachers have a say in it; None: what
+    ``supported`` says.
     """
 
     start: int
@@ -31,6 +32,7 @@ class RowClaim:
     supported: bool
     wrong: tuple[int, ...] = ()
     weight: float = 1.0
+    target: float | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
@@ -39,6 +41,8 @@ class RowClaim:
             raise ModelError("wrong words must be given for every token of the claim or for none")
         if not (math.isfinite(self.weight) and self.weight > 0):
             raise ModelError(f"the weight of a claim is {self.weight}: it must be positive")
+        if self.target is not None and not 0 <= self.target <= 1:  # nor NaN
+            raise ModelError(f"the target of a claim is {self.target}: it must be in [0, 1]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,8 @@ class PairRow:
 @dataclass(frozen=True, slots=True)
 class PairBatch:
     """token_ids (W, T). A reading is a claim in one of its windows: place (W, T) says which reading a token belongs to
-    (-1: none); window, claim (R): where a reading stands and of which claim it is. supported, weights (C): of claims.
+    (-1: none); window, claim (R): where a reading stands and of which claim it is. supported (a claim's target where it
+    has one, else 0 or 1), weights (C): of claims.
     wrong (W, T): 0, 1 or UNKNOWN, each claim's labels in all of its windows."""
 
     token_ids: Tensor
@@ -110,7 +115,7 @@ def collate_pairs(rows: Sequence[PairRow], pad: int = 0) -> PairBatch:
             line += 1
         first += len(row.claims)
     every = [claim for row in rows for claim in row.claims]
-    supported = torch.tensor([float(claim.supported) for claim in every])
+    supported = torch.tensor([float(c.supported) if c.target is None else c.target for c in every])
     weights = torch.tensor([claim.weight for claim in every])
     return PairBatch(token_ids, place, torch.tensor(windows), torch.tensor(claims), supported, weights, wrong)
 
@@ -150,7 +155,7 @@ def pair_rows_sha256(rows: Sequence[PairRow]) -> str:
         digest.update(array("i", (len(row.windows), len(row.claims))).tobytes())
         for claim in row.claims:
             digest.update(array("i", (claim.start, claim.end, int(claim.supported), *claim.wrong)).tobytes())
-            digest.update(array("d", (claim.weight,)).tobytes())
+            digest.update(array("d", (claim.weight, *(() if claim.target is None else (claim.target,)))).tobytes())
         for window in row.windows:
             digest.update(array("i", (len(window), *window)).tobytes())
     return digest.hexdigest()

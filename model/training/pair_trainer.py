@@ -21,8 +21,9 @@ def pair_loss(model: SupportEncoder, batch: PairBatch) -> Tensor:
     """Mean over claims of the binary cross-entropy of max over windows, plus WORD_WEIGHT times that of their words.
 
     The maximum is how evidence of several windows is read later, so it is trained the same way (multiple-instance
-    learning, Dietterich et al. 1997). Words are judged where their claim is: in the window of its maximum. Against
-    another window even a supported claim's words fit nothing.
+    learning, Dietterich et al. 1997). Where a claim has a target, the cross-entropy is with that: the loss of learning
+    from labels and teachers both (Hinton et al. 2015, section 2, at temperature 1). Words are judged where their claim
+    is: in the window of its maximum. Against another window even a supported claim's words fit nothing.
     """
     out = model(batch.token_ids)
     readings = out.claim_logits(batch.place, batch.window)  # (R,)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.cli import main
+from model.prefix_decoder import shipped_reader
 
 Train = Callable[..., SimpleNamespace]
 
@@ -92,6 +93,7 @@ def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path
         (["--name-lack", "nan"], "--name-lack is nan"),
         (["--start-share", "2"], "--start-share is 2.0: it must be a share, in [0, 1]"),
         (["--start-share", "0.5"], "--start-share is a share of --start's weights"),
+        (["--teacher-share", "nan"], "--teacher-share is nan: it must be a share, in [0, 1]"),
         (["--altered", "1.5"], "--altered is 1.5"),
         (["--altered", "nan"], "--altered is nan"),
         (["--altered", "0.5", "--together", "0"], "not with --together 0"),
@@ -126,6 +128,8 @@ def test_data_that_cannot_be_used_is_an_error_by_name(train: Train, data: Path, 
         (["--data", data, "--hold-out", "ships"], "no source is called ships"),
         (["--data", data, "--device", "abacus"], "not a device"),
         (["--data", data, "--start", tmp_path], "verifier.json is missing"),
+        (["--data", data, "--teacher", tmp_path], "verifier.json is missing"),
+        (["--data", data, "--start", shipped_reader(), "--start-share", "0.5"], "is a reader: no share of it"),
     ):
         ran = train(*arguments, "--output", tmp_path / "v", "--made", 0)
         assert ran.code == 1, ran.err

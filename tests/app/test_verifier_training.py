@@ -16,6 +16,7 @@ from app.verifier_training import TrainedVerifier, VerifierRecipe, train_verifie
 from data.errors import DataError
 from data.pairs import PairExample, load_pairs
 from model.errors import ModelError
+from model.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint, shipped_reader
 from model.support_encoder import SupportFeatures
 from model.support_files import SupportUse, load_support
 from model.support_scorer import SupportScorer
@@ -123,6 +124,20 @@ def test_it_goes_on_from_a_trained_verifier_without_any_made_or_held_out(
     assert said[-1].startswith("not calibrated: no pair")
     facts = json.loads((tmp_path / "verifier.json").read_text())
     assert facts["recipe"]["start"] == load_support(start).fingerprint  # not where it lay
+
+
+def test_it_begins_as_a_reader_of_which_no_share_can_stay(data: Path, tmp_path: Path) -> None:
+    further = recipe(data, start=shipped_reader(), check=0, development=0, made=0, rows=5, source_cap=5, hold_out=())
+    further = replace(further, settings=replace(further.settings, max_steps=1))
+    found = train_verifier(further, tmp_path, say=lambda text: None)
+    assert found.training.steps == 1
+    facts = json.loads((tmp_path / "verifier.json").read_text())
+    assert facts["recipe"]["start"] == f"reader {prefix_decoder_fingerprint(shipped_reader())}"
+    trained, read = load_support(tmp_path).model, load_prefix_decoder(shipped_reader())
+    change = trained.positions.weight - read.positions.weight
+    assert 0 < change.abs().max() < 2e-3  # one step at a low rate; MiniLM's are farther off
+    with pytest.raises(ModelError, match="is a reader: no share of it"):
+        train_verifier(replace(further, start_share=0.5), tmp_path / "other", say=lambda text: None)
 
 
 def test_a_share_of_the_start_is_in_what_is_written(

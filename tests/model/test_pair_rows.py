@@ -65,6 +65,8 @@ def test_rows_are_padded_to_one_batch() -> None:
     assert batch.claim.tolist() == [0, 0, 1, 2, 3]
     assert batch.supported.tolist() == [1.0, 0.0, 1.0, 0.0]
     assert batch.weights.tolist() == [1.0, 2.5, 1.0, 1.0]
+    taught = PairRow(((1, 2),), (RowClaim(0, 1, False, target=0.25), RowClaim(1, 2, True, target=0.0)))
+    assert collate_pairs([rows[0], taught]).supported.tolist() == [1.0, 0.25, 0.0]
     moved = batch.to(torch.device("meta"))
     assert {getattr(moved, field.name).device.type for field in dataclasses.fields(moved)} == {"meta"}
 
@@ -78,6 +80,8 @@ def test_the_hash_tells_rows_apart() -> None:
         dataclasses.replace(claim, wrong=()),
         dataclasses.replace(claim, wrong=(1, 0)),
         dataclasses.replace(claim, start=1, wrong=(1,)),
+        dataclasses.replace(claim, target=1.0),
+        dataclasses.replace(claim, target=0.25),
     ]
     others = [
         *(dataclasses.replace(row, claims=(other,)) for other in changed),
@@ -86,7 +90,7 @@ def test_the_hash_tells_rows_apart() -> None:
         dataclasses.replace(row, windows=((5, 6), (7, 8), (8, 8))),
         dataclasses.replace(row, windows=((7, 8), (5, 6))),
     ]
-    assert len({pair_rows_sha256([r]) for r in (row, *others)}) == 10
+    assert len({pair_rows_sha256([r]) for r in (row, *others)}) == 12
     assert pair_rows_sha256([row, others[0]]) != pair_rows_sha256([others[0], row])
     assert pair_rows_sha256([dataclasses.replace(row)]) == pair_rows_sha256([row])
 
@@ -112,6 +116,8 @@ def test_rows_that_cannot_be(windows: tuple[tuple[int, ...], ...], claims: tuple
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
+        ({"target": 1.5}, "the target of a claim is 1.5"),
+        ({"target": float("nan")}, "the target of a claim is nan"),
         ({"end": 0}, "needs tokens, it has those from 0 to 0"),
         ({"wrong": (0,)}, "every token of the claim or for none"),
         ({"weight": 0.0}, "weight of a claim is 0.0"),
