@@ -9,14 +9,15 @@ from torch import Tensor
 from model.marks import MARKS
 from model.prefix_decoder import CONFIG, load_prefix_decoder
 from model.support_encoder import SupportEncoder, SupportFeatures, warm_start_support
+from model.support_files import CONFIG as VERIFIER
 
 _KEPT = ("embedding.", "positions.", "embedding_norm.", "blocks.")
 _A_PART = (MARKS - 1) // 3  # marks of each part: absent, present, present beside the same neighbour
 
 
 def is_reader(folder: Path) -> bool:
-    """Whether a folder holds a reader rather than a verifier, or nothing."""
-    return (folder / CONFIG).is_file()
+    """Whether a folder holds a reader, and no verifier: what holds both is taken for the verifier it was named as."""
+    return (folder / CONFIG).is_file() and not (folder / VERIFIER).is_file()
 
 
 def support_from_reader(folder: Path, seed: int, features: SupportFeatures | None = None) -> SupportEncoder:

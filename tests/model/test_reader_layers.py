@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -54,8 +55,11 @@ def test_a_reader_without_marks_leaves_them_at_zero(tmp_path: Path) -> None:
     assert not made.features.worst_word
 
 
-def test_a_reader_is_told_from_a_verifier() -> None:
+def test_a_reader_is_told_from_a_verifier(tmp_path: Path) -> None:
     assert is_reader(shipped_reader())
+    for file in (shipped_reader() / "reader.json", shipped_verifier() / "verifier.json"):
+        shutil.copy(file, tmp_path)
+    assert not is_reader(tmp_path)
     assert not is_reader(shipped_verifier())
     assert not is_reader(Path("nowhere"))
 
