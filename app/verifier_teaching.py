@@ -50,7 +50,7 @@ class Teachers:
 
         Raises ModelError when it cannot be written there.
         """
-        if not self._loaded:
+        if not self._loaded or not rows:
             return list(rows)
         logits = self._said(rows, folder, say)
         own = torch.tensor([float(claim.supported) for row in rows for claim in row.claims], dtype=torch.float64)

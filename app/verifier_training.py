@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -156,8 +156,8 @@ def train_verifier(
     check.begin()
     result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=check)
     average_with(model, begun, recipe.start_share)
-    names = (start_name, teachers.fingerprints)
-    return _finish(recipe, folder, model, names, len(rows), loaded.skipped, result, split, device, say, scoring)
+    named = {"start": start_name, "teachers": teachers.fingerprints}
+    return _finish(recipe, folder, model, named, len(rows), loaded.skipped, result, split, device, say, scoring)
 
 
 def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]:
@@ -193,7 +193,7 @@ def _finish(
     recipe: VerifierRecipe,
     folder: Path,
     model: SupportEncoder,
-    names: tuple[str, tuple[str, ...]],
+    named: Mapping[str, object],
     rows: int,
     skipped: tuple[str, ...],
     result: TrainResult,
@@ -202,15 +202,13 @@ def _finish(
     say: Callable[[str], None],
     scoring: Callable[[SupportProgress], None] | None,
 ) -> TrainedVerifier:
-    start_name, teachers = names
     facts: dict[str, object] = {
         "recipe": {
             **asdict(recipe),
             "pairs": [path.name for path in recipe.pairs],
             "reading": [path.name for path in recipe.reading],
             "texts": [path.name for path in recipe.texts],
-            "start": start_name,
-            "teachers": teachers,
+            **named,  # by their fingerprints: paths mean nothing elsewhere
         },
         "rows": rows,
         "steps": result.steps,

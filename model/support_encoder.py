@@ -137,8 +137,9 @@ def warm_start_support(
         torch.manual_seed(seed)
         model = SupportEncoder(features)
     fresh = ("marks.", "dense.", "support.", "misfit.")
+    state = minilm_prefix_decoder_state() if layers is None else layers
     try:
-        missing, unexpected = model.load_state_dict(layers or minilm_prefix_decoder_state(), strict=False)
+        missing, unexpected = model.load_state_dict(state, strict=False)
     except RuntimeError as error:
         raise ModelError(f"the layers do not fit the support encoder: {' '.join(str(error).split())[:300]}") from error
     wrong = unexpected + [name for name in missing if not name.startswith(fresh)]

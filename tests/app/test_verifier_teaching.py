@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from app.verifier_calibration import score_pairs_raw
@@ -81,8 +82,6 @@ def test_what_they_said_is_kept_and_asked_for_again_only_of_other_rows(other: Pa
     first = teachers.taught(rows(), tmp_path, lambda text: None)
     asked = {"rows": "another", "teachers": "others"}
     path = tmp_path / KEPT
-    from safetensors import safe_open
-
     with safe_open(path, "pt") as file:
         whole = file.metadata()
     save_file({"logits": torch.zeros(len(EXAMPLES), dtype=torch.float64)}, path, whole)
@@ -100,6 +99,12 @@ def test_what_they_said_is_kept_and_asked_for_again_only_of_other_rows(other: Pa
 def test_without_teachers_rows_stay_as_they_are(tmp_path: Path) -> None:
     assert Teachers([], 0.5).taught(rows(), tmp_path, lambda text: None) == rows()
     assert not (tmp_path / KEPT).exists()
+
+
+def test_no_rows_have_no_share_of_labels_to_agree_with(other: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    assert Teachers([other], 0.5).taught([], tmp_path, said.append) == []
+    assert said == []
 
 
 def test_what_cannot_teach_is_refused_by_name(other: Path, tmp_path: Path) -> None:

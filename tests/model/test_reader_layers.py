@@ -73,5 +73,7 @@ def test_damage_and_layers_of_another_shape_are_named(tmp_path: Path) -> None:
         warm_start_support(7, layers={"positions.weight": torch.zeros(3, 384)})
     with pytest.raises(ModelError, match="do not fit the support encoder: elsewhere"):
         warm_start_support(7, layers={"elsewhere": torch.zeros(3)})
+    with pytest.raises(ModelError, match="do not fit the support encoder: embedding"):
+        warm_start_support(7, layers={})
     with pytest.raises(ModelError, match=r"do not fit the support encoder: .*blocks\.0"):
         warm_start_support(7, layers={"marks.weight": torch.zeros(10, 384)})
