@@ -74,6 +74,7 @@ class Connection:
         self._where = f"the server at {options.shown_url}"
         self._not_before = 0.0
         self._lock = threading.Lock()
+        self._closed = False
         headers = {"authorization": f"Bearer {options.api_key}"} if options.api_key else {}
 
         def client(kept: int) -> httpx2.Client:
@@ -93,6 +94,7 @@ class Connection:
 
     def close(self) -> None:
         """Let the connections go."""
+        self._closed = True
         self._client.close()
         self._single.close()
 
@@ -182,11 +184,17 @@ class Connection:
                 raise _AgainError(f"the connection broke ({error})") from error
             except httpx2.InvalidURL as error:
                 raise UnavailableError(f"{self._where}: its URL cannot be used ({error})") from error
+            attempt.callback(self._let_go, response)
             if response.status_code != 200:
                 raise self._refusal(response, self._beginning(response, deadline))
             self._note_limit(response)
             stack.push(attempt.pop_all())
         return response
+
+    def _let_go(self, response: httpx2.Response) -> None:
+        # A connection that was being opened while its pool was closed is in no pool: nobody else would close it.
+        if self._closed:
+            response.extensions["network_stream"].close()
 
     def _refusal(self, response: httpx2.Response, said: bytes) -> Exception:
         """What a status other than 200 becomes."""

@@ -244,3 +244,25 @@ def test_a_reply_that_never_ends_is_cut_off(
     server.script = [wire.reply(200, wire.chat("x" * 20_000))]
     with pytest.raises(GenerationError, match="it was cut off"):
         ask(remote())
+
+
+@pytest.mark.parametrize("status", [200, 401])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_connection_opened_while_the_generator_closes_is_let_go_too(
+    server: Any, wire: Any, remote: Make, monkeypatch: pytest.MonkeyPatch, status: int, streamed: bool
+) -> None:
+    opened: list[socket.socket] = []
+    connect, generator = socket.create_connection, remote()
+
+    def closing(*arguments: Any, **named: Any) -> socket.socket:
+        opened.append(connect(*arguments, **named))
+        generator.close()
+        return opened[-1]
+
+    monkeypatch.setattr(socket, "create_connection", closing)
+    server.script = [wire.reply(status, wire.chat("yes") if status == 200 else error("no"))]
+    try:
+        (stream if streamed else ask)(generator)
+    except GenerationError as failure:
+        assert status == 401 or streamed, failure
+    assert [held.fileno() for held in opened] == [-1]
