@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import threading
-import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from generation.errors import GenerationError, UnavailableError
@@ -19,6 +15,7 @@ from generation.remote.hanging_up import HangUp
 from generation.remote.options import RemoteOptions
 from generation.remote.replies import error_message, json_object, short_line
 from generation.remote.retrying import RETRIED, asked_wait, backoff
+from generation.remote.timing import Timing
 
 if TYPE_CHECKING:
     import httpx2
@@ -44,20 +41,6 @@ class _AgainError(Exception):
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
         self.wait = wait
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Where time and chance come from. clock: seconds, monotonic. uniform: in [0, 1), for jitter."""
-
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-    uniform: Callable[[], float] = random.random
-    now: Callable[[], datetime] = _utc_now
 
 
 class Connection:

@@ -27,11 +27,12 @@ from generation.generator import GenerationTask
 from generation.live import Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
-from generation.remote.connection import Connection, ContextExceededError, Timing
+from generation.remote.connection import Connection, ContextExceededError
 from generation.remote.live import RemoteRequest
 from generation.remote.options import RemoteOptions
 from generation.remote.replies import Reply, delta_of, finish_reason, of_the_answer, read_reply
 from generation.remote.streamed import StreamedReply
+from generation.remote.timing import Timing
 from generation.streaming import TextFilter
 from retrieval.chunks import RetrievedChunk
 

@@ -1,0 +1,23 @@
+"""Where the waits of a connection take time and chance from, so that tests need not wait."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Where time and chance come from. clock: seconds, monotonic. uniform: in [0, 1), for jitter."""
+
+    clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    uniform: Callable[[], float] = random.random
+    now: Callable[[], datetime] = _utc_now
