@@ -213,7 +213,7 @@ def _evaluate_reader(request: EvaluationRequest, data: EvaluationData, watch: Wa
 
     generator = load_reader(request.model)
     # Passages are cut as the indexer cuts documents: that is what the reader is shown in use.
-    pool = chunk_contexts(data.reading, reader_vocabulary(), ChunkingParams())
+    pool = chunk_contexts(data.reading, reader_vocabulary().tokenizer, ChunkingParams())
     report = score_reader_answers(
         generator,
         data.reading,

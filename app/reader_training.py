@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 
-from data.documents import Document
-from data.loaders import load_documents
+from app.reading_material import MadeQuestions, closed_book_rows, counts, made_questions, reading_rows
 from data.reading import ReadingExample, load_reading
 from data.splits import split_by_group
 from evaluation.reading.calibration import ReaderCalibration, calibrate_reader
 from evaluation.reading.reading_scores import ReadingScore, score_reading
 from generation.making.near_misses import near_misses
-from generation.making.reading import SourceArticle, join_questions, make_reading
 from generation.reader import EmbeddedReader
-from generation.reader_rows import ChunkPool, ReaderRows, RowMix, chunk_contexts
+from generation.reader_rows import RowMix, chunk_contexts
 from generation.reader_vocabulary import ReaderVocabulary, reader_vocabulary
+from generation.row_writing import ReaderRowWriter
 from model.prefix_decoder import (
     FIRST_COPYABLE_ID,
     NULL_ID,
@@ -32,13 +29,8 @@ from model.prefix_decoder import (
 )
 from model.training.averaging import average_with, weights_of
 from model.training.loop import TrainProgress, TrainResult, TrainSettings
-from model.training.rows import TokenRow
 from model.training.trainer import train
-from retrieval.bm25 import Bm25Params, build_bm25
 from retrieval.chunking import ChunkingParams
-from retrieval.tokenising import TokenisingParams, tokenise, tokenise_all
-
-_CALIBRATION_ARTICLES = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +105,31 @@ def train_reader(
     split = split_by_group(reading.examples, hold_out=recipe.hold_out)
     say(f"{len(split.train)} examples to train on, {len(split.development)} of other articles to score on")
     skipped = reading.skipped
-    made = _Made([], [])
+    made = MadeQuestions([], [])
+    seed = recipe.settings.seed
     if recipe.texts and recipe.made:
-        made = _made(recipe, {example.title for example in split.development})
-        say(f"{len(made.train)} questions made by rule: {_counts(made.train)}")
-    missed = near_misses(split.train, recipe.near_misses, seed=recipe.settings.seed)
+        made = made_questions(
+            recipe.texts,
+            recipe.made,
+            recipe.closed_book,
+            {example.title for example in split.development},
+            seed=seed,
+            limit=recipe.limit,
+            skip_bad=recipe.skip_bad,
+        )
+        say(f"{len(made.train)} questions made by rule: {counts(made.train)}")
+    missed = near_misses(split.train, recipe.near_misses, seed=seed)
     if missed:
         say(f"{len(missed)} of them also with a changed question, to be refused")
-    rows = _reading_rows([*split.train, *missed], vocabulary, recipe)
-    # Each made question once: there are always more where they came from.
-    once = replace(recipe, tokens=None, mix=replace(recipe.mix, repeats=1))
-    rows += _reading_rows(made.train, vocabulary, once) if made.train else []
+    writer = ReaderRowWriter(vocabulary, max_positions=PREFIX_CONFIG.max_positions)
+    examples = [*split.train, *missed]
+    rows = reading_rows(examples, writer, vocabulary.tokenizer, recipe.mix, seed=seed, tokens=recipe.tokens)
+    if made.train:  # each once: there are always more where they came from
+        rows += reading_rows(made.train, writer, vocabulary.tokenizer, replace(recipe.mix, repeats=1), seed=seed)
     if recipe.closed_book and recipe.closed_book_rows:
         closed = load_reading(recipe.closed_book, skip_bad=recipe.skip_bad, limit=recipe.limit)
         skipped += closed.skipped
-        rows += _closed_book_rows(closed.examples, vocabulary, recipe)
+        rows += closed_book_rows(closed.examples, writer, recipe.mix, seed=seed, most=recipe.closed_book_rows)
     say(f"{len(rows)} rows, {sum(row.length for row in rows) / 1e6:.2f} million tokens")
     result = train(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
     average_with(model, begun, recipe.start_share)
@@ -169,10 +171,11 @@ def _calibrate(
     """Temperature and null bias on held-out examples, written beside the weights; None where they are of one kind."""
     if len({example.answerable for example in examples}) < 2:
         return None
-    plain = replace(recipe, tokens=None, mix=replace(recipe.mix, repeats=1, without_gold=0.0))
+    plain = replace(recipe.mix, repeats=1, without_gold=0.0)
     answerable = [example for example in examples if example.answerable][:200]
-    rows = _reading_rows(answerable, vocabulary, plain)
-    pool = chunk_contexts(examples, vocabulary, ChunkingParams())
+    writer = ReaderRowWriter(vocabulary, max_positions=PREFIX_CONFIG.max_positions)
+    rows = reading_rows(answerable, writer, vocabulary.tokenizer, plain, seed=recipe.settings.seed)
+    pool = chunk_contexts(examples, vocabulary.tokenizer, ChunkingParams())
     passages = [[pool.chunks[i] for i in own] for own in pool.of_example]
     found = calibrate_reader(EmbeddedReader(folder, device=device), examples, passages, rows, progress=progress)
     change_reader_use(folder, found.use, {"calibration": asdict(found)})
@@ -188,91 +191,6 @@ def score_reader(
 ) -> tuple[ReadingScore, ...]:
     """Score a reader's folder (the shipped one for None) on examples, each with all chunks of its own context."""
     reader = EmbeddedReader(folder, device=device)
-    pool = chunk_contexts(examples, reader_vocabulary(), ChunkingParams())
+    pool = chunk_contexts(examples, reader_vocabulary().tokenizer, ChunkingParams())
     passages = [[pool.chunks[i] for i in own] for own in pool.of_example]
     return score_reading(reader, examples, passages, progress=progress)
-
-
-def _reading_rows(
-    examples: Sequence[ReadingExample], vocabulary: ReaderVocabulary, recipe: ReaderRecipe
-) -> list[TokenRow]:
-    pool = chunk_contexts(examples, vocabulary, ChunkingParams())
-    builder = ReaderRows(
-        vocabulary,
-        pool,
-        _distractors(pool),
-        recipe.mix,
-        seed=recipe.settings.seed,
-        max_positions=PREFIX_CONFIG.max_positions,
-    )
-    rows = list(builder.rows(examples))
-    random.Random(recipe.settings.seed).shuffle(rows)
-    kept: list[TokenRow] = []
-    total = 0
-    for row in rows:
-        total += row.length
-        if recipe.tokens is not None and total > recipe.tokens:
-            break
-        kept.append(row)
-    return kept
-
-
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """Questions made by rule. held: on articles that nothing is trained on, to calibrate with."""
-
-    train: list[ReadingExample]
-    held: list[ReadingExample]
-
-
-def _made(recipe: ReaderRecipe, without: set[str]) -> _Made:
-    """About ``recipe.made`` questions on documents of ``recipe.texts``, a few on each; none on titles ``without``."""
-    titles = {title.casefold() for title in without if title}
-    articles = [
-        SourceArticle(document.title, document.text)
-        for document in load_documents(recipe.texts)
-        if isinstance(document, Document) and document.title.casefold() not in titles
-    ]
-    seed = recipe.settings.seed
-    random.Random(seed).shuffle(articles)
-    count = min(_CALIBRATION_ARTICLES, len(articles) // 10)
-    held, others = articles[:count], articles[count:]
-    each = max(2, -(-recipe.made // max(1, len(others))))
-    made = list(islice(make_reading(others, seed=seed, per_article=each), recipe.made))
-    if recipe.closed_book:
-        known = load_reading(recipe.closed_book, skip_bad=recipe.skip_bad, limit=recipe.limit).examples
-        made += islice(join_questions(others, known, seed=seed), recipe.made // 5)
-    return _Made(made, list(make_reading(held, seed=seed, per_article=2)))
-
-
-def _counts(examples: Sequence[ReadingExample]) -> str:
-    found = Counter(f"{e.source} {'answerable' if e.answerable else 'not'}" for e in examples)
-    return ", ".join(f"{source} {count}" for source, count in found.most_common())
-
-
-def _closed_book_rows(
-    examples: Sequence[ReadingExample], vocabulary: ReaderVocabulary, recipe: ReaderRecipe
-) -> list[TokenRow]:
-    drawn = list(examples)
-    random.Random(recipe.settings.seed).shuffle(drawn)
-    drawn = drawn[: recipe.closed_book_rows]
-    builder = ReaderRows(
-        vocabulary,
-        ChunkPool((), tuple(() for _ in drawn)),
-        lambda query, k: (),
-        recipe.mix,
-        seed=recipe.settings.seed,
-        max_positions=PREFIX_CONFIG.max_positions,
-    )
-    return list(builder.rows(drawn))
-
-
-def _distractors(pool: ChunkPool) -> Callable[[str, int], Sequence[int]]:
-    """BM25 over the pool's chunks: what the reader's own retriever would confuse it with."""
-    tokenising = TokenisingParams()
-    index = build_bm25(tokenise_all((chunk.text for chunk in pool.chunks), tokenising), Bm25Params())
-
-    def search(query: str, k: int) -> Sequence[int]:
-        return [hit.position for hit in index.search(tokenise(query, tokenising), k)]
-
-    return search

@@ -98,7 +98,7 @@ def _noted(examples: Sequence[ReadingExample]) -> Iterator[dict[str, object]]:
 
 
 def _said(examples: Sequence[ReadingExample], reader: EmbeddedReader, name: str) -> Iterator[dict[str, object]]:
-    pool = chunk_contexts(examples, reader.vocabulary, ChunkingParams())
+    pool = chunk_contexts(examples, reader.vocabulary.tokenizer, ChunkingParams())
     for number, (example, own) in enumerate(zip(examples, pool.of_example, strict=True), start=1):
         chunks = [RetrievedChunk(pool.chunks[place], 0.0, rank) for rank, place in enumerate(own, start=1)]
         try:

@@ -1,4 +1,4 @@
-"""Rows that teach the reader: one passage, several numbered ones with distractors, none of them answering, or none.
+"""Rows that teach a reader: one passage, several numbered ones with distractors, none of them answering, or none.
 
 Contexts are cut into chunks exactly as the indexer cuts documents, and distractors are what BM25 finds for the
 question, because that is what the reader will be shown.
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from data.documents import Document
 from data.reading import ReadingExample
 from generation.errors import GenerationError
-from generation.reader_prompt import ReaderPrompter
-from generation.reader_vocabulary import ReaderVocabulary
+from generation.row_writing import RowWriter
+from model.tokenizer import Tokenizer
 from model.training.rows import TokenRow
 from retrieval.chunking import ChunkingParams, chunk_document
 from retrieval.chunks import Chunk, RetrievedChunk
@@ -31,7 +31,7 @@ class RowMix:
     without_gold: an answerable question whose passage is withheld, to be refused. alone: the gold chunk by itself (an
     unanswerable question's own chunks by themselves). strangers: where the gold chunk is not alone, others than its
     neighbours are among those beside it; they have to be searched for (as for rows without their gold chunk).
-    max_answer_tokens: longer answers are left out (the reader answers in a few words). max_chunks: shown at once.
+    max_chunks: shown at once.
     Raises GenerationError with the offending value.
     """
 
@@ -40,13 +40,12 @@ class RowMix:
     without_gold: float = 0.15
     strangers: float = 0.7
     max_chunks: int = 4
-    max_answer_tokens: int = 24
 
     def __post_init__(self) -> None:
         for name in ("alone", "without_gold", "strangers"):
             if not 0 <= getattr(self, name) <= 1:
                 raise GenerationError(f"{name} is {getattr(self, name)}: it must be a share, in [0, 1]")
-        for name in ("repeats", "max_chunks", "max_answer_tokens"):
+        for name in ("repeats", "max_chunks"):
             if getattr(self, name) < 1:
                 raise GenerationError(f"{name} is {getattr(self, name)}: it must be at least 1")
 
@@ -59,16 +58,14 @@ class ChunkPool:
     of_example: tuple[tuple[int, ...], ...]
 
 
-def chunk_contexts(
-    examples: Sequence[ReadingExample], vocabulary: ReaderVocabulary, chunking: ChunkingParams
-) -> ChunkPool:
-    """Cut every example's context once (examples that share one share its chunks)."""
+def chunk_contexts(examples: Sequence[ReadingExample], tokenizer: Tokenizer, chunking: ChunkingParams) -> ChunkPool:
+    """Cut every example's context once, by ``tokenizer``'s tokens; examples that share one share its chunks."""
     seen: dict[tuple[str, str], tuple[int, ...]] = {}
     chunks: list[Chunk] = []
     of_example: list[tuple[int, ...]] = []
 
     def count(texts: Sequence[str]) -> Sequence[int]:
-        return [len(encoding.token_ids) for encoding in vocabulary.tokenizer.encode_many(texts)]
+        return [len(encoding.token_ids) for encoding in tokenizer.encode_many(texts)]
 
     for example in examples:
         key = (example.title, example.context)
@@ -86,17 +83,14 @@ class ReaderRows:
 
     def __init__(
         self,
-        vocabulary: ReaderVocabulary,
+        writer: RowWriter,
         pool: ChunkPool,
         search: Search,
         mix: RowMix,
         *,
         seed: int,
-        max_positions: int,
     ) -> None:
-        self._vocabulary, self._pool, self._search, self._mix = vocabulary, pool, search, mix
-        self._prompter = ReaderPrompter(vocabulary)
-        self._seed, self._positions = seed, max_positions
+        self._writer, self._pool, self._search, self._mix, self._seed = writer, pool, search, mix, seed
 
     def rows(self, examples: Sequence[ReadingExample]) -> Iterator[TokenRow]:
         """The examples must be the ones the pool was cut from, in that order."""
@@ -162,22 +156,10 @@ class ReaderRows:
         return any(answer.lower() in text for answer in answers)
 
     def _row(self, example: ReadingExample, shown: Sequence[int], answers: Sequence[str]) -> Iterator[TokenRow]:
-        vocabulary = self._vocabulary
         retrieved = [RetrievedChunk(self._pool.chunks[i], 0.0, rank) for rank, i in enumerate(shown, start=1)]
-        budget = self._positions - self._mix.max_answer_tokens - 1
-        if vocabulary.tokenizer.count(example.question) + 2 > budget:
-            return
-        prompt = self._prompter.prompt(example.question, retrieved, budget)
-        choices = [vocabulary.tokenizer.encode(answer.strip(" .")).token_ids for answer in answers]
-        if shown and answers:
-            # Only an answer that stands in what is shown, token for token, teaches copying. What looked like one may
-            # be part of a word ("no" in "know"), or in a chunk that the budget left out.
-            passages = prompt.token_ids[prompt.token_ids.index(vocabulary.separator) :]
-            choices = [choice for choice in choices if _stands(choice, passages)]
-        elif not answers:
-            choices = [(vocabulary.no_answer,)]
-        if choices and 0 < len(choices[0]) <= self._mix.max_answer_tokens:
-            yield TokenRow(prompt.token_ids, (*choices[0], vocabulary.separator))
+        row = self._writer.row(example.question, retrieved, answers)
+        if row is not None:
+            yield row
 
 
 class _Once:
@@ -191,7 +173,3 @@ class _Once:
         if self._found is None:
             self._found = self._search(self._question, 12)
         return self._found
-
-
-def _stands(ids: Sequence[int], inside: Sequence[int]) -> bool:
-    return f" {' '.join(map(str, ids))} " in f" {' '.join(map(str, inside))} "

@@ -1,4 +1,4 @@
-"""Train a model on your own data: a reader, a verifier, or a decoder from nothing.
+"""Train a model on your own data: a reader, a verifier, a decoder from nothing, or one that is there.
 
 ``plumbline train WHAT``; ``plumbline train WHAT --help`` says what each reads and writes.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from app.console import Output
 
 # Each is a module app.commands.train_NAME with add and run, imported for its arguments only.
-WHAT = ("reader", "verifier", "pretrain")
+WHAT = ("reader", "verifier", "pretrain", "decoder")
 
 
 def add(parser: argparse.ArgumentParser) -> None:

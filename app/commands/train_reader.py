@@ -15,6 +15,7 @@ from pathlib import Path
 from app.commands.training_options import add_start, check_start
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
+from app.reading_figures import say_scores
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -139,15 +140,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             }
         )
         return EXIT_OK
-    for score in trained.scores:
-        output.data(
-            f"{score.source}: F1 {_percent(score.f1)}, exact {_percent(score.exact_match)} of {score.answerable}; "
-            f"refused {_percent(score.no_answer_accuracy)} of {score.unanswerable} unanswerable; "
-            f"{score.answers_per_second:.1f} answers/s"
-        )
+    say_scores(trained.scores, output)
     output.data(f"reader {trained.folder}")
     return EXIT_OK
-
-
-def _percent(value: float | None) -> str:
-    return "undefined" if value is None else f"{value:.1%}"

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.nn.attention.bias import causal_upper_left
 
+from model.attention import causal_training_mask
 from model.decoder import Decoder
 from model.device import bf16_pays
 from model.errors import ModelError
@@ -144,8 +144,7 @@ def cosine(step: int, steps: int, warmup: float, floor: float) -> float:
 def window_loss(model: Decoder, windows: Tensor) -> Tensor:
     """Mean of -log p of the tokens after the first, of windows (B, T + 1); a scalar."""
     inputs, targets = windows[:, :-1], windows[:, 1:]
-    # Only told so does the fused kernel on a GPU leave out the half of the scores that nothing reads.
-    mask = causal_upper_left(inputs.shape[1], inputs.shape[1]) if windows.device.type == "cuda" else None
+    mask = causal_training_mask(inputs.shape[1], windows.device)
     return -model.target_logprobs(model(inputs, mask=mask), targets).mean()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.attention import prefix_mask
+from model.attention import causal_training_mask, prefix_mask
 from model.decoder import Decoder
 from model.errors import ModelError
 from model.heads import HeadMemory, copyable_tokens
@@ -19,8 +19,10 @@ from model.training.rows import Batch, TokenRow, collate, plan_batches, rows_sha
 def answer_logprobs(model: Decoder, batch: Batch, first_copyable_id: int = 0, null_id: int | None = None) -> Tensor:
     """Log-probabilities (B, A) of the batch's answer tokens under teacher forcing."""
     total = batch.token_ids.shape[1]
-    prefix = batch.prompt_lengths if model.config.prefix else torch.zeros_like(batch.prompt_lengths)
-    mask = prefix_mask(prefix, batch.lengths, total)
+    if model.config.prefix:
+        mask: Tensor | None = prefix_mask(batch.prompt_lengths, batch.lengths, total)
+    else:
+        mask = causal_training_mask(total, batch.token_ids.device)
     hidden = model(batch.token_ids, mask=mask, prompt_lengths=batch.prompt_lengths)  # (B, T, E)
     index = batch.reads[..., None].expand(-1, -1, hidden.shape[-1])
     memory = None

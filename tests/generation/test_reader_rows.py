@@ -10,6 +10,7 @@ import pytest
 from data.reading import ReadingExample
 from generation.reader_rows import ChunkPool, ReaderRows, RowMix, Search, chunk_contexts
 from generation.reader_vocabulary import ReaderVocabulary
+from generation.row_writing import ReaderRowWriter
 from model.training.rows import TokenRow
 from retrieval.chunking import ChunkingParams
 
@@ -50,10 +51,14 @@ def words_search(pool: ChunkPool) -> Search:
     return search
 
 
+def writer(vocabulary: ReaderVocabulary, positions: int) -> ReaderRowWriter:
+    return ReaderRowWriter(vocabulary, max_positions=positions)
+
+
 def build(vocabulary: ReaderVocabulary, seed: int = 0, positions: int = 512, **mix: float) -> list[TokenRow]:
-    pool = chunk_contexts(EXAMPLES, vocabulary, ChunkingParams())
+    pool = chunk_contexts(EXAMPLES, vocabulary.tokenizer, ChunkingParams())
     settings = RowMix(**{"repeats": 6, **mix})  # type: ignore[arg-type]
-    rows = ReaderRows(vocabulary, pool, words_search(pool), settings, seed=seed, max_positions=positions)
+    rows = ReaderRows(writer(vocabulary, positions), pool, words_search(pool), settings, seed=seed)
     return list(rows.rows(EXAMPLES))
 
 
@@ -121,7 +126,7 @@ def test_what_cannot_teach_is_left_out(vocabulary: ReaderVocabulary) -> None:
 
 
 def test_examples_share_the_chunks_of_one_context(vocabulary: ReaderVocabulary) -> None:
-    pool = chunk_contexts([EXAMPLES[0], EXAMPLES[6], EXAMPLES[1]], vocabulary, ChunkingParams())
+    pool = chunk_contexts([EXAMPLES[0], EXAMPLES[6], EXAMPLES[1]], vocabulary.tokenizer, ChunkingParams())
     assert pool.of_example[0] == pool.of_example[1] == tuple(range(len(pool.of_example[0])))
     assert pool.of_example[2][0] == len(pool.of_example[0])
     assert len(pool.of_example[0]) > 1
@@ -130,7 +135,7 @@ def test_examples_share_the_chunks_of_one_context(vocabulary: ReaderVocabulary) 
 def test_nothing_is_searched_for_that_is_not_shown(vocabulary: ReaderVocabulary) -> None:
     """Searching costs more than all else. It is due for strangers, withheld passages and unanswerable questions."""
     asked: list[str] = []
-    pool = chunk_contexts(EXAMPLES, vocabulary, ChunkingParams())
+    pool = chunk_contexts(EXAMPLES, vocabulary.tokenizer, ChunkingParams())
 
     def search(query: str, k: int) -> Sequence[int]:
         asked.append(query)
@@ -139,7 +144,7 @@ def test_nothing_is_searched_for_that_is_not_shown(vocabulary: ReaderVocabulary)
     def rows(**mix: float) -> list[TokenRow]:
         asked.clear()
         settings = RowMix(**{"repeats": 6, **mix})  # type: ignore[arg-type]
-        return list(ReaderRows(vocabulary, pool, search, settings, seed=0, max_positions=512).rows(EXAMPLES))
+        return list(ReaderRows(writer(vocabulary, 512), pool, search, settings, seed=0).rows(EXAMPLES))
 
     paid = "Who paid for it?"
     rows(strangers=0.0, without_gold=0.0)

@@ -1,0 +1,177 @@
+"""Teaching a decoder checkpoint to answer from passages: reading files to rows, rows to weights, a checkpoint."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import torch
+
+from app.reading_material import MadeQuestions, closed_book_rows, counts, made_questions, reading_rows
+from data.reading import ReadingExample, load_reading
+from data.splits import split_by_group
+from evaluation.reading.reading_scores import ReadingScore, score_reading
+from generation.causal import CausalGenerator
+from generation.causal_rows import CausalRowWriter
+from generation.making.near_misses import near_misses
+from generation.reader_rows import RowMix, chunk_contexts
+from generation.reader_vocabulary import reader_vocabulary
+from model.checkpoint import fingerprint
+from model.decoder import Decoder
+from model.end_tokens import eos_token_ids
+from model.errors import ModelError
+from model.files import write_json
+from model.llama_export import llama_config_json, save_llama
+from model.loading import load_decoder
+from model.training.loop import TrainProgress, TrainResult, TrainSettings
+from model.training.trainer import train
+from retrieval.chunking import ChunkingParams
+
+_TEXT_FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json")
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderRecipe:
+    """What a decoder checkpoint is taught on. Fields of the same name mean what they do in app.reader_training.
+
+    model: the checkpoint's folder, of Llama's shape. context: positions of a row at most, None for the checkpoint's
+    own. near_misses: so many of the answerable examples also with a changed question that is not answered. dtype: of
+    the weights that are written. shard_bytes: the longest file of them, None for no limit.
+    """
+
+    model: Path
+    reading: tuple[Path, ...]
+    closed_book: tuple[Path, ...] = ()
+    texts: tuple[Path, ...] = ()
+    made: int = 0
+    context: int | None = None
+    tokens: int | None = None
+    closed_book_rows: int = 24_000
+    near_misses: float = 0.0
+    hold_out: tuple[str, ...] = ()
+    limit: int | None = None
+    skip_bad: bool = False
+    development: int = 300
+    dtype: torch.dtype = torch.float16
+    shard_bytes: int | None = None
+    mix: RowMix = field(default_factory=lambda: RowMix(max_chunks=6))
+    settings: TrainSettings = field(
+        default_factory=lambda: TrainSettings(learning_rate=5e-4, tokens_per_batch=16_384, answer_tokens_per_batch=3000)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedDecoder:
+    """The outcome. skipped: bad lines left out. scores: by source, on held-out articles. files: of the weights."""
+
+    folder: Path
+    rows: int
+    skipped: tuple[str, ...]
+    training: TrainResult
+    scores: tuple[ReadingScore, ...]
+    files: tuple[str, ...]
+
+
+def train_decoder(
+    recipe: DecoderRecipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    say: Callable[[str], None],
+    progress: Callable[[TrainProgress], None] | None = None,
+    scoring: Callable[[int, int], None] | None = None,
+) -> TrainedDecoder:
+    """Build the rows, train (resuming from folder/checkpoints), write the checkpoint to ``folder``, score it.
+
+    Raises DataError for unreadable files; ModelError where the checkpoint cannot be read, is not of Llama's shape or
+    names no end token, and as model.training.trainer.train and save_llama do.
+    """
+    if folder.resolve() == recipe.model.resolve():
+        raise ModelError(f"{folder} is the checkpoint that is trained on: name another folder to write to")
+    model = load_decoder(recipe.model, device=device)
+    ends = eos_token_ids(recipe.model)
+    if not ends:
+        raise ModelError(f"{recipe.model} names no end token (eos_token_id): an answer would never end")
+    llama_config_json(model.config, ends[0])  # now, and not when the weights are to be written
+    started = fingerprint(recipe.model)
+    context = min(recipe.context or model.config.max_positions, model.config.max_positions)
+    writer = CausalRowWriter(recipe.model, context=context, end_id=ends[0])
+    # Passages are cut as the indexer cuts documents, by MiniLM's tokens: that is what it is shown in use.
+    tokenizer, seed = reader_vocabulary().tokenizer, recipe.settings.seed
+    reading = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit, texts=recipe.texts)
+    split = split_by_group(reading.examples, hold_out=recipe.hold_out)
+    say(f"{len(split.train)} examples to train on, {len(split.development)} of other articles to score on")
+    skipped = reading.skipped
+    missed = near_misses(split.train, recipe.near_misses, seed=seed)
+    rows = reading_rows([*split.train, *missed], writer, tokenizer, recipe.mix, seed=seed, tokens=recipe.tokens)
+    made = MadeQuestions([], [])
+    if recipe.texts and recipe.made:
+        without = {example.title for example in split.development}
+        made = made_questions(
+            recipe.texts,
+            recipe.made,
+            recipe.closed_book,
+            without,
+            seed=seed,
+            limit=recipe.limit,
+            skip_bad=recipe.skip_bad,
+        )
+        say(f"{len(made.train)} questions made by rule: {counts(made.train)}")
+        rows += reading_rows(made.train, writer, tokenizer, replace(recipe.mix, repeats=1), seed=seed)
+    if recipe.closed_book and recipe.closed_book_rows:
+        closed = load_reading(recipe.closed_book, skip_bad=recipe.skip_bad, limit=recipe.limit)
+        skipped += closed.skipped
+        rows += closed_book_rows(closed.examples, writer, recipe.mix, seed=seed, most=recipe.closed_book_rows)
+    say(f"{len(rows)} rows, {sum(row.length for row in rows) / 1e6:.2f} million tokens")
+    model.requires_grad_(True)
+    result = train(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
+    files = _write(recipe, folder, model, ends)
+    sample = list(split.development)
+    random.Random(seed).shuffle(sample)
+    scores = score_decoder(folder, sample[: recipe.development], device=device, progress=scoring) if sample else ()
+    write_json(
+        folder / "training.json",
+        {
+            "recipe": {
+                **asdict(recipe),
+                "model": started,
+                "dtype": str(recipe.dtype).removeprefix("torch."),
+                "context": context,
+                **{name: [path.name for path in getattr(recipe, name)] for name in ("reading", "closed_book", "texts")},
+            },
+            "rows": len(rows),
+            "training": asdict(result),
+            "scores": [asdict(score) for score in scores],
+        },
+    )
+    return TrainedDecoder(folder, len(rows), skipped, result, scores, files)
+
+
+def score_decoder(
+    folder: Path,
+    examples: Sequence[ReadingExample],
+    *,
+    device: str = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[ReadingScore, ...]:
+    """Score a decoder's folder on examples, each with all chunks of its own context."""
+    pool = chunk_contexts(examples, reader_vocabulary().tokenizer, ChunkingParams())
+    passages = [[pool.chunks[i] for i in own] for own in pool.of_example]
+    return score_reading(CausalGenerator(folder, device=device), examples, passages, progress=progress)
+
+
+def _write(recipe: DecoderRecipe, folder: Path, model: Decoder, ends: Sequence[int]) -> tuple[str, ...]:
+    """The checkpoint: the tokenizer's files as they were, the weights last."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in _TEXT_FILES:
+            if (recipe.model / name).is_file():
+                shutil.copyfile(recipe.model / name, folder / name)
+    except OSError as error:
+        raise ModelError(
+            f"the tokenizer could not be written to {folder} ({error}): make room and try again"
+        ) from error
+    return save_llama(model, folder, end_id=ends[0], dtype=recipe.dtype, shard_bytes=recipe.shard_bytes)

@@ -1,0 +1,25 @@
+"""How well a trained reader or decoder reads, as lines: one a source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from app.console import Output
+
+if TYPE_CHECKING:  # commands are imported for their arguments, and must be quick
+    from evaluation.reading.reading_scores import ReadingScore
+
+
+def say_scores(scores: Sequence[ReadingScore], output: Output) -> None:
+    """One line of data for each source."""
+    for score in scores:
+        output.data(
+            f"{score.source}: F1 {_percent(score.f1)}, exact {_percent(score.exact_match)} of {score.answerable}; "
+            f"refused {_percent(score.no_answer_accuracy)} of {score.unanswerable} unanswerable; "
+            f"{score.answers_per_second:.1f} answers/s"
+        )
+
+
+def _percent(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.1%}"
