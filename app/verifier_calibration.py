@@ -14,12 +14,14 @@ from evaluation.answer_rows import AnswerMix, answer_rows, by_answer
 from evaluation.detection.calibration import Calibration, fit_platt
 from evaluation.errors import EvaluationError
 from evaluation.verifier_rows import WindowMix, verifier_rows
+from model.answer_context import answers_shortly
 from model.support_files import SupportUse, load_support
 from model.support_scorer import SupportScorer
 from model.support_tokens import AnswerWindow
 from model.training.pair_rows import PairRow
 
 _EVERY_WINDOW = 1000
+_FEWEST_SHORT = 30
 
 
 def calibrated(
@@ -35,7 +37,8 @@ def calibrated(
 
     folder: of the weights. pairs: claims to fit the first on. held: those of which the answers fit the second; each
     source counts the same. Where one cannot be fitted, ``say`` is told why, and the first stays as it is, the second
-    becomes the first. The calibration that is given back is the first one's.
+    becomes the first. Short answers among the pairs have a curve of their own, and no part in the first, where there
+    are at least 30 right and 30 wrong ones. The calibration that is given back is the first one's.
     """
     if not pairs:
         say("not calibrated: no pair of other evidence is held out")
@@ -44,9 +47,15 @@ def calibrated(
     # A claim of characters that are no tokens gives no row and has no logit.
     counts = scorer.count([example.claim for example in pairs])
     read = [example for example, count in zip(pairs, counts, strict=True) if count]
-    alone = _fit(score_pairs_raw(scorer, read), read, "claims read alone", say)
+    raw = list(zip(read, score_pairs_raw(scorer, read), strict=True))
+    short = [(e, x) for e, x in raw if answers_shortly(e.question, e.claim)]
+    answering = _fit_enough(short)
+    others = [(e, x) for e, x in raw if not answers_shortly(e.question, e.claim)] if answering else raw
+    alone = _fit([x for _, x in others], [e for e, _ in others], "claims read alone", say)
     if alone is not None:
         use = replace(use, slope=alone.slope, intercept=alone.intercept)
+    if alone is not None and answering is not None:
+        use = replace(use, short_slope=answering.slope, short_intercept=answering.intercept)
     if use.answer_tokens:
         answers = by_answer(held)[1]
         logits, claims = score_answers_raw(scorer, answers, use.answer_tokens)
@@ -92,6 +101,14 @@ def row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, .
         each = torch.tensor([next(found) for _ in row.windows], dtype=torch.float64)  # (windows, claims)
         out += each.amax(dim=0).tolist()
     return tuple(out)
+
+
+def _fit_enough(short: Sequence[tuple[PairExample, float]]) -> Calibration | None:
+    """The curve of short answers; None where there are too few of a kind for one of their own."""
+    right = sum(example.supported for example, _ in short)
+    if min(right, len(short) - right) < _FEWEST_SHORT:
+        return None
+    return _fit([x for _, x in short], [example for example, _ in short], "short answers", lambda text: None)
 
 
 def _fit(

@@ -84,9 +84,8 @@ class Teachers:
             some = rows[begin : begin + _AT_ONCE]
             several = [together and len(row.claims) > 1 for row in some for _ in row.claims]
             for logit, is_several in zip(row_logits(scorer, some), several, strict=True):
-                slope, intercept = (
-                    (use.answer_slope, use.answer_intercept) if is_several else (use.slope, use.intercept)
-                )
+                # Rows are tokens: whether a claim of one is a short answer is not told by them.
+                slope, intercept = use.curve(together=is_several, short=False)
                 said.append(slope * logit + intercept)
             if begin // _AT_ONCE % 4 == 3:
                 say(f"{name} has read {begin + len(some):,} of {len(rows):,} rows")

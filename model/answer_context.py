@@ -24,6 +24,11 @@ def is_short(claim: str) -> bool:
     return word_count(claim, MOST_WORDS + 1) <= MOST_WORDS
 
 
+def answers_shortly(question: str, claim: str) -> bool:
+    """Whether a claim answers a question in a few words, and so is judged by what stands around it."""
+    return bool(question.strip()) and is_short(claim)
+
+
 def asked_around(question: str, answer: str, evidence: str) -> float:
     """In [0, 1]: of the best sentence of the evidence, the share of the answer's words that it has, times the share of
     the question's words that it and its neighbours have.

@@ -36,7 +36,9 @@ class SupportUse:
     ``question_lack`` times the share of its question that is not around it (model/answer_context.py).
 
     answer_tokens: most tokens of an answer's claims that may be read together, as trained; 0: each alone. Claims that
-    are read together have a calibration of their own, answer_slope and answer_intercept.
+    are read together have a calibration of their own, answer_slope and answer_intercept; so have short answers (a
+    question and a claim of few words, read alone), short_slope and short_intercept, unless short_slope is None: that a
+    passage holds the words says little of whether they answer.
     """
 
     window_tokens: int = 300
@@ -49,6 +51,8 @@ class SupportUse:
     answer_tokens: int = 0
     answer_slope: float = 1.0
     answer_intercept: float = 0.0
+    short_slope: float | None = None
+    short_intercept: float = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.window_tokens, int) or not 16 <= self.window_tokens <= 500:
@@ -57,13 +61,24 @@ class SupportUse:
             raise ModelError(
                 f"answer_tokens is {self.answer_tokens!r}: it must be a whole number, 0 to {MAX_CLAIM_TOKENS}"
             )
-        for slope, intercept in ((self.slope, self.intercept), (self.answer_slope, self.answer_intercept)):
+        curves = [(self.slope, self.intercept), (self.answer_slope, self.answer_intercept)]
+        if self.short_slope is not None:
+            curves.append((self.short_slope, self.short_intercept))
+        for slope, intercept in curves:
             if not (math.isfinite(slope) and slope > 0 and math.isfinite(intercept)):
                 raise ModelError(f"calibration {slope}, {intercept}: a positive slope and a finite intercept")
         for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
             lack = getattr(self, name)
             if not (math.isfinite(lack) and 0 <= lack <= MOST_LACK):
                 raise ModelError(f"{name} is {lack}: it must be a number from 0 to {MOST_LACK}")
+
+    def curve(self, *, together: bool, short: bool) -> tuple[float, float]:
+        """Slope and intercept for a claim read with others of its answer, a short answer, or any other claim."""
+        if together:
+            return self.answer_slope, self.answer_intercept
+        if short and self.short_slope is not None:
+            return self.short_slope, self.short_intercept
+        return self.slope, self.intercept
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +156,9 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
 
 
 def _deciding(use: SupportUse) -> dict[str, Any]:
-    """What decides a verifier's scores, and so its name: it does not change where claims are read alone, as ever."""
-    return {key: value for key, value in asdict(use).items() if use.answer_tokens or not key.startswith("answer_")}
+    """What decides a verifier's scores, and so its name: it does not change for what is not used."""
+    unused = ("answer_",) * (not use.answer_tokens) + ("short_",) * (use.short_slope is None)
+    return {key: value for key, value in asdict(use).items() if not key.startswith(unused)}
 
 
 def support_facts(folder: Path) -> dict[str, Any]:

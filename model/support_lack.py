@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from model.answer_context import asked_around, is_short
+from model.answer_context import answers_shortly, asked_around
 from model.content_words import share_missing
 from model.extrinsic import extrinsic
 from model.pair_scoring import Pair
@@ -21,6 +21,6 @@ def lack(pair: Pair, use: SupportUse) -> float:
         missing += use.number_lack * bool(found.numbers) + use.name_lack * bool(found.names)
     if use.word_lack:
         missing += use.word_lack * share_missing(pair.claim, whole)
-    if use.question_lack and pair.question and is_short(pair.claim):
+    if use.question_lack and answers_shortly(pair.question, pair.claim):
         missing += use.question_lack * (1.0 - asked_around(pair.question, pair.claim, pair.evidence))
     return missing

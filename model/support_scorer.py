@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 
+from model.answer_context import answers_shortly
 from model.device import bf16_pays
 from model.errors import ModelError
 from model.freed_memory import keep_freed_memory
@@ -58,9 +59,8 @@ class SupportScorer:
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """Support of each pair (see ``PairScorer.score``). Raises ModelError as ``logits`` does."""
         use = self._use
-        together = [self._together(pair) for pair in pairs]
-        slope = torch.tensor([use.answer_slope if t else use.slope for t in together], dtype=torch.float64)
-        intercept = torch.tensor([use.answer_intercept if t else use.intercept for t in together], dtype=torch.float64)
+        curves = [use.curve(together=self._together(p), short=answers_shortly(p.question, p.claim)) for p in pairs]
+        slope, intercept = torch.tensor(curves, dtype=torch.float64).reshape(-1, 2).unbind(dim=1)
         logits = self.logits(pairs, progress)
         return tuple(torch.sigmoid(slope * logits + intercept - self._lacks(pairs)).tolist())
 

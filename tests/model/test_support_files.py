@@ -128,6 +128,9 @@ def test_missing_and_damaged_files_are_named(folder: Path) -> None:
         {"use": {"answer_tokens": 80.5}},
         {"use": {"answer_slope": 0.0}},
         {"use": {"answer_intercept": math.nan}},
+        {"use": {"short_slope": 0.0}},
+        {"use": {"short_slope": "1"}},
+        {"use": {"short_slope": 1.0, "short_intercept": math.nan}},
     ],
     ids=str,
 )
@@ -166,8 +169,19 @@ def test_a_verifier_that_reads_claims_alone_keeps_its_name(folder: Path) -> None
         load_support(folder)
 
 
-def test_the_shipped_verifier_reads_claims_together() -> None:
-    """As docs/verifiers.md says, with a calibration of its own for that."""
+def test_a_verifier_without_a_curve_for_short_answers_keeps_its_name(folder: Path) -> None:
+    change_use(folder, USE, {})
+    before = load_support(folder).fingerprint
+    change_use(folder, replace(USE, short_intercept=1.0), {})
+    assert load_support(folder).fingerprint == before
+    change_use(folder, replace(USE, short_slope=1.0), {})
+    assert load_support(folder).fingerprint != before
+
+
+def test_the_shipped_verifier_has_a_curve_for_each_kind_of_claim() -> None:
+    """As docs/verifiers.md says: claims alone, together, and short answers."""
     use = load_support(shipped_verifier()).use
     assert use.answer_tokens == 160
-    assert (use.answer_slope, use.answer_intercept) != (1.0, 0.0)
+    curves = {use.curve(together=t, short=s) for t, s in ((False, False), (True, False), (False, True))}
+    assert len(curves) == 3 and (1.0, 0.0) not in curves
+    assert use.curve(together=True, short=True) == (use.answer_slope, use.answer_intercept)

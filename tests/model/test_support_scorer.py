@@ -151,6 +151,21 @@ def test_one_claim_is_read_as_ever_whatever_the_verifier_can(scorer: SupportScor
     assert (scorer.answer_tokens, reader.answer_tokens) == (0, 24)
 
 
+def test_short_answers_have_a_curve_of_their_own(loaded: LoadedSupport) -> None:
+    use = SupportUse(60, 2.0, -0.5, answer_tokens=24, answer_slope=3.0, short_slope=0.5, short_intercept=-1.0)
+    scorer = SupportScorer(replace(loaded, use=use), bf16=False)
+    pairs = [
+        Pair(LAMP, "It is green.", "What colour is it?"),
+        Pair(LAMP, "It is green.", "  "),  # nothing is asked
+        Pair(LAMP, "It is green and it stands near the gate of Osk.", "What colour is it?"),  # nine words and more
+        *(Pair(LAMP, claim, "What of it?", answer=ANSWER) for claim in ANSWER[:1]),
+    ]
+    odds = [math.log(s / (1 - s)) for s in scorer.score(pairs)]
+    logits = scorer.logits(pairs).tolist()
+    curves = [(0.5, -1.0), (2.0, -0.5), (2.0, -0.5), (3.0, 0.0)]
+    assert odds == pytest.approx([a * x + b for (a, b), x in zip(curves, logits, strict=True)], abs=1e-4)
+
+
 def test_what_cannot_be_read_together(reader: SupportScorer) -> None:
     with pytest.raises(ModelError, match="'Odo sings' is none of the 3 of its answer"):
         reader.score([Pair(LAMP, "Odo sings", answer=ANSWER)])
