@@ -57,12 +57,12 @@ def _answer(prompt: Prompt, shown: bool, answers: Sequence[str]) -> str | None:
     wanted = [answer.strip(" .") for answer in answers]
     if not shown:
         return next((answer for answer in wanted if answer), None)
-    for answer in wanted:
-        if not answer:
-            continue
-        # As whole words: "no" stands in "know", and copying it from there would be learning to make things up.
-        whole = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", re.IGNORECASE)
-        for part in prompt.chunks:
-            if found := whole.search(part.text):
-                return f"{found[0]} [{part.number}]"
+    # As whole words: "no" stands in "know", and copying it from there would be learning to make things up. As written
+    # before in other letters: "US" is not "us".
+    for flags in (0, re.IGNORECASE):
+        for answer in filter(None, wanted):
+            whole = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", flags)
+            for part in prompt.chunks:
+                if found := whole.search(part.text):
+                    return f"{found[0]} [{part.number}]"
     return None

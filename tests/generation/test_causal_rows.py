@@ -70,6 +70,12 @@ def test_what_stands_inside_a_word_only_is_no_answer(folder: Path) -> None:
     assert said(folder, row.answer).strip() == "no [2]"
 
 
+def test_what_is_written_alike_comes_first(folder: Path) -> None:
+    row = writer(folder).row("Which army?", shown("They told us nothing.", "The US army came."), ("US",))
+    assert row is not None
+    assert said(folder, row.answer).strip() == "US [2]"
+
+
 def test_what_is_not_answered_is_refused_in_the_words_of_the_instruction(folder: Path) -> None:
     row = writer(folder).row("What did it cost?", PASSAGES, ())
     assert row is not None
