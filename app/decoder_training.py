@@ -107,6 +107,11 @@ def train_decoder(
     skipped = reading.skipped
     missed = near_misses(split.train, recipe.near_misses, seed=seed)
     rows = reading_rows([*split.train, *missed], writer, tokenizer, recipe.mix, seed=seed, tokens=recipe.tokens)
+    if recipe.tokens is None and len(rows) < len(split.train):
+        say(
+            f"{len(rows)} rows of {len(split.train)} examples: what does not fit {context} positions, instructions and "
+            "passages included, and what answers in no word of its passages gives none"
+        )
     made = MadeQuestions([], [])
     if recipe.texts and recipe.made:
         without = {example.title for example in split.development}
