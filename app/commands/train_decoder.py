@@ -13,6 +13,7 @@ import argparse
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from app.commands.reading_options import add_rows, add_run, add_sources, check_reading, recipe_fields, run_settings
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 from app.reading_figures import say_scores
@@ -21,52 +22,14 @@ from app.reading_figures import say_scores
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--model", type=Path, required=True, metavar="FOLDER", help="the checkpoint to go on from")
-    parser.add_argument("--data", type=Path, action="append", required=True, metavar="FILE", help="may be repeated")
-    parser.add_argument(
-        "--closed-book",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="questions and answers, no passage",
-    )
-    parser.add_argument(
-        "--texts",
-        type=Path,
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="documents to make questions from by rule, and of questions that only name their passages",
-    )
-    parser.add_argument("--made", type=int, default=0, metavar="N", help="questions made by rule (default 0)")
+    add_sources(parser, made=0)
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where it and checkpoints go")
     parser.add_argument("--context", type=int, help="positions of a row at most (default the checkpoint's)")
     parser.add_argument("--chunks", type=int, default=6, help="passages shown at most (default 6)")
-    parser.add_argument("--alone", type=float, default=0.35, help="share of rows with their own passage only")
-    parser.add_argument("--repeats", type=int, default=2, help="rows of an answerable example (default 2)")
-    parser.add_argument(
-        "--hold-out", action="append", default=[], metavar="SOURCE", help="train on nothing of this source, score on it"
-    )
-    parser.add_argument("--limit", type=int, help="read only the first N examples of each file")
-    parser.add_argument("--tokens", type=int, help="most tokens of rows with passages (default all)")
-    parser.add_argument("--closed-book-rows", type=int, default=24_000, help="default 24000")
-    parser.add_argument(
-        "--near-misses",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="so many of the answerable examples also with a changed question, to be refused (default 0)",
-    )
-    parser.add_argument("--epochs", type=int, default=1, help="default 1")
-    parser.add_argument("--steps", type=int, help="stop after so many steps (the schedule ends there)")
-    parser.add_argument("--tokens-at-once", type=int, default=16_384, help="of one batch: memory (default 16384)")
-    parser.add_argument("--learning-rate", type=float, default=5e-4, help="default 0.0005")
-    parser.add_argument("--development", type=int, default=300, help="examples to score on at the end (default 300)")
+    add_rows(parser, tokens=None)
+    add_run(parser, at_once=16_384, rate=5e-4, development=300, device="auto")
     parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"), default="float16", help="as written")
     parser.add_argument("--shard-bytes", type=int, help="longest file of the weights (default no limit)")
-    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
-    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and count them")
-    parser.add_argument("--device", default="auto", help="auto (default: the GPU if there is one), cpu, cuda or cuda:N")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -80,45 +43,21 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.errors import ModelError
     from model.training.one_run import only_run
 
-    for name in ("limit", "tokens", "steps", "context", "shard_bytes"):
-        value = getattr(arguments, name)
-        if value is not None and value < 1:
-            raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
-    for name in ("closed_book_rows", "development", "made"):
-        if getattr(arguments, name) < 0:
-            raise UsageError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}: it must not be negative")
-    if not 0 <= arguments.near_misses <= 1:
-        raise UsageError(f"--near-misses is {arguments.near_misses}: it must be a share, in [0, 1]")
+    check_reading(arguments, "context", "shard_bytes")
     base = DecoderRecipe(arguments.model, tuple(arguments.data))
     try:
-        settings = replace(
-            base.settings,
-            learning_rate=arguments.learning_rate,
-            epochs=arguments.epochs,
-            tokens_per_batch=arguments.tokens_at_once,
-            max_steps=arguments.steps,
-            seed=arguments.seed,
-        )
+        settings = replace(base.settings, **run_settings(arguments))
         mix = replace(base.mix, alone=arguments.alone, repeats=arguments.repeats, max_chunks=arguments.chunks)
     except (ModelError, GenerationError) as error:
         raise UsageError(str(error)) from error
     recipe = replace(
         base,
-        closed_book=tuple(arguments.closed_book),
-        texts=tuple(arguments.texts),
-        made=arguments.made,
         context=arguments.context,
-        tokens=arguments.tokens,
-        closed_book_rows=arguments.closed_book_rows,
-        near_misses=arguments.near_misses,
-        hold_out=tuple(arguments.hold_out),
-        limit=arguments.limit,
-        skip_bad=arguments.skip_bad,
-        development=arguments.development,
         dtype=getattr(torch, arguments.dtype),
         shard_bytes=arguments.shard_bytes,
         mix=mix,
         settings=settings,
+        **recipe_fields(arguments),
     )
     with output.progress() as bar, only_run(arguments.output):
         trained = train_decoder(

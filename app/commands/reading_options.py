@@ -1,0 +1,98 @@
+"""Arguments that `train reader` and `train decoder` share: what is read, what is made, what is held out."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from app.errors import UsageError
+
+
+def add_sources(parser: argparse.ArgumentParser, *, made: int) -> None:
+    """Which questions and documents. made: the default of --made."""
+    parser.add_argument("--data", type=Path, action="append", required=True, metavar="FILE", help="may be repeated")
+    parser.add_argument(
+        "--closed-book",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="questions and answers, no passage",
+    )
+    parser.add_argument(
+        "--texts",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="documents to make questions from by rule, and of questions that only name their passages",
+    )
+    parser.add_argument("--made", type=int, default=made, metavar="N", help=f"questions made by rule (default {made})")
+
+
+def add_rows(parser: argparse.ArgumentParser, *, tokens: int | None) -> None:
+    """Which rows are made of them. tokens: the default of --tokens, None for all."""
+    parser.add_argument("--alone", type=float, default=0.35, help="share of rows with their own passage only")
+    parser.add_argument("--repeats", type=int, default=2, help="rows of an answerable example (default 2)")
+    parser.add_argument(
+        "--hold-out", action="append", default=[], metavar="SOURCE", help="train on nothing of this source, score on it"
+    )
+    parser.add_argument("--limit", type=int, default=None, help="read only the first N examples of each file")
+    parser.add_argument(
+        "--tokens", type=int, default=tokens, help=f"most tokens of passage rows (default {tokens or 'all'})"
+    )
+    parser.add_argument("--closed-book-rows", type=int, default=24_000, help="default 24000")
+    parser.add_argument(
+        "--near-misses",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="so many of the answerable examples also with a changed question, to be refused (default 0)",
+    )
+
+
+def add_run(parser: argparse.ArgumentParser, *, at_once: int, rate: float, development: int, device: str) -> None:
+    """How it is trained and scored: the defaults of --tokens-at-once, --learning-rate, --development and --device."""
+    parser.add_argument("--epochs", type=int, default=1, help="default 1")
+    parser.add_argument("--steps", type=int, default=None, help="stop after so many steps (the schedule ends there)")
+    parser.add_argument("--tokens-at-once", type=int, default=at_once, help=f"of one batch: memory (default {at_once})")
+    parser.add_argument("--learning-rate", type=float, default=rate, help=f"default {rate:g}")
+    parser.add_argument(
+        "--development", type=int, default=development, help=f"examples to score on at the end (default {development})"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
+    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and count them")
+    parser.add_argument("--device", default=device, help=f"auto, cpu, cuda or cuda:N (default {device})")
+
+
+def check_reading(arguments: argparse.Namespace, *more: str) -> None:
+    """Raises UsageError naming what cannot be meant. more: further arguments that must be at least 1 where given."""
+    for name in ("limit", "tokens", "steps", *more):
+        value = getattr(arguments, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
+    for name in ("closed_book_rows", "development", "made"):
+        if getattr(arguments, name) < 0:
+            raise UsageError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}: it must not be negative")
+    if not 0 <= arguments.near_misses <= 1:  # nor NaN
+        raise UsageError(f"--near-misses is {arguments.near_misses}: it must be a share, in [0, 1]")
+
+
+def run_settings(arguments: argparse.Namespace) -> Mapping[str, Any]:
+    """The fields of TrainSettings that the arguments set."""
+    return {
+        "learning_rate": arguments.learning_rate,
+        "epochs": arguments.epochs,
+        "tokens_per_batch": arguments.tokens_at_once,
+        "max_steps": arguments.steps,
+        "seed": arguments.seed,
+    }
+
+
+def recipe_fields(arguments: argparse.Namespace) -> Mapping[str, Any]:
+    """The fields that both recipes have and the arguments set, but for ``reading``, ``mix`` and ``settings``."""
+    lists = {name: tuple(getattr(arguments, name)) for name in ("closed_book", "texts", "hold_out")}
+    plain = ("made", "tokens", "closed_book_rows", "near_misses", "limit", "skip_bad", "development")
+    return {**lists, **{name: getattr(arguments, name) for name in plain}}
