@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
 
-from app.reading_material import MadeQuestions, closed_book_rows, counts, made_questions, reading_rows
-from data.reading import ReadingExample, load_reading
-from data.splits import split_by_group
+from app.reading_material import reading_material
+from data.reading import ReadingExample
 from evaluation.reading.reading_scores import ReadingScore, score_reading
 from generation.causal import CausalGenerator
 from generation.causal_rows import CausalRowWriter
-from generation.making.near_misses import near_misses
 from generation.reader_rows import RowMix, chunk_contexts
 from generation.reader_vocabulary import reader_vocabulary
 from model.checkpoint import fingerprint
 from model.decoder import Decoder
 from model.end_tokens import eos_token_ids
 from model.errors import ModelError
-from model.files import write_json
+from model.files import write_json, write_whole
 from model.llama_export import llama_config_json, save_llama
 from model.loading import load_decoder
 from model.training.loop import TrainProgress, TrainResult, TrainSettings
@@ -100,42 +97,12 @@ def train_decoder(
     context = min(recipe.context or model.config.max_positions, model.config.max_positions)
     writer = CausalRowWriter(recipe.model, context=context, end_id=ends[0])
     # Passages are cut as the indexer cuts documents, by MiniLM's tokens: that is what it is shown in use.
-    tokenizer, seed = reader_vocabulary().tokenizer, recipe.settings.seed
-    reading = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit, texts=recipe.texts)
-    split = split_by_group(reading.examples, hold_out=recipe.hold_out)
-    say(f"{len(split.train)} examples to train on, {len(split.development)} of other articles to score on")
-    skipped = reading.skipped
-    missed = near_misses(split.train, recipe.near_misses, seed=seed)
-    rows = reading_rows([*split.train, *missed], writer, tokenizer, recipe.mix, seed=seed, tokens=recipe.tokens)
-    if recipe.tokens is None and len(rows) < len(split.train):
-        say(
-            f"{len(rows)} rows of {len(split.train)} examples: what does not fit {context} positions, instructions and "
-            "passages included, and what answers in no word of its passages gives none"
-        )
-    made = MadeQuestions([], [])
-    if recipe.texts and recipe.made:
-        without = {example.title for example in split.development}
-        made = made_questions(
-            recipe.texts,
-            recipe.made,
-            recipe.closed_book,
-            without,
-            seed=seed,
-            limit=recipe.limit,
-            skip_bad=recipe.skip_bad,
-        )
-        say(f"{len(made.train)} questions made by rule: {counts(made.train)}")
-        rows += reading_rows(made.train, writer, tokenizer, replace(recipe.mix, repeats=1), seed=seed)
-    if recipe.closed_book and recipe.closed_book_rows:
-        closed = load_reading(recipe.closed_book, skip_bad=recipe.skip_bad, limit=recipe.limit)
-        skipped += closed.skipped
-        rows += closed_book_rows(closed.examples, writer, recipe.mix, seed=seed, most=recipe.closed_book_rows)
-    say(f"{len(rows)} rows, {sum(row.length for row in rows) / 1e6:.2f} million tokens")
+    material = reading_material(recipe, writer, reader_vocabulary().tokenizer, say)
     model.requires_grad_(True)
-    result = train(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
+    result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
     files = _write(recipe, folder, model, ends)
-    sample = list(split.development)
-    random.Random(seed).shuffle(sample)
+    sample = list(material.development)
+    random.Random(recipe.settings.seed).shuffle(sample)
     scores = score_decoder(folder, sample[: recipe.development], device=device, progress=scoring) if sample else ()
     write_json(
         folder / "training.json",
@@ -147,12 +114,12 @@ def train_decoder(
                 "context": context,
                 **{name: [path.name for path in getattr(recipe, name)] for name in ("reading", "closed_book", "texts")},
             },
-            "rows": len(rows),
+            "rows": len(material.rows),
             "training": asdict(result),
             "scores": [asdict(score) for score in scores],
         },
     )
-    return TrainedDecoder(folder, len(rows), skipped, result, scores, files)
+    return TrainedDecoder(folder, len(material.rows), material.skipped, result, scores, files)
 
 
 def score_decoder(
@@ -174,7 +141,7 @@ def _write(recipe: DecoderRecipe, folder: Path, model: Decoder, ends: Sequence[i
         folder.mkdir(parents=True, exist_ok=True)
         for name in _TEXT_FILES:
             if (recipe.model / name).is_file():
-                shutil.copyfile(recipe.model / name, folder / name)
+                write_whole(folder / name, (recipe.model / name).read_bytes())
     except OSError as error:
         raise ModelError(
             f"the tokenizer could not be written to {folder} ({error}): make room and try again"

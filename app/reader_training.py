@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from app.reading_material import MadeQuestions, closed_book_rows, counts, made_questions, reading_rows
-from data.reading import ReadingExample, load_reading
-from data.splits import split_by_group
+from app.reading_material import reading_material, reading_rows
+from data.reading import ReadingExample
 from evaluation.reading.calibration import ReaderCalibration, calibrate_reader
 from evaluation.reading.reading_scores import ReadingScore, score_reading
-from generation.making.near_misses import near_misses
 from generation.reader import EmbeddedReader
 from generation.reader_rows import RowMix, chunk_contexts
 from generation.reader_vocabulary import ReaderVocabulary, reader_vocabulary
@@ -97,41 +95,13 @@ def train_reader(
     Raises DataError for unreadable files, ModelError as model.training.trainer.train does.
     """
     vocabulary = reader_vocabulary()
-    reading = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit, texts=recipe.texts)
     start = recipe.start
     model = (continue_from(start) if start else warm_start(recipe.settings.seed, plain=recipe.plain)).to(device)
     # Kept from here on: by the end of the run another model may lie in that folder.
     begun, start_name = weights_of(model), prefix_decoder_fingerprint(start) if start else "MiniLM"
-    split = split_by_group(reading.examples, hold_out=recipe.hold_out)
-    say(f"{len(split.train)} examples to train on, {len(split.development)} of other articles to score on")
-    skipped = reading.skipped
-    made = MadeQuestions([], [])
-    seed = recipe.settings.seed
-    if recipe.texts and recipe.made:
-        made = made_questions(
-            recipe.texts,
-            recipe.made,
-            recipe.closed_book,
-            {example.title for example in split.development},
-            seed=seed,
-            limit=recipe.limit,
-            skip_bad=recipe.skip_bad,
-        )
-        say(f"{len(made.train)} questions made by rule: {counts(made.train)}")
-    missed = near_misses(split.train, recipe.near_misses, seed=seed)
-    if missed:
-        say(f"{len(missed)} of them also with a changed question, to be refused")
     writer = ReaderRowWriter(vocabulary, max_positions=PREFIX_CONFIG.max_positions)
-    examples = [*split.train, *missed]
-    rows = reading_rows(examples, writer, vocabulary.tokenizer, recipe.mix, seed=seed, tokens=recipe.tokens)
-    if made.train:  # each once: there are always more where they came from
-        rows += reading_rows(made.train, writer, vocabulary.tokenizer, replace(recipe.mix, repeats=1), seed=seed)
-    if recipe.closed_book and recipe.closed_book_rows:
-        closed = load_reading(recipe.closed_book, skip_bad=recipe.skip_bad, limit=recipe.limit)
-        skipped += closed.skipped
-        rows += closed_book_rows(closed.examples, writer, recipe.mix, seed=seed, most=recipe.closed_book_rows)
-    say(f"{len(rows)} rows, {sum(row.length for row in rows) / 1e6:.2f} million tokens")
-    result = train(model, rows, recipe.settings, folder / "checkpoints", progress=progress)
+    material = reading_material(recipe, writer, vocabulary.tokenizer, say)
+    result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
     average_with(model, begun, recipe.start_share)
     save_prefix_decoder(
         model,
@@ -144,20 +114,20 @@ def train_reader(
                 "closed_book": [path.name for path in recipe.closed_book],
                 "start": start_name,
             },
-            "rows": len(rows),
+            "rows": len(material.rows),
             "steps": result.steps,
             "schedules": result.schedules,
             "loss": result.loss,
             "seconds": round(result.seconds),
         },
     )
-    sample = list(split.development)
+    sample = list(material.development)
     random.Random(recipe.settings.seed).shuffle(sample)
     # Nothing of a source held out is used to choose anything either.
     known = [example for example in sample if example.source not in recipe.hold_out]
-    calibration = _calibrate(folder, known[: recipe.development] + made.held, vocabulary, recipe, device, scoring)
+    calibration = _calibrate(folder, known[: recipe.development] + material.made, vocabulary, recipe, device, scoring)
     scores = score_reader(folder, sample[: recipe.development], device=device, progress=scoring) if sample else ()
-    return TrainedReader(folder, len(rows), skipped, result, calibration, scores)
+    return TrainedReader(folder, len(material.rows), material.skipped, result, calibration, scores)
 
 
 def _calibrate(

@@ -49,12 +49,12 @@ def calibrated(
     read = [example for example, count in zip(pairs, counts, strict=True) if count]
     raw = list(zip(read, score_pairs_raw(scorer, read), strict=True))
     short = [(e, x) for e, x in raw if answers_shortly(e.question, e.claim)]
-    answering = _fit_enough(short)
+    answering = _fit_enough(short, say)
     others = [(e, x) for e, x in raw if not answers_shortly(e.question, e.claim)] if answering else raw
     alone = _fit([x for _, x in others], [e for e, _ in others], "claims read alone", say)
     if alone is not None:
         use = replace(use, slope=alone.slope, intercept=alone.intercept)
-    if alone is not None and answering is not None:
+    if answering is not None:
         use = replace(use, short_slope=answering.slope, short_intercept=answering.intercept)
     if use.answer_tokens:
         answers = by_answer(held)[1]
@@ -103,12 +103,12 @@ def row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, .
     return tuple(out)
 
 
-def _fit_enough(short: Sequence[tuple[PairExample, float]]) -> Calibration | None:
-    """The curve of short answers; None where there are too few of a kind for one of their own."""
+def _fit_enough(short: Sequence[tuple[PairExample, float]], say: Callable[[str], None]) -> Calibration | None:
+    """The curve of short answers; None where there are too few of a kind for one of their own, or none fits."""
     right = sum(example.supported for example, _ in short)
     if min(right, len(short) - right) < _FEWEST_SHORT:
         return None
-    return _fit([x for _, x in short], [example for example, _ in short], "short answers", lambda text: None)
+    return _fit([x for _, x in short], [example for example, _ in short], "short answers", say)
 
 
 def _fit(

@@ -144,4 +144,4 @@ def test_rows_that_all_are_too_long_are_said(train: Train, base: Path, data: Pat
     ran = train("--model", base, "--data", data, "--output", tmp_path / "out", *SMALL, "--context", "60")
     assert ran.code == 1
     assert "there are no training rows" in ran.err
-    assert "0 rows of 59 examples: what does not fit 60 positions" in ran.err
+    assert "0 rows of 59 examples: what does not fit the context" in ran.err
