@@ -6,10 +6,12 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 
 import pytest
 from fastapi.testclient import TestClient
 
+from app.cli import main
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from app.settings import Settings
@@ -150,3 +152,19 @@ def client(pipeline: Pipeline) -> Iterator[TestClient]:
     """Of a service on ``pipeline``."""
     with TestClient(create_app(pipeline)) as opened:
         yield opened
+
+
+@pytest.fixture
+def typed(capsys: pytest.CaptureFixture[str]) -> Callable[..., SimpleNamespace]:
+    """(words of a command line) -> its exit code, stdout, and stderr in one line."""
+
+    def run(*words: object) -> SimpleNamespace:
+        capsys.readouterr()
+        try:
+            code = main([*map(str, words)])
+        except SystemExit as error:  # argparse leaves this way
+            code = int(error.code or 0)
+        captured = capsys.readouterr()
+        return SimpleNamespace(code=code, out=captured.out, err=" ".join(captured.err.split()))
+
+    return run

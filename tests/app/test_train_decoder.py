@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -47,17 +48,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def train(capsys: pytest.CaptureFixture[str]) -> Train:
-    def run(*arguments: object) -> SimpleNamespace:
-        capsys.readouterr()
-        try:
-            code = main(["train", "decoder", *map(str, arguments)])
-        except SystemExit as error:  # argparse leaves this way
-            code = int(error.code or 0)
-        captured = capsys.readouterr()
-        return SimpleNamespace(code=code, out=captured.out, err=" ".join(captured.err.split()))
-
-    return run
+def train(typed: Train) -> Train:
+    return partial(typed, "train", "decoder")
 
 
 def test_it_trains_and_the_folder_answers(

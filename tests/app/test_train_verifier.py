@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from app.cli import main
 from model.prefix_decoder import shipped_reader
 
 Train = Callable[..., SimpleNamespace]
@@ -28,17 +28,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def train(capsys: pytest.CaptureFixture[str]) -> Train:
-    def run(*arguments: object) -> SimpleNamespace:
-        capsys.readouterr()
-        try:
-            code = main(["train", "verifier", *map(str, arguments)])
-        except SystemExit as error:  # argparse leaves this way
-            code = int(error.code or 0)
-        captured = capsys.readouterr()
-        return SimpleNamespace(code=code, out=captured.out, err=" ".join(captured.err.split()))
-
-    return run
+def train(typed: Train) -> Train:
+    return partial(typed, "train", "verifier")
 
 
 def test_it_trains_and_then_has_nothing_left_to_train(train: Train, data: Path, tmp_path: Path) -> None:
