@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from app.errors import AppError
+from app.shipped_decoder import decoder_folder
 from generation.errors import GenerationError
 from generation.generator import Generator
 
 CHOICES = (
-    "reader (the embedded one), a FOLDER (a reader you trained, or a Hugging Face decoder), transformers:FOLDER, "
-    "openai:URL#MODEL or openai-completions:URL#MODEL"
+    "reader (the embedded one), decoder (a small one that ships, for trying the engine), a FOLDER (a reader you "
+    "trained, or a Hugging Face decoder), transformers:FOLDER, openai:URL#MODEL or openai-completions:URL#MODEL"
 )
 _APIS = {"openai": "chat", "openai-completions": "completions"}
 
@@ -36,8 +37,9 @@ def open_generator(
     precision: of a decoder's weights (generation.engine.precision.weight_precision); a reader or a server is refused
     one.
 
-    A folder with reader.json is an embedded reader, one with config.json a Hugging Face decoder. A server is not asked
-    anything yet. Raises AppError that names the choices, and what the generator's own loading raises.
+    "decoder" is the shipped one where no folder is called so (app.shipped_decoder). A folder with reader.json is an
+    embedded reader, one with config.json a Hugging Face decoder. A server is not asked anything yet. Raises AppError
+    that names the choices, and what the generator's own loading raises.
     """
     kind, separator, rest = choice.partition(":")
     if precision and not _is_decoder(choice):
@@ -73,12 +75,12 @@ def open_generator(
 
 
 def _is_decoder(choice: str) -> bool:
-    folder = Path(choice).expanduser()
+    folder = decoder_folder(choice)
     return bool(choice) and folder.is_dir() and not (folder / "reader.json").is_file()
 
 
 def _folder(path: str, choice: str) -> Path:
-    folder = Path(path).expanduser()
+    folder = decoder_folder(path)
     if not path or not folder.is_dir():
         raise AppError(f"--model {choice}: no such folder; give {CHOICES}")
     return folder

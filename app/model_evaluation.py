@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from app.errors import AppError, UsageError
 from app.evaluation_data import DataRequest, EvaluationData, file_format, load_evaluation
+from app.shipped_decoder import decoder_folder
 from evaluation.detection.scores import DetectionScores
 from evaluation.detection.spans import SpanScores
 from evaluation.detection.support import SupportProgress
@@ -23,10 +24,10 @@ from model.pair_scoring import PairScorer, answer_tokens
 
 Role = Literal["verifier", "reader"]
 _NAMES = (
-    "verifier and reader (the shipped ones), verifier-network (the verifier, short answers not read by the reader), "
-    "token-overlap and minilm-cosine (baselines), a folder that plumbline train wrote, a Hugging Face folder (sequence "
-    "classifier or decoder), or OWNER/NAME of a sequence classifier, perhaps behind nli:, hhem:, minicheck: or "
-    "alignscore:"
+    "verifier, reader and decoder (the shipped ones), verifier-network (the verifier, short answers not read by the "
+    "reader), token-overlap and minilm-cosine (baselines), a folder that plumbline train wrote, a Hugging Face folder "
+    "(sequence classifier or decoder), or OWNER/NAME of a sequence classifier, perhaps behind nli:, hhem:, minicheck: "
+    "or alignscore:"
 )
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
@@ -105,7 +106,7 @@ def model_role(name: str) -> Role:
         return "reader"
     if read_preset(name).preset is not None:
         return "verifier"
-    folder = Path(name).expanduser()
+    folder = decoder_folder(name)
     if not folder.is_dir():
         if _HUB_NAME.fullmatch(name):
             return "verifier"
@@ -146,7 +147,7 @@ def load_reader(request: ModelRequest) -> Generator:
     from generation.causal import CausalGenerator
     from generation.reader import EmbeddedReader
 
-    folder = Path(request.name).expanduser()
+    folder = decoder_folder(request.name)
     if request.name == "reader":
         return EmbeddedReader(device=request.device)
     if (folder / "reader.json").is_file():

@@ -20,7 +20,9 @@ class Settings(BaseSettings):
     encoder_precision: Literal["fp32", "bf16", "auto"] = Field(
         default="auto", description="in which passages are embedded: fp32, bf16, or auto: the collection's, see docs"
     )
-    model: str = Field(default="", description="reader, checkpoint folder, transformers:FOLDER or openai:URL#MODEL")
+    model: str = Field(
+        default="", description="reader, decoder, checkpoint folder, transformers:FOLDER, openai:URL#MODEL"
+    )
     model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")
     model_context: int = Field(default=4096, ge=16, description="context length of that server, in tokens")
     precision: Literal["", "fp32", "bf16", "int8", "auto"] = Field(

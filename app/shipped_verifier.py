@@ -10,8 +10,9 @@ from generation.engine.options import EngineOptions
 from generation.reader import EmbeddedReader
 from model.errors import ModelError
 from model.pair_scoring import PairScorer
-from model.prefix_decoder import prefix_decoder_fingerprint, shipped_reader
-from model.support_files import CONFIG, shipped_verifier, support_facts
+from model.prefix_decoder import prefix_decoder_fingerprint
+from model.shipped import shipped_reader, shipped_verifier
+from model.support_files import CONFIG, support_facts
 from model.support_scorer import load_support_scorer
 
 

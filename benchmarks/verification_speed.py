@@ -32,7 +32,8 @@ from model.foreign_pair_scorer import ForeignPairScorer, Precision
 from model.freed_memory import keep_freed_memory
 from model.packing import pack_blocks
 from model.pair_scoring import Pair, PairScorer
-from model.support_files import load_support, shipped_verifier
+from model.shipped import shipped_verifier
+from model.support_files import load_support
 from model.support_scorer import SupportScorer, load_support_scorer
 
 _BATCH = 32

@@ -31,8 +31,8 @@ from model.prefix_decoder import (
     load_prefix_decoder,
     prefix_decoder_fingerprint,
     reader_use,
-    shipped_reader,
 )
+from model.shipped import shipped_reader
 from retrieval.chunks import RetrievedChunk
 
 NAME = "plumbline-reader"

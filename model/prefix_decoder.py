@@ -9,7 +9,6 @@ import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass, replace
-from importlib import resources
 from pathlib import Path
 
 import torch
@@ -70,11 +69,6 @@ class ReaderUse:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.temperature) and self.temperature > 0 and math.isfinite(self.null_bias)):
             raise ModelError(f"{self}: a positive temperature and a finite bias are needed")
-
-
-def shipped_reader() -> Path:
-    """Folder of the reader that the project ships."""
-    return Path(str(resources.files("model"))) / "pretrained" / "reader"
 
 
 def warm_start(seed: int, *, plain: bool = False) -> Decoder:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +87,6 @@ class LoadedSupport:
     model: SupportEncoder
     use: SupportUse
     fingerprint: str
-
-
-def shipped_verifier() -> Path:
-    """Folder of the verifier that the project ships."""
-    return Path(str(resources.files("model"))) / "pretrained" / "verifier"
 
 
 def save_support(model: SupportEncoder, folder: Path, use: SupportUse, facts: dict[str, object]) -> None:

@@ -14,8 +14,9 @@ from model.errors import ModelError
 from model.freed_memory import keep_freed_memory
 from model.packing import can_pack, pack_blocks
 from model.pair_scoring import Pair
+from model.shipped import shipped_verifier
 from model.support_encoder import PAD_ID
-from model.support_files import LoadedSupport, load_support, shipped_verifier
+from model.support_files import LoadedSupport, load_support
 from model.support_lack import lack
 from model.support_tokens import AnswerWindow, SupportTokens
 from model.tokenizer import Encoding

@@ -11,6 +11,8 @@ chat template. Exit code 0: it passes; 1: it does not, with the reasons.
 A reader ("reader" is the shipped one; or a folder that ``plumbline train reader`` wrote) is computed in the same ways
 and by the engine, and compared with one plain pass: nothing else computes it.
 
+"decoder" is the small decoder that ships, where no folder is called so.
+
 Only one of the two models is in memory at a time. In bfloat16 or float16 the check is coarser: rounding explains more.
 """
 
@@ -41,12 +43,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Check and print."""
     from app.model_check import ModelCheckRequest, check_model
     from app.settings import Settings
+    from app.shipped_decoder import decoder_folder
     from model.device import pick_device
 
     device = str(pick_device(arguments.device or Settings().device))
-    folder = arguments.folder.expanduser()
+    folder = decoder_folder(arguments.folder)
     if str(arguments.folder) == "reader" and not folder.exists():
-        from model.prefix_decoder import shipped_reader
+        from model.shipped import shipped_reader
 
         folder = shipped_reader()
     result = check_model(ModelCheckRequest(folder, device, arguments.dtype), output.say)

@@ -2,10 +2,10 @@
 
 ``plumbline model eval NAME --data FILE``
 
-NAME is "verifier" or "reader" (the shipped ones), "verifier-network" (the verifier without the reader that it asks
-about short answers), a baseline ("token-overlap", "minilm-cosine"), a folder written by ``plumbline train``, a Hugging
-Face folder (a sequence classifier is a verifier, a decoder a reader), or OWNER/NAME of a sequence classifier on the
-hub, which is then downloaded.
+NAME is "verifier", "reader" or "decoder" (the shipped ones), "verifier-network" (the verifier without the reader that
+it asks about short answers), a baseline ("token-overlap", "minilm-cosine"), a folder written by ``plumbline train``, a
+Hugging Face folder (a sequence classifier is a verifier, a decoder a reader), or OWNER/NAME of a sequence classifier on
+the hub, which is then downloaded.
 
 FILE is told by its content. For a verifier: JSONL of {"evidence", "claim", "supported", "question", "source", "group"},
 or RAGTruth's layout (a folder, or response.jsonl beside source_info.jsonl), judged per response by its worst sentence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="NAME", help="verifier, reader, a baseline, a folder or a hub id")
+    parser.add_argument("name", metavar="NAME", help="verifier, reader, decoder, a baseline, a folder or a hub id")
     parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="what to evaluate on")
     parser.add_argument(
         "--format", choices=("pairs", "reading", "squad", "ragtruth"), help="do not look at the content"

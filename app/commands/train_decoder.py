@@ -17,6 +17,7 @@ from app.commands.reading_options import add_rows, add_run, add_sources, check_r
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 from app.reading_figures import say_scores
+from app.shipped_decoder import decoder_folder
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +45,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.training.one_run import only_run
 
     check_reading(arguments, "context", "shard_bytes")
-    base = DecoderRecipe(arguments.model, tuple(arguments.data))
+    base = DecoderRecipe(decoder_folder(arguments.model), tuple(arguments.data))
     try:
         settings = replace(base.settings, **run_settings(arguments))
         mix = replace(base.mix, alone=arguments.alone, repeats=arguments.repeats, max_chunks=arguments.chunks)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
@@ -39,6 +39,13 @@ _POSITIVE = (
     "checkpoint_seconds",
 )
 _SMALLEST_SHARD = 100_000
+# Where a size's settings differ from PretrainSettings' own, which are those of "full".
+_SETTINGS: dict[Size, dict[str, Any]] = {
+    "tiny": {"epochs": 1.0, "tokens_per_step": 4096, "tokens_at_once": 4096, "learning_rate": 3e-3},
+    "small": {"epochs": 1.0, "tokens_per_step": 16_384, "tokens_at_once": 8192, "learning_rate": 3e-3},
+    "full": {},
+}
+_VALIDATION_TOKENS: dict[Size, int] = {"tiny": 20_000, "small": 100_000, "full": 200_000}
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -46,20 +53,28 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, action="append", default=[], metavar="PATH", help="may be repeated")
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where everything goes")
     parser.add_argument(
-        "--size", choices=("tiny", "full"), help="default full (23.6M parameters) on a GPU, else tiny (0.5M)"
+        "--size",
+        choices=("tiny", "small", "full"),
+        help="default full (23.6M parameters) on a GPU, else tiny (0.5M, minutes); small: 1.6M, an hour of a CPU",
     )
     parser.add_argument("--limit", type=int, help="read only the first N documents")
     parser.add_argument("--skip-bad", action="store_true", help="leave bad lines and files out and count them")
     parser.add_argument("--hold-out", type=int, default=4, metavar="PERCENT", help="of the documents (default 4)")
     parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json made here before")
-    parser.add_argument("--vocabulary", type=int, help="most tokens (default 12288, tiny 2048)")
-    parser.add_argument("--context", type=int, help="positions, and tokens of a window (default 2048, tiny 256)")
-    parser.add_argument("--epochs", type=float, help="rounds through the text (default 4, tiny 1)")
+    parser.add_argument("--vocabulary", type=int, help="most tokens (default 12288, small 4096, tiny 2048)")
+    parser.add_argument(
+        "--context", type=int, help="positions, and tokens of a window (default 2048, small 1024, tiny 256)"
+    )
+    parser.add_argument("--epochs", type=float, help="rounds through the text (default 4, small and tiny 1)")
     parser.add_argument("--steps", type=int, help="end after so many steps (the schedule ends there)")
-    parser.add_argument("--tokens-per-step", type=int, help="default 65536, tiny 4096")
-    parser.add_argument("--tokens-at-once", type=int, help="of one forward pass: memory (default 16384, tiny 4096)")
-    parser.add_argument("--learning-rate", type=float, help="at its highest (default 0.001, tiny 0.003)")
-    parser.add_argument("--validation-tokens", type=int, help="measure at most so many (default 200000, tiny 20000)")
+    parser.add_argument("--tokens-per-step", type=int, help="default 65536, small 16384, tiny 4096")
+    parser.add_argument(
+        "--tokens-at-once", type=int, help="of one forward pass: memory (default 16384, small 8192, tiny 4096)"
+    )
+    parser.add_argument("--learning-rate", type=float, help="at its highest (default 0.001, small and tiny 0.003)")
+    parser.add_argument(
+        "--validation-tokens", type=int, help="measure at most so many (default 200000, small 100000, tiny 20000)"
+    )
     parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"), default="float16", help="as written")
     parser.add_argument("--shard-bytes", type=int, help="longest file of corpus, checkpoint, model (default no limit)")
     parser.add_argument("--max-seconds", type=float, help="stop after so long; the same command goes on")
@@ -153,9 +168,7 @@ def _recipe(arguments: argparse.Namespace, size: Size) -> PretrainRecipe:
     from model.training.pretrain import PretrainSettings
     from model.training.pretrain_shape import CONTEXT, VOCABULARY
 
-    base = PretrainSettings(arguments.context or CONTEXT[size])
-    if size == "tiny":
-        base = replace(base, epochs=1.0, tokens_per_step=4096, tokens_at_once=4096, learning_rate=3e-3)
+    base = PretrainSettings(arguments.context or CONTEXT[size], **_SETTINGS[size])
     given = {
         "epochs": arguments.epochs,
         "max_steps": arguments.steps,
@@ -188,7 +201,7 @@ def _recipe(arguments: argparse.Namespace, size: Size) -> PretrainRecipe:
         shard_bytes=arguments.shard_bytes,
         max_seconds=arguments.max_seconds,
         checkpoint_seconds=arguments.checkpoint_seconds,
-        validation_tokens=arguments.validation_tokens or (20_000 if size == "tiny" else 200_000),
+        validation_tokens=arguments.validation_tokens or _VALIDATION_TOKENS[size],
     )
 
 

@@ -12,8 +12,8 @@ from safetensors.torch import load_file, save_file
 
 from app.cli import main
 from model.files import sha256_of
-from model.prefix_decoder import CONFIG, WEIGHTS, save_prefix_decoder, shipped_reader, warm_start
-from model.support_files import shipped_verifier
+from model.prefix_decoder import CONFIG, WEIGHTS, save_prefix_decoder, warm_start
+from model.shipped import shipped_reader, shipped_verifier
 
 
 @pytest.fixture(scope="module", params=[False, True])

@@ -23,7 +23,8 @@ from evaluation.runs.run_store import RunStore
 from generation.reader import EmbeddedReader
 from model.errors import ModelError
 from model.pair_scoring import Pair
-from model.support_files import CONFIG, shipped_verifier
+from model.shipped import shipped_verifier
+from model.support_files import CONFIG
 
 _TEXT = "The Skellwick works opened in 1931. Its first director was Ada Thorne, who had built clocks in Leeds."
 _QUESTION = "Who was the first director?"

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from model.prefix_decoder import shipped_reader
+from model.shipped import shipped_reader
 
 Train = Callable[..., SimpleNamespace]
 

@@ -10,7 +10,8 @@ import pytest
 
 from app.verifier_calibration import calibrated
 from data.pairs import PairExample
-from model.support_files import SupportUse, shipped_verifier
+from model.shipped import shipped_verifier
+from model.support_files import SupportUse
 
 PASSAGE = "The lamp of Skerry is green. It stands {0} metres above the sea, and Ada Thorne lit it in 19{0}."
 

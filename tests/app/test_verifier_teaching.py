@@ -18,8 +18,9 @@ from app.verifier_training import VerifierRecipe, train_verifier
 from data.pairs import PairExample
 from evaluation.verifier_rows import WindowMix, verifier_rows
 from model.errors import ModelError
+from model.shipped import shipped_verifier
 from model.support_encoder import SupportFeatures, warm_start_support
-from model.support_files import SupportUse, load_support, save_support, shipped_verifier
+from model.support_files import SupportUse, load_support, save_support
 from model.support_scorer import SupportScorer
 from model.support_tokens import SupportTokens
 from model.training.pair_rows import PairRow, RowClaim

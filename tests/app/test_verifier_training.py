@@ -16,7 +16,8 @@ from app.verifier_training import TrainedVerifier, VerifierRecipe, train_verifie
 from data.errors import DataError
 from data.pairs import PairExample, load_pairs
 from model.errors import ModelError
-from model.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint, shipped_reader
+from model.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint
+from model.shipped import shipped_reader
 from model.support_encoder import SupportFeatures
 from model.support_files import SupportUse, load_support
 from model.support_scorer import SupportScorer

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from model.errors import ModelError
-from model.prefix_decoder import load_prefix_decoder, reader_use, shipped_reader
-from model.support_files import load_support, shipped_verifier
+from model.prefix_decoder import load_prefix_decoder, reader_use
+from model.shipped import shipped_reader, shipped_verifier
+from model.support_files import load_support
 from model.training.state import Progress, load_state, save_state
 
 HOSTILE = {

@@ -20,9 +20,9 @@ from model.prefix_decoder import (
     load_prefix_decoder,
     prefix_decoder_fingerprint,
     save_prefix_decoder,
-    shipped_reader,
     warm_start,
 )
+from model.shipped import shipped_reader
 from model.tokenizer import Tokenizer
 
 

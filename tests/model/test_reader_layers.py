@@ -10,10 +10,10 @@ import torch
 
 from model.decoder import Decoder
 from model.errors import ModelError
-from model.prefix_decoder import save_prefix_decoder, shipped_reader, warm_start
+from model.prefix_decoder import save_prefix_decoder, warm_start
 from model.reader_layers import is_reader, support_from_reader
+from model.shipped import shipped_reader, shipped_verifier
 from model.support_encoder import SupportFeatures, warm_start_support
-from model.support_files import shipped_verifier
 
 
 def written(folder: Path, *, plain: bool) -> Decoder:

@@ -14,16 +14,9 @@ from safetensors.torch import save_file
 
 from model.errors import ModelError
 from model.files import sha256_of
+from model.shipped import shipped_verifier
 from model.support_encoder import SupportEncoder, SupportFeatures, warm_start_support
-from model.support_files import (
-    CONFIG,
-    WEIGHTS,
-    SupportUse,
-    change_use,
-    load_support,
-    save_support,
-    shipped_verifier,
-)
+from model.support_files import CONFIG, WEIGHTS, SupportUse, change_use, load_support, save_support
 
 USE = SupportUse(200, 1.5, -0.25)
 

@@ -1,4 +1,5 @@
-"""Tiny decoders of every kind the engine treats differently, with weights that say something."""
+"""Tiny decoders of every kind the engine treats differently, with random weights that say something, and the one that
+ships, whose weights were trained."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ import torch
 from generation.decoding import DecodedTokens, decode
 from generation.engine.requests import EngineRequest
 from model.decoder import Decoder
+from model.loading import load_decoder
+from model.shipped import shipped_decoder
 from tests import tiny_decoders
 
 LLAMA = dataclasses.replace(tiny_decoders.LLAMA, vocab_size=31, max_positions=40)
@@ -28,6 +31,8 @@ def tiny() -> Callable[[str], Decoder]:
     """kind -> a new decoder, always with the same weights, whose samples differ and whose logprobs mean something."""
 
     def make(kind: str) -> Decoder:
+        if kind == "shipped":
+            return load_decoder(shipped_decoder())
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(0)
             model = Decoder(KINDS[kind])

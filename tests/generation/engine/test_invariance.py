@@ -46,7 +46,7 @@ def company() -> list[EngineRequest]:
     return out
 
 
-@pytest.mark.parametrize(("kind", "packed"), [("llama", True), ("window", False), ("marked", True)])
+@pytest.mark.parametrize(("kind", "packed"), [("llama", True), ("window", False), ("marked", True), ("shipped", True)])
 def test_alone_in_company_and_again(tiny: Tiny, kind: str, packed: bool) -> None:
     model, requests = tiny(kind), company()
     if packed and can_pack(model.device, model.dtype):

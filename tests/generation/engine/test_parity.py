@@ -54,7 +54,7 @@ def options(invariant: bool, rows: int = 20) -> EngineOptions:
 
 
 @pytest.mark.parametrize("invariant", [False, True])
-@pytest.mark.parametrize("kind", ["llama", "window", "prefix", "marked"])
+@pytest.mark.parametrize("kind", ["llama", "window", "prefix", "marked", "shipped"])
 def test_a_mixture_of_requests(tiny: Tiny, plainly: Plainly, kind: str, invariant: bool) -> None:
     model, requests = tiny(kind), mixture(16, 1)
     engine = Engine(model, options(invariant))

@@ -40,7 +40,7 @@ def prompt_tokens_read(model: Decoder) -> list[int]:
 OPTIONS = EngineOptions(memory_bytes=1 << 18, cache_bytes=1 << 16, block=4, prefill_tokens=100)
 
 
-@pytest.mark.parametrize("kind", ["llama", "prefix"])
+@pytest.mark.parametrize("kind", ["llama", "prefix", "shipped"])
 def test_samples_and_temperatures_share_one_prefill(tiny: Tiny, plainly: Plainly, kind: str) -> None:
     model = tiny(kind)
     requests = [ask(COMMON, temperature) for temperature in (0.0, 0.5, 1.0)]
