@@ -1,7 +1,7 @@
 """The decoder that ships: real weights, so that what the engine promises is tested on distributions of a language.
 
-Random weights, as in most tests here, give distributions that nothing was trained to have: near ties everywhere, and no
-wrong answer. These are the same promises on text.
+Random weights, as in most tests here, give distributions that no training would, of tokens that spell nothing. These
+are the same promises on text.
 """
 
 from __future__ import annotations
