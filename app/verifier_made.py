@@ -13,21 +13,22 @@ from data.loaders import load_documents
 from data.pairs import PairExample
 from data.reading import ReadingExample, load_reading
 from data.source_splits import PairSplit
-from evaluation.making.claims import make_claims
+from evaluation.making.claims import ClaimMix, make_claims
 from evaluation.making.short_answers import short_answer_claims
 from evaluation.making.source_text import SourceText
 from generation.making.reading import SourceArticle, make_reading
 
 _SHORTEST_PASSAGE = 60  # words: below, a passage gives no claims worth making
 _CLAIMS_A_TEXT = 3
+_REPLIES = ClaimMix(**{kind: float(kind == "reply") for kind in ClaimMix().kinds()})
 
 
 def claims_by_rule(
-    split: PairSplit, texts: Sequence[Path], most: int, seed: int, say: Callable[[str], None]
+    split: PairSplit, texts: Sequence[Path], most: int, seed: int, say: Callable[[str], None], *, replies: bool = False
 ) -> list[PairExample]:
     """``most`` claims at most, from the documents of ``texts`` and the evidence of the rows trained on.
 
-    Raises DataError as load_documents does.
+    replies: turns of a conversation only, else all other kinds. Raises DataError as load_documents does.
     """
     sources: list[SourceText] = []
     for path in texts:
@@ -38,8 +39,8 @@ def claims_by_rule(
     sources += [SourceText("", text, hashlib.sha256(text.encode()).hexdigest()) for text in sorted(passages)]
     random.Random(seed).shuffle(sources)
     sources = sources[: most // 2]
-    say(f"making claims from {len(sources)} texts")
-    made = list(make_claims(sources, seed=seed, per_passage=_CLAIMS_A_TEXT))
+    say(f"making {'replies' if replies else 'claims'} from {len(sources)} texts")
+    made = list(make_claims(sources, seed=seed, per_passage=_CLAIMS_A_TEXT, mix=_REPLIES if replies else None))
     random.Random(seed).shuffle(made)
     return made[:most]
 

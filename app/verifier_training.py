@@ -43,7 +43,8 @@ class VerifierRecipe:
     """What a verifier is trained on and how.
 
     pairs: labelled files, as app.verifier_pairs reads them. texts: documents that claims are made from by rule,
-    ``made`` of them in all (the labelled rows' own evidence lends some too). reading: questions on passages, and
+    ``made`` of them in all (the labelled rows' own evidence lends some too), and ``replies``: turns of a conversation
+    made so. reading: questions on passages, and
     ``answers``: short answers to them at most, right and wrong (half to questions made from the texts, where there are
     any). rows: labelled rows at most, drawn at random. source_cap: of one source at most. balance: supported rows of a
     source at most, for each unsupported one of it (by weight in answers that are read together, else by number).
@@ -60,6 +61,7 @@ class VerifierRecipe:
     pairs: tuple[Path, ...]
     texts: tuple[Path, ...] = ()
     made: int = 30_000
+    replies: int = 0
     reading: tuple[Path, ...] = ()
     answers: int = 12_000
     rows: int | None = None
@@ -131,6 +133,12 @@ def train_verifier(
         made = claims_by_rule(split, recipe.texts, recipe.made, seed, say)
         say(f"{len(made)} claims made by rule: {_counts(made)}")
         examples += made
+    if recipe.replies:
+        replies = claims_by_rule(split, recipe.texts, recipe.replies, seed, say, replies=True)
+        say(
+            f"{len(replies)} turns of conversations made by rule, {sum(e.supported for e in replies)} of them supported"
+        )
+        examples += replies
     if recipe.answers and (recipe.reading or recipe.texts):
         short = short_answers(
             split, recipe.reading, recipe.texts, recipe.answers, seed, limit=recipe.limit, skip_bad=recipe.skip_bad

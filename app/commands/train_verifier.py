@@ -31,6 +31,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--made", type=int, default=30_000, metavar="N", help="claims made by rule (default 30000)")
     parser.add_argument(
+        "--replies",
+        type=int,
+        default=0,
+        metavar="N",
+        help="turns of a conversation made by rule: what a text says, chattily put, and small talk that no text "
+        "supports (default 0; some thousands where a chatty model is judged)",
+    )
+    parser.add_argument(
         "--reading",
         type=Path,
         action="append",
@@ -167,7 +175,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
-    for name in ("made", "answers", "development", "check"):
+    for name in ("made", "replies", "answers", "development", "check"):
         if getattr(arguments, name) < 0:
             raise UsageError(f"--{name} is {getattr(arguments, name)}: it must not be negative")
     for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
@@ -188,6 +196,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             base,
             texts=tuple(arguments.texts),
             made=arguments.made,
+            replies=arguments.replies,
             reading=tuple(arguments.reading),
             answers=arguments.answers,
             rows=arguments.rows,

@@ -21,6 +21,7 @@ from evaluation.making.leads import with_lead
 from evaluation.making.name_swaps import other_name
 from evaluation.making.numbers import change_number
 from evaluation.making.pool import Pool, make_pool
+from evaluation.making.replies import reply, reply_window
 from evaluation.making.source_text import Article, SourceText, read_article
 from evaluation.making.structured_claims import structured_pair
 from evaluation.making.windows import holds, window_around, window_elsewhere
@@ -33,7 +34,8 @@ class ClaimMix:
     """Shares of the kinds (weights; they need not add up to 1), and of claims from several sentences and of twins.
 
     merged: of claims, how many are made from two or three sentences. twins: how often both the right and the wrong
-    version of a claim are given, instead of one of them.
+    version of a claim are given, instead of one of them. reply: turns of a conversation (evaluation.making.replies);
+    none unless asked for, since few verifiers judge small talk.
     """
 
     entity: float = 0.16
@@ -47,6 +49,7 @@ class ClaimMix:
     neighbour: float = 0.13
     removed: float = 0.09
     answer: float = 0.04
+    reply: float = 0.0
     structured: float = 0.08
     merged: float = 0.3
     twins: float = 0.4
@@ -131,6 +134,8 @@ def _made(
     for _ in range((1 if kind in ("word", "relation") else _TRIES) if suited else 0):
         if kind == "answer":
             made = _answer(article, suited, pool, chance)
+        elif kind == "reply":
+            made = _reply(article, mix, chance)
         elif kind in ("neighbour", "removed"):
             made = _elsewhere(kind, article, mix, chance)
         else:
@@ -153,6 +158,14 @@ def _contrast(
         return None
     right = _pair(kind, article, window, Edited(contrast.right, ()), True, chance)
     return _Made(drawn.used, (right, _pair(kind, article, window, contrast.wrong, False, chance)))
+
+
+def _reply(article: Article, mix: ClaimMix, chance: Random) -> _Made:
+    drawn = draw_claim(article, article.claimable, chance, mix.merged / 2)
+    window = reply_window(drawn, article, chance)
+    contrast = reply(drawn, article, chance)
+    right = _pair("reply", article, window, Edited(contrast.right, ()), True, chance)
+    return _Made(drawn.used, (right, _pair("reply", article, window, contrast.wrong, False, chance)))
 
 
 def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _Made | None:
@@ -223,7 +236,7 @@ def _pair(
     chance: Random,
     question: str = "",
 ) -> PairExample:
-    said = with_lead(claim, chance, article.plain) if not question else claim
+    said = claim if question or kind == "reply" else with_lead(claim, chance, article.plain)
     return PairExample(
         evidence=window,
         claim=said.text,

@@ -74,6 +74,7 @@ def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path
         (["--rows", "-1"], "--rows is -1"),
         (["--source-cap", "0"], "--source-cap is 0"),
         (["--made", "-1"], "--made is -1"),
+        (["--replies", "-1"], "--replies is -1"),
         (["--development", "-1"], "--development is -1"),
         (["--check", "-1"], "--check is -1"),
         (["--balance", "0"], "--balance is 0.0"),

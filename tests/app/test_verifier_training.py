@@ -99,6 +99,16 @@ def test_the_written_verifier_is_calibrated_or_it_was_said_why_not(
     assert facts["rows"] == result.rows
 
 
+def test_replies_are_made_beside_the_claims(
+    trained: tuple[TrainedVerifier, list[str]], data: Path, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    result = train_verifier(recipe(data, replies=3, development=0, hold_out=()), tmp_path, say=said.append)
+    assert result.rows == trained[0].rows + 4 + 3  # and the four held out there
+    assert any(line.startswith("3 turns of conversations made by rule") for line in said)
+    assert json.loads((tmp_path / "verifier.json").read_text())["recipe"]["replies"] == 3
+
+
 def test_run_again_it_resumes_and_writes_the_same(trained: tuple[TrainedVerifier, list[str]], data: Path) -> None:
     folder = trained[0].folder
     before = {name: (folder / name).read_bytes() for name in ("verifier.safetensors", "verifier.json")}

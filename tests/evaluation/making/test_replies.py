@@ -1,0 +1,63 @@
+"""Turns of a conversation made by rule: the passage's words chattily put, against talk that no passage supports."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from data.pairs import PairExample
+from evaluation.making.claims import ClaimMix, make_claims
+from evaluation.making.small_talk import opener, small_talk
+from model.content_words import share_missing
+from tests.evaluation.making.test_making_claims import ARTICLES, TOWNS
+
+
+@pytest.fixture(scope="module")
+def twins() -> list[tuple[PairExample, PairExample]]:
+    shares = {name: float(name == "reply") for name in ClaimMix().kinds()}
+    made = list(make_claims(ARTICLES, seed=3, per_passage=8, mix=ClaimMix(**shares, twins=1.0)))
+    return [(a, b) for a, b in pairwise(made) if a.supported and not b.supported and a.evidence == b.evidence]
+
+
+def test_what_is_not_marked_wrong_is_what_the_right_one_says(twins: list[tuple[PairExample, PairExample]]) -> None:
+    assert len(twins) > 80
+    alone = of_others = 0
+    for right, wrong in twins:
+        assert wrong.wrong is not None
+        ((start, end),) = wrong.wrong
+        said = (wrong.claim[:start] + wrong.claim[end:]).strip(" .,!").removesuffix(", and").removesuffix(", but")
+        said = said.removesuffix(", so").strip(".")
+        alone += not said
+        kept = right.claim.strip(".")
+        if said and said != kept:  # said of somebody else: the subject alone is another
+            of_others += 1
+            assert start == 0 and kept.endswith(f" {said}") and kept.removesuffix(f" {said}") in TOWNS, (right, wrong)
+    assert 0.3 < alone / len(twins) < 0.6
+    assert 0 < of_others / len(twins) < 0.2
+
+
+def test_the_passage_has_the_words_of_the_one_and_not_of_the_other(
+    twins: list[tuple[PairExample, PairExample]],
+) -> None:
+    for right, wrong in twins:
+        ((start, end),) = wrong.wrong or ()
+        talk = wrong.claim[start:end]
+        assert share_missing(right.claim, right.evidence) < 0.5, right
+        # "I have been to it": nothing in it but stop words, and none of them looked for.
+        assert share_missing(talk, wrong.evidence) > 0 or len(talk.split()) < 8, wrong
+
+
+def test_every_place_of_a_line_is_filled() -> None:
+    said = [small_talk("Arden", Random(seed), idle=seed % 2 == 0) for seed in range(4000)]
+    assert not any("{" in text or "}" in text for text in said)
+    assert len(set(said)) > 3000  # no set phrases that could be learned by heart
+    assert any("Arden" in text for text in said)
+    assert all(text[0].isupper() and text[-1] in ".?" for text in said)
+    assert len({opener(Random(seed)) for seed in range(400)}) > 25
+
+
+def test_only_idle_talk_asks_back() -> None:
+    assert not any("?" in small_talk("Arden", Random(seed), idle=False) for seed in range(1000))
+    assert any("?" in small_talk("Arden", Random(seed), idle=True) for seed in range(100))
