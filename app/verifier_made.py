@@ -23,12 +23,10 @@ _CLAIMS_A_TEXT = 3
 _REPLIES = ClaimMix(**{kind: float(kind == "reply") for kind in ClaimMix().kinds()})
 
 
-def claims_by_rule(
-    split: PairSplit, texts: Sequence[Path], most: int, seed: int, say: Callable[[str], None], *, replies: bool = False
-) -> list[PairExample]:
-    """``most`` claims at most, from the documents of ``texts`` and the evidence of the rows trained on.
+def claim_sources(split: PairSplit, texts: Sequence[Path]) -> list[SourceText]:
+    """What claims are made from: the documents of ``texts`` and the evidence of the rows trained on.
 
-    replies: turns of a conversation only, else all other kinds. Raises DataError as load_documents does.
+    Raises DataError as load_documents does.
     """
     sources: list[SourceText] = []
     for path in texts:
@@ -37,10 +35,20 @@ def claims_by_rule(
                 sources.append(SourceText(document.title, document.text, document.id))
     passages = {e.evidence for e in split.train if len(e.evidence.split()) >= _SHORTEST_PASSAGE}
     sources += [SourceText("", text, hashlib.sha256(text.encode()).hexdigest()) for text in sorted(passages)]
-    random.Random(seed).shuffle(sources)
-    sources = sources[: most // 2]
-    say(f"making {'replies' if replies else 'claims'} from {len(sources)} texts")
-    made = list(make_claims(sources, seed=seed, per_passage=_CLAIMS_A_TEXT, mix=_REPLIES if replies else None))
+    return sources
+
+
+def claims_by_rule(
+    sources: Sequence[SourceText], most: int, seed: int, say: Callable[[str], None], *, replies: bool = False
+) -> list[PairExample]:
+    """``most`` claims at most, from some of the sources. replies: turns of a conversation only, else all other
+    kinds.
+    """
+    chosen = list(sources)
+    random.Random(seed).shuffle(chosen)
+    chosen = chosen[: most // 2]
+    say(f"making {'replies' if replies else 'claims'} from {len(chosen)} texts")
+    made = list(make_claims(chosen, seed=seed, per_passage=_CLAIMS_A_TEXT, mix=_REPLIES if replies else None))
     random.Random(seed).shuffle(made)
     return made[:most]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from app.verifier_calibration import calibrated
 from app.verifier_check import HeldOutCheck
 from app.verifier_drawing import drawn, fair_sample
-from app.verifier_made import claims_by_rule, short_answers
+from app.verifier_made import claim_sources, claims_by_rule, short_answers
 from app.verifier_pairs import load_training_pairs
 from app.verifier_teaching import Teachers
 from data.pairs import PairExample
@@ -44,9 +44,9 @@ class VerifierRecipe:
 
     pairs: labelled files, as app.verifier_pairs reads them. texts: documents that claims are made from by rule,
     ``made`` of them in all (the labelled rows' own evidence lends some too), and ``replies``: turns of a conversation
-    made so. reading: questions on passages, and
-    ``answers``: short answers to them at most, right and wrong (half to questions made from the texts, where there are
-    any). rows: labelled rows at most, drawn at random. source_cap: of one source at most. balance: supported rows of a
+    made so. reading: questions on passages, and ``answers``: short answers to them at most, right and wrong (half to
+    questions made from the texts, where there are any). rows: labelled rows at most, drawn at random. source_cap: of
+    one source at most. balance: supported rows of a
     source at most, for each unsupported one of it (by weight in answers that are read together, else by number).
     together: how the claims of an answer are read together, where a file holds answers; None: each claim is a row.
     altered: share of these answers that are read a second time, against evidence altered by rule, where it is sure what
@@ -129,12 +129,13 @@ def train_verifier(
     say(f"{len(sentences)} of them by the sentence, {marked} with the wrong words known")
     seed = recipe.settings.seed
     examples = drawn(sentences, seed, balance=recipe.balance, source_cap=recipe.source_cap, most=recipe.rows)
+    sources = claim_sources(split, recipe.texts) if recipe.made or recipe.replies else []
     if recipe.made:
-        made = claims_by_rule(split, recipe.texts, recipe.made, seed, say)
+        made = claims_by_rule(sources, recipe.made, seed, say)
         say(f"{len(made)} claims made by rule: {_counts(made)}")
         examples += made
     if recipe.replies:
-        replies = claims_by_rule(split, recipe.texts, recipe.replies, seed, say, replies=True)
+        replies = claims_by_rule(sources, recipe.replies, seed, say, replies=True)
         say(
             f"{len(replies)} turns of conversations made by rule, {sum(e.supported for e in replies)} of them supported"
         )

@@ -15,12 +15,14 @@ _OPENED = 0.5
 _TALK_ALONE, _TALK_FIRST = 0.45, 0.3
 _CARELESS = 0.3
 _OF_SOMEONE = 0.4
+_LONGEST_TOPIC = 60  # characters: some titles are whole sentences
 
 
 def reply(drawn: Drawn, article: Article, chance: Random) -> Contrast:
     """The claim behind an opener or bare, and the same with small talk before or behind it, or small talk alone.
 
-    What only the speaker can know stands in no passage: an answer that holds it is not supported as a whole.
+    Or the same said of somebody else. What only the speaker can know stands in no passage: an answer that holds it is
+    not supported as a whole.
     """
     right = Edited(drawn.text, ())
     swapped = _of_someone(drawn.text, article, chance)
@@ -65,7 +67,7 @@ def _of_someone(text: str, article: Article, chance: Random) -> Edited | None:
 
 
 def _topic(drawn: Drawn, article: Article, chance: Random) -> str:
-    if article.name and chance.random() < 0.6:
+    if 0 < len(article.name) <= _LONGEST_TOPIC and chance.random() < 0.6:
         return article.name
-    names = [name for name in article.names if name in drawn.text]
+    names = [name for name in article.names if name in drawn.text and len(name) <= _LONGEST_TOPIC]
     return chance.choice(names) if names else "that one"

@@ -7,207 +7,107 @@ from random import Random
 
 from evaluation.making.edits import capitalised
 
-_SLOT = re.compile(r"\{(\w+)\}")
+_SLOT = re.compile(r"\{(?!topic\})(\w+)\}")
+
+
+def _list(text: str) -> tuple[str, ...]:
+    return tuple(" ".join(item.split()) for item in text.split("|"))
+
 
 _PARTS: dict[str, tuple[str, ...]] = {
-    "feel": (
-        "love",
-        "like",
-        "really like",
-        "enjoy",
-        "hate",
-        "don't like",
-        "adore",
-        "prefer",
-        "am fond of",
-        "can't stand",
-        "miss",
+    "feel": _list(
+        """
+        love | like | really like | enjoy | hate | don't like | adore | prefer | am fond of | can't stand | miss
+        """
     ),
-    "person": (
-        "brother",
-        "sister",
-        "mom",
-        "dad",
-        "grandmother",
-        "uncle",
-        "best friend",
-        "wife",
-        "husband",
-        "son",
-        "daughter",
-        "neighbor",
-        "boss",
-        "teacher",
-        "roommate",
-        "cousin",
+    "person": _list(
+        """
+        brother | sister | mom | dad | grandmother | uncle | best friend | wife | husband | son | daughter |
+        neighbor | boss | teacher | roommate | cousin
+        """
     ),
-    "when": (
-        "last year",
-        "when I was a kid",
-        "a few years ago",
-        "last summer",
-        "every weekend",
-        "all the time",
-        "in college",
-        "growing up",
-        "last night",
-        "once",
-        "before I moved",
-        "on vacation",
+    "when": _list(
+        """
+        last year | when I was a kid | a few years ago | last summer | every weekend | all the time | in college
+        | growing up | last night | once | before I moved | on vacation
+        """
     ),
-    "thing": ("it", "that", "them", "those", "{topic}", "{topic}", "the whole thing", "this stuff"),
-    "quality": (
-        "amazing",
-        "pretty cool",
-        "so interesting",
-        "boring",
-        "overrated",
-        "beautiful",
-        "kind of scary",
-        "very important",
-        "underrated",
-        "too expensive",
-        "hilarious",
-        "sad",
-        "a bit strange",
-        "so good",
-        "awesome",
-        "wonderful",
+    "thing": _list(
+        """
+        it | that | them | those | {topic} | {topic} | the whole thing | this stuff
+        """
     ),
-    "best": (
-        "the best",
-        "one of the greatest",
-        "my favorite",
-        "the most popular",
-        "the worst",
-        "the most famous",
-        "one of my favorites",
-        "the biggest",
-        "the most beautiful",
+    "quality": _list(
+        """
+        amazing | pretty cool | so interesting | boring | overrated | beautiful | kind of scary | very important
+        | underrated | too expensive | hilarious | sad | a bit strange | so good | awesome | wonderful
+        """
     ),
-    "sort": (
-        "in the world",
-        "of all time",
-        "ever",
-        "out there",
-        "these days",
-        "in my opinion",
-        "in my town",
-        "I know of",
-        "I have ever seen",
-        "right now",
+    "best": _list(
+        """
+        the best | one of the greatest | my favorite | the most popular | the worst | the most famous | one of
+        my favorites | the biggest | the most beautiful
+        """
     ),
-    "guess": (
-        "I think",
-        "I guess",
-        "I bet",
-        "Maybe",
-        "I heard that",
-        "I'm pretty sure",
-        "I feel like",
-        "It seems to me that",
-        "I would say",
-        "Probably",
+    "sort": _list(
+        """
+        in the world | of all time | ever | out there | these days | in my opinion | in my town | I know of | I
+        have ever seen | right now
+        """
     ),
-    "past": (
-        "it started a long time ago",
-        "they were around even before that",
-        "it was invented by accident",
-        "people used to do it at home",
-        "it came out in the nineties",
-        "it all began in a small town",
-        "it used to be a lot more popular",
-        "they made a movie of it",
-        "it won a lot of awards",
-        "somebody wrote a book on that",
+    "guess": _list(
+        """
+        I think | I guess | I bet | Maybe | I heard that | I'm pretty sure | I feel like | It seems to me that |
+        I would say | Probably
+        """
     ),
-    "now": (
-        "it is getting more popular",
-        "most people don't know that",
-        "they do it everywhere now",
-        "it costs a lot of money",
-        "it will change a lot",
-        "they will never stop",
-        "there are better ones",
-        "you can buy it online",
-        "it is the same everywhere",
-        "kids love it",
-        "they should bring it back",
-        "it takes years to learn",
-        "everybody has one",
-        "it depends on the person",
+    "past": _list(
+        """
+        it started a long time ago | they were around even before that | it was invented by accident | people
+        used to do it at home | it came out in the nineties | it all began in a small town | it used to be a lot
+        more popular | they made a movie of it | it won a lot of awards | somebody wrote a book on that
+        """
     ),
-    "because": (
-        "because it reminds me of home",
-        "because I grew up with it",
-        "because my {person} showed me",
-        "because it makes me happy",
-        "since I was little",
-        "because it is so relaxing",
-        "but I don't know why",
-        "because of the colors",
-        "and it never gets old",
-        "even though I am not good at it",
-        "because it tastes so good",
-        "because it is good for you",
+    "now": _list(
+        """
+        it is getting more popular | most people don't know that | they do it everywhere now | it costs a lot of
+        money | it will change a lot | they will never stop | there are better ones | you can buy it online | it
+        is the same everywhere | kids love it | they should bring it back | it takes years to learn | everybody
+        has one | it depends on the person
+        """
     ),
-    "try": (
-        "tried",
-        "seen",
-        "heard of",
-        "been to",
-        "read about",
-        "thought about",
-        "played",
-        "made",
-        "owned",
-        "watched",
-        "wondered about",
-        "gone to see",
+    "because": _list(
+        """
+        because it reminds me of home | because I grew up with it | because my {person} showed me | because it
+        makes me happy | since I was little | because it is so relaxing | but I don't know why | because of the
+        colors | and it never gets old | even though I am not good at it | because it tastes so good | because
+        it is good for you
+        """
     ),
-    "hobby": (
-        "cook",
-        "travel",
-        "paint",
-        "read",
-        "go hiking",
-        "play guitar",
-        "watch movies",
-        "garden",
-        "go fishing",
-        "run",
-        "collect stamps",
-        "work on cars",
-        "listen to music",
-        "bake",
+    "try": _list(
+        """
+        tried | seen | heard of | been to | read about | thought about | played | made | owned | watched |
+        wondered about | gone to see
+        """
     ),
-    "wonder": (
-        "how they do that",
-        "what it was like",
-        "why that is",
-        "who came up with that",
-        "how long that took",
-        "what happened next",
-        "if they still do it",
-        "what people think about it",
-        "how much that costs",
-        "if it is worth it",
+    "hobby": _list(
+        """
+        cook | travel | paint | read | go hiking | play guitar | watch movies | garden | go fishing | run |
+        collect stamps | work on cars | listen to music | bake
+        """
     ),
-    "agree": (
-        "I agree",
-        "That is true",
-        "You are right",
-        "Same here",
-        "Me too",
-        "I know, right",
-        "Not really",
-        "I don't think so",
-        "No way",
-        "Good point",
-        "Of course",
-        "I hope so",
-        "Exactly",
-        "That makes sense",
+    "wonder": _list(
+        """
+        how they do that | what it was like | why that is | who came up with that | how long that took | what
+        happened next | if they still do it | what people think about it | how much that costs | if it is worth
+        it
+        """
+    ),
+    "agree": _list(
+        """
+        I agree | That is true | You are right | Same here | Me too | I know, right | Not really | I don't think
+        so | No way | Good point | Of course | I hope so | Exactly | That makes sense
+        """
     ),
 }
 _SAID = (
@@ -276,12 +176,18 @@ _OPENERS = (
     "no, but", "did you know that", "interesting!", "that's right,", "well, I know that",
 )  # fmt: skip
 _ASKED = 0.5
-_SPEAKERS = ("She", "He", "I", "We", "My {person}", "My {person}", "My {person}'s {person}", "That guy", "This one")
+_SPEAKERS = (
+    "I",
+    "We",
+    "My {person}",
+    "My {person}",
+    "My {person}'s {person}",
+)  # "he" may well be the passage's subject
 _JOINTS = (". ", ". ", ", and ", ", but ", "! ", ", so ")
 
 
 def small_talk(topic: str, chance: Random, *, idle: bool) -> str:
-    """One or two sentences on what only the speaker could know; ``topic`` may be named.
+    """One or two sentences of likes, memories and guesses; ``topic`` may be named.
 
     idle: questions back and words of assent are among them, which claim nothing.
     """
@@ -307,6 +213,5 @@ def joint(chance: Random) -> str:
 
 def _filled(line: str, topic: str, chance: Random) -> str:
     while match := _SLOT.search(line):
-        name = match[1]
-        line = line[: match.start()] + (topic if name == "topic" else chance.choice(_PARTS[name])) + line[match.end() :]
-    return line
+        line = line[: match.start()] + chance.choice(_PARTS[match[1]]) + line[match.end() :]
+    return line.replace("{topic}", topic)  # last: a document's title may hold braces of its own

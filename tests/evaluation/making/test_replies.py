@@ -9,7 +9,7 @@ import pytest
 
 from data.pairs import PairExample
 from evaluation.making.claims import ClaimMix, make_claims
-from evaluation.making.small_talk import opener, small_talk
+from evaluation.making.small_talk import opener, small_talk, someone
 from model.content_words import share_missing
 from tests.evaluation.making.test_making_claims import ARTICLES, TOWNS
 
@@ -56,6 +56,15 @@ def test_every_place_of_a_line_is_filled() -> None:
     assert any("Arden" in text for text in said)
     assert all(text[0].isupper() and text[-1] in ".?" for text in said)
     assert len({opener(Random(seed)) for seed in range(400)}) > 25
+
+
+def test_braces_of_a_title_are_no_places_to_fill() -> None:
+    for title in ("{topic}", "{person} and {quality}", "{0}", "{", "100 %s"):
+        assert any(title in small_talk(title, Random(seed), idle=True) for seed in range(60))
+
+
+def test_nobody_of_a_conversation_may_be_the_passages_subject() -> None:
+    assert {someone(Random(seed)).split()[0] for seed in range(200)} == {"I", "We", "My"}
 
 
 def test_only_idle_talk_asks_back() -> None:
