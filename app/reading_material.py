@@ -10,8 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from data.documents import Document
-from data.loaders import load_documents
+from app.training_texts import training_documents
 from data.reading import ReadingExample, load_reading
 from data.splits import split_by_group
 from generation.making.near_misses import near_misses
@@ -185,8 +184,8 @@ def made_questions(recipe: ReadingRecipe, without: set[str]) -> MadeQuestions:
     titles = {title.casefold() for title in without if title}
     articles = [
         SourceArticle(document.title, document.text)
-        for document in load_documents(recipe.texts)
-        if isinstance(document, Document) and document.title.casefold() not in titles
+        for document in training_documents(recipe.texts)
+        if document.title.casefold() not in titles
     ]
     random.Random(seed).shuffle(articles)
     count = min(_CALIBRATION_ARTICLES, len(articles) // 10)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from data.documents import Document
-from data.loaders import load_documents
+from app.training_texts import training_documents
 from data.pairs import PairExample
 from data.reading import ReadingExample, load_reading
 from data.source_splits import PairSplit
@@ -26,13 +25,9 @@ _REPLIES = ClaimMix(**{kind: float(kind == "reply") for kind in ClaimMix().kinds
 def claim_sources(split: PairSplit, texts: Sequence[Path]) -> list[SourceText]:
     """What claims are made from: the documents of ``texts`` and the evidence of the rows trained on.
 
-    Raises DataError as load_documents does.
+    Raises DataError as training_documents does.
     """
-    sources: list[SourceText] = []
-    for path in texts:
-        for document in load_documents([path]):
-            if isinstance(document, Document):
-                sources.append(SourceText(document.title, document.text, document.id))
+    sources = [SourceText(document.title, document.text, document.id) for document in training_documents(texts)]
     passages = {e.evidence for e in split.train if len(e.evidence.split()) >= _SHORTEST_PASSAGE}
     sources += [SourceText("", text, hashlib.sha256(text.encode()).hexdigest()) for text in sorted(passages)]
     return sources
@@ -66,7 +61,7 @@ def short_answers(
     """``most`` answers of a few words at most, right and wrong, with their questions; none on evidence held out.
 
     Half of them to questions made from ``texts``, where there are any, the others to those of ``reading``, of each of
-    whose files ``limit`` questions at most are read. Raises DataError as load_reading and load_documents do.
+    whose files ``limit`` questions at most are read. Raises DataError as load_reading and training_documents do.
     """
     held = {example.evidence for example in (*split.development, *split.unseen)}
     chance = random.Random(seed)
@@ -78,11 +73,7 @@ def short_answers(
     if not texts:
         return known[:most]
     known = known[: most // 2]
-    articles = [
-        SourceArticle(document.title, document.text)
-        for document in load_documents(texts)
-        if isinstance(document, Document)
-    ]
+    articles = [SourceArticle(document.title, document.text) for document in training_documents(texts)]
     chance.shuffle(articles)
     wanted = most - len(known)
     made = make_reading(articles, seed=seed, per_article=max(1, -(-wanted // max(1, len(articles)))))

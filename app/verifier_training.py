@@ -113,15 +113,16 @@ def train_verifier(
 
     Raises DataError for unreadable files, ModelError as model.training.loop.run_steps does.
     """
+    # What a wrong folder or share is refused for is said at once, before minutes of reading.
+    model, start_name = _starting(recipe, device)
+    teachers = Teachers(recipe.teachers, recipe.teacher_share, device=device)
+    begun = weights_of(model)  # by the end of the run another model may lie in that folder
     loaded = load_training_pairs(recipe.pairs, skip_bad=recipe.skip_bad, limit=recipe.limit)
     split = split_pairs(loaded.examples, recipe.hold_out)
     say(
         f"{len(split.train)} pairs to train on, {len(split.development)} of other evidence and "
         f"{len(split.unseen)} held out by name to score on"
     )
-    model, start_name = _starting(recipe, device)
-    teachers = Teachers(recipe.teachers, recipe.teacher_share, device=device)
-    begun = weights_of(model)  # by the end of the run another model may lie in that folder
     told_apart = model.features.worst_word  # else all claims of a window would get one logit
     alone, answers = by_answer(split.train) if recipe.together and told_apart else (split.train, [])
     sentences = by_sentence(alone)

@@ -128,3 +128,17 @@ def test_data_that_cannot_be_used_is_an_error_by_name(train: Train, data: Path, 
         assert said in ran.err
         assert "Traceback" not in ran.err
         assert ran.out == ""
+
+
+def test_a_folder_without_documents_is_named(train: Train, data: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    run = train("--data", data, "--output", tmp_path / "v", "--texts", tmp_path / "empty", "--made", 2)
+    assert run.code == 1
+    assert "no document to make anything from" in run.err and str(tmp_path / "empty") in run.err
+
+
+def test_a_share_of_a_reader_is_refused_before_anything_is_read(train: Train, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.jsonl"
+    run = train("--data", missing, "--output", tmp_path / "v", "--start", shipped_reader(), "--start-share", 0.5)
+    assert run.code == 1
+    assert "is a reader" in run.err and str(missing) not in run.err
