@@ -15,7 +15,8 @@ import pytest
 from data.ragtruth import load_ragtruth
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
-FOLDERS = [SAMPLES / "labelled_answers", SAMPLES / "natural_answers", SAMPLES / "twin_answers"]
+NAMES = ("labelled_answers", "natural_answers", "twin_answers", "edited_answers")
+FOLDERS = [SAMPLES / name for name in NAMES]
 each = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
 
@@ -74,6 +75,24 @@ def test_twins_are_one_text_but_for_their_marks() -> None:
             assert row["model"] == "wrong" and row["labels"] and row["source_id"] == right["source_id"]
             kept = re.escape(unmarked(row)).replace("\0", ".*")
             assert re.fullmatch(kept, right["response"], re.DOTALL), row["id"]
+
+
+def test_an_edited_text_is_right_or_wrong_whoever_reads_it() -> None:
+    """Of each text there are versions of both kinds, unless it is wrong as a whole; none is both right and wrong."""
+    versions: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    said: dict[tuple[str, str], bool] = {}
+    for row in rows(FOLDERS[3], "response"):
+        versions[row["id"].rpartition("_")[0]].append(row)
+        assert (row["model"] == "wrong") == bool(row["labels"])
+        assert said.setdefault((row["source_id"], row["response"]), bool(row["labels"])) == bool(row["labels"])
+    kinds = [{bool(row["labels"]) for row in text} for text in versions.values()]
+    assert {True, False} in kinds and {True} in kinds and {False} not in kinds
+    assert all(len(text) == len({row["response"] for row in text}) for text in versions.values())
+
+
+def test_the_edited_test_set_has_ten_passages_of_each_genre() -> None:
+    genres = Counter(row["genre"] for row in rows(FOLDERS[3], "source_info") if row["source"] == "mixed")
+    assert len(genres) == 8 and set(genres.values()) == {10}
 
 
 def unmarked(row: dict[str, Any]) -> str:
