@@ -102,7 +102,7 @@ def train_reader(
     writer = ReaderRowWriter(vocabulary, max_positions=PREFIX_CONFIG.max_positions)
     material = reading_material(recipe, writer, vocabulary.tokenizer, say)
     result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
-    average_with(model, begun, recipe.start_share)
+    average_with(model, [(begun, recipe.start_share)])
     save_prefix_decoder(
         model,
         folder,

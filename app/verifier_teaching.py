@@ -5,7 +5,7 @@ Labels say that a claim is wrong, teachers how clearly; an ensemble of them, tra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from app.verifier_calibration import row_logits
+from data.source_splits import sources_named
 from model.errors import ModelError
 from model.files import write_tensors
 from model.support_files import LoadedSupport, load_support
@@ -45,13 +46,26 @@ class Teachers:
         """SHA-256 of each, in order."""
         return tuple(teacher.fingerprint for teacher in self._loaded)
 
-    def taught(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> list[PairRow]:
+    def taught(
+        self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None], *, but: Collection[str] = ()
+    ) -> list[PairRow]:
         """The rows with targets. What teachers say is kept in ``folder``, so that a run that is resumed need not ask.
 
-        Raises ModelError when it cannot be written there.
+        but: sources (NAME* for all that begin so) whose rows stay as they are, since teachers know nothing of what was
+        written because they fail at it. Raises ModelError when it cannot be written there, DataError for a source that
+        no row has.
         """
-        if not self._loaded or not rows:
+        sources = {row.source for row in rows}
+        left = {source for said in but for source in sources_named(said, sources)}
+        asked = [row for row in rows if row.source not in left]
+        if not self._loaded or not asked:
             return list(rows)
+        if left:
+            say(f"teachers have no say in {len(rows) - len(asked)} rows of {', '.join(sorted(left))}")
+        told = iter(self._with_targets(asked, folder, say))
+        return [row if row.source in left else next(told) for row in rows]
+
+    def _with_targets(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> list[PairRow]:
         logits = self._said(rows, folder, say)
         own = torch.tensor([float(claim.supported) for row in rows for claim in row.claims], dtype=torch.float64)
         support = torch.sigmoid(logits)

@@ -46,6 +46,14 @@ def split_pairs(examples: Sequence[PairExample], hold_out: Collection[str] = (),
     return PairSplit(tuple(train), tuple(development), tuple(unseen))
 
 
+def sources_named(said: str, sources: Collection[str]) -> set[str]:
+    """The sources of that name; of one that ends in * all that begin so. Raises DataError where there is none."""
+    found = {s for s in sources if s == said or (said.endswith("*") and s.startswith(said[:-1]))}
+    if not found:
+        raise DataError(f"no source is called {said}: there are {', '.join(sorted(sources))}")
+    return found
+
+
 def _shares(sources: Collection[str], hold_out: Collection[str], percent: int) -> dict[str, int]:
     """Per cent of its groups that each source holds out; 100 is the whole source."""
     shares: dict[str, int] = {}
@@ -54,8 +62,5 @@ def _shares(sources: Collection[str], hold_out: Collection[str], percent: int) -
         name, share = (part[1], int(part[2])) if part else (said, 100)
         if part and not 1 <= share <= 100 - percent:
             raise DataError(f"{said}: from 1 to {100 - percent} per cent can be held out, or all without a share")
-        found = {s for s in sources if s == name or (name.endswith("*") and s.startswith(name[:-1]))}
-        if not found:
-            raise DataError(f"no source is called {name}: there are {', '.join(sorted(sources))}")
-        shares |= {source: max(share, shares.get(source, 0)) for source in found}
+        shares |= {source: max(share, shares.get(source, 0)) for source in sources_named(name, sources)}
     return shares

@@ -131,4 +131,4 @@ def _row(
         )
         for (example, encoding), (start, end) in zip(claims, first.places, strict=True)
     ]
-    return PairRow(tuple(windows), tuple(labelled))
+    return PairRow(tuple(windows), tuple(labelled), claims[0][0].source)

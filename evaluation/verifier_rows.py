@@ -57,7 +57,8 @@ def verifier_rows(
             windows = [tokens.answer_window(question, [claim], part) for part in parts]
             ((start, end),) = windows[0].places
             labels = wrong_words(example, claim)
-            yield PairRow(tuple(w.token_ids for w in windows), (RowClaim(start, end, example.supported, labels),))
+            labelled = RowClaim(start, end, example.supported, labels)
+            yield PairRow(tuple(w.token_ids for w in windows), (labelled,), example.source)
 
 
 def cut_evidence(text: str, room: int, tokens: SupportTokens) -> list[tuple[int, ...]]:

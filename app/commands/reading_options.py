@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from app.commands.training_options import add_length, length_settings
 from app.errors import UsageError
 
 
@@ -55,8 +56,7 @@ def add_rows(parser: argparse.ArgumentParser, *, tokens: int | None) -> None:
 
 def add_run(parser: argparse.ArgumentParser, *, at_once: int, rate: float, development: int, device: str) -> None:
     """How it is trained and scored: the defaults of --tokens-at-once, --learning-rate, --development and --device."""
-    parser.add_argument("--epochs", type=int, default=1, help="default 1")
-    parser.add_argument("--steps", type=int, default=None, help="stop after so many steps (the schedule ends there)")
+    add_length(parser)
     parser.add_argument("--tokens-at-once", type=int, default=at_once, help=f"of one batch: memory (default {at_once})")
     parser.add_argument("--learning-rate", type=float, default=rate, help=f"default {rate:g}")
     parser.add_argument(
@@ -69,7 +69,7 @@ def add_run(parser: argparse.ArgumentParser, *, at_once: int, rate: float, devel
 
 def check_reading(arguments: argparse.Namespace, *more: str) -> None:
     """Raises UsageError naming what cannot be meant. more: further arguments that must be at least 1 where given."""
-    for name in ("limit", "tokens", "steps", *more):
+    for name in ("limit", "tokens", *more):
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
@@ -81,13 +81,12 @@ def check_reading(arguments: argparse.Namespace, *more: str) -> None:
 
 
 def run_settings(arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """The fields of TrainSettings that the arguments set."""
+    """The fields of TrainSettings that the arguments set. Raises UsageError as length_settings does."""
     return {
         "learning_rate": arguments.learning_rate,
-        "epochs": arguments.epochs,
         "tokens_per_batch": arguments.tokens_at_once,
-        "max_steps": arguments.steps,
         "seed": arguments.seed,
+        **length_settings(arguments),
     }
 
 

@@ -1,14 +1,17 @@
-"""Arguments of the commands that go on from trained weights, and what is wrong with them."""
+"""Arguments that training commands share: what to go on from, how long to train; and what is wrong with them."""
 
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from app.errors import UsageError
 
 
-def add_start(parser: argparse.ArgumentParser, what: str) -> None:
+def add_start(parser: argparse._ActionsContainer, what: str) -> None:
     """--start and --start-share. what: the kinds of model, in words."""
     parser.add_argument("--start", type=Path, metavar="FOLDER", help=f"go on from {what} (default MiniLM's layers)")
     parser.add_argument(
@@ -27,3 +30,31 @@ def check_start(arguments: argparse.Namespace) -> None:
         raise UsageError(f"--start-share is {arguments.start_share}: it must be a share, in [0, 1]")
     if arguments.start_share and arguments.start is None:
         raise UsageError("--start-share is a share of --start's weights: name that folder too")
+
+
+def add_length(parser: argparse._ActionsContainer) -> None:
+    """--epochs, --steps and --minutes."""
+    parser.add_argument("--epochs", type=int, help="rounds through the rows (default 1)")
+    parser.add_argument("--steps", type=int, help="stop after so many steps (the schedule ends there)")
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        metavar="M",
+        help="train for so long, however many rounds that are: the learning rate falls with the clock (in place of "
+        "--epochs and --steps; resumed, the run takes what is left)",
+    )
+
+
+def length_settings(arguments: argparse.Namespace) -> Mapping[str, Any]:
+    """The fields of TrainSettings that they set. Raises UsageError for what cannot be meant."""
+    if arguments.steps is not None and arguments.steps < 1:
+        raise UsageError(f"--steps is {arguments.steps}: it must be at least 1")
+    if arguments.minutes is None:
+        epochs = 1 if arguments.epochs is None else arguments.epochs
+        return {"epochs": epochs, "max_steps": arguments.steps}
+    if not 0 < arguments.minutes < math.inf:  # nor NaN
+        raise UsageError(f"--minutes is {arguments.minutes}: it must be a positive number")
+    for name in ("epochs", "steps"):
+        if getattr(arguments, name) is not None:
+            raise UsageError(f"--minutes and --{name} both say how long to train: give one of them")
+    return {"seconds": 60 * arguments.minutes}

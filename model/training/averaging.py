@@ -1,8 +1,8 @@
-"""The mean of a run's weights and those it began from: often better than either, on what neither was tuned on."""
+"""Means of a run's weights with others: often better than each, on what none was tuned on."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -16,17 +16,26 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 
 @torch.no_grad()
-def average_with(model: nn.Module, start: Mapping[str, Tensor], share: float) -> None:
-    """``share`` of ``start`` and the rest of ``model``'s own weights, in place (Wortsman et al. 2022, WiSE-FT, eq. 1).
+def average_with(model: nn.Module, others: Sequence[tuple[Mapping[str, Tensor], float]]) -> None:
+    """Each of ``others``' shares of its weights and the rest of ``model``'s own, in place.
 
-    start: a state of the same network, on any device; 0 leaves the model as it is, 1 makes it ``start``. Meant for a
-    start that the run went on from: means of weights far apart can be worse than both. Raises ModelError for a share
-    outside [0, 1] and for a start of another network (a tensor missing, too many, or of another shape).
+    others: (a state of the same network, on any device; its share). One of share s is WiSE-FT's mean (Wortsman et al.
+    2022b, eq. 1), n - 1 of share 1/n are a uniform soup (Wortsman et al. 2022a, section 2). Meant for runs that have
+    their beginning in common: means of weights far apart can be worse than all. Raises ModelError for a share outside
+    [0, 1], for shares above 1 together, and for another network (a tensor missing, too many, or of another shape).
     """
-    if not 0 <= share <= 1:  # nor NaN
-        raise ModelError(f"the share of the starting weights is {share}: it must be in [0, 1]")
+    for _, share in others:
+        if not 0 <= share <= 1:  # nor NaN
+            raise ModelError(f"the share of other weights is {share}: it must be in [0, 1]")
+    rest = 1 - sum(share for _, share in others)
+    if rest < -1e-9:
+        raise ModelError(f"the shares of other weights come to {1 - rest:g}: no more than 1 can be theirs")
     own = model.state_dict()
-    if apart := sorted(own.keys() ^ start.keys()) or sorted(n for n in own if own[n].shape != start[n].shape):
-        raise ModelError(f"the starting weights are another network's: {', '.join(apart[:5])}")
+    for state, _ in others:
+        if apart := sorted(own.keys() ^ state.keys()) or sorted(n for n in own if own[n].shape != state[n].shape):
+            raise ModelError(f"the weights to be mixed in are another network's: {', '.join(apart[:5])}")
     for name, tensor in own.items():
-        tensor.copy_(torch.lerp(tensor, start[name].to(tensor), share))
+        mean = max(0.0, rest) * tensor
+        for state, share in others:
+            mean = mean + share * state[name].to(tensor)
+        tensor.copy_(mean)

@@ -23,7 +23,12 @@ _TRIM_EVERY = 25
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """Everything that determines a run besides its rows and its starting weights."""
+    """Everything that determines a run besides its rows and its starting weights.
+
+    seconds: how long the run is to take, checkpoints included; the rate then falls with the clock and not with the
+    steps, ``epochs`` says nothing, and as many rounds are read as the time is enough for. Such a run is not repeated
+    exactly. None: the number of steps ends it.
+    """
 
     learning_rate: float = 2e-4
     beta1: float = 0.9
@@ -35,6 +40,7 @@ class TrainSettings:
     answer_tokens_per_batch: int = 1500
     epochs: int = 1
     max_steps: int | None = None
+    seconds: float | None = None
     first_copyable_id: int = 0
     null_id: int | None = None
     seed: int = 0
@@ -46,6 +52,8 @@ class TrainSettings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ModelError(f"{name} is {value}: it must be at least 1")
+        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
+            raise ModelError(f"seconds is {self.seconds}: the time of a run must be positive")
         for name in ("weight_decay", "clip"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
@@ -61,6 +69,7 @@ class TrainSettings:
 class TrainProgress:
     """One line of progress. loss: nats per answer token, averaged over recent steps. tokens: positions computed.
 
+    steps: in all; of a run that the clock ends, as many as there will be at the rate so far.
     began: the mean loss of the run's first steps; None before they are done.
     """
 
@@ -106,6 +115,13 @@ def schedule(step: int, steps: int, warmup: float) -> float:
     return max(0.0, (steps - step) / max(1, steps - rise))
 
 
+def clock_schedule(spent: float, warmup: float) -> float:
+    """The same of the share of the time that is spent, in [0, 1]; a first step is never quite without a rate."""
+    if spent < warmup:
+        return max(spent / warmup, 0.01)
+    return (1 - spent) / (1 - warmup)
+
+
 @dataclass(frozen=True, slots=True)
 class StepLoss:
     """loss: a scalar to descend, computed under autocast. tokens: positions computed for it, padding included."""
@@ -128,9 +144,10 @@ def run_steps(
     """AdamW on ``loss_of(step)`` for step 0, 1 ...; checkpoints go to ``folder``, from which the same call resumes.
 
     identity: what, besides settings and starting weights, a checkpoint must agree with. With another number of steps
-    than before the schedule ends there instead; steps already done are not undone. Raises ModelError when the folder
-    holds another run's checkpoint, loss or gradient are no longer finite, the GPU vanishes, memory runs out or a
-    checkpoint cannot be written (the last one is kept).
+    than before the schedule ends there instead; steps already done are not undone. Where ``settings.seconds`` ends the
+    run, ``steps`` is a limit beside it, and the time of all its parts counts, not that between them. Raises ModelError
+    when the folder holds another run's checkpoint, loss or gradient are no longer finite, the GPU vanishes, memory runs
+    out or a checkpoint cannot be written (the last one is kept).
     """
     keep_freed_memory()
     device = next(model.parameters()).device
@@ -147,37 +164,52 @@ def run_steps(
     found = load_state(folder, model, optimizer, whole) or Progress(
         0, 0.0, math.nan, bf16_pays(device), first=FirstLosses()
     )
+    limit = settings.seconds
     schedules = found.schedules or ((0, steps),)
-    if schedules[-1][1] != steps:
+    if limit is None and schedules[-1][1] != steps:
         schedules = (*schedules, (found.step, steps))
     started = saved = time.monotonic()
-    loss_average, tokens, kept, first = found.loss, 0, found.step, found.first
+    loss_average, tokens, kept, first, done = found.loss, 0, found.step, found.first, found.step
     model.train()
     for step in range(found.step, steps):
+        spent = found.seconds + time.monotonic() - started
+        if limit is not None and step and spent >= limit:
+            break
+        factor = schedule(step, steps, settings.warmup) if limit is None else _by_clock(spent, limit, settings)
         for group in optimizer.param_groups:
-            group["lr"] = settings.learning_rate * schedule(step, steps, settings.warmup)
+            group["lr"] = settings.learning_rate * factor
         with machine_failures(kept, folder):
             with torch.autocast(device.type, dtype=torch.bfloat16, enabled=found.bf16):
                 this = loss_of(step)
             value = _descend(this.loss, learn, optimizer, settings.clip, f"at step {step}", folder)
         if step % _TRIM_EVERY == 0:
             return_freed_memory()
+        done = step + 1
         tokens += this.tokens
         loss_average = value if math.isnan(loss_average) else 0.98 * loss_average + 0.02 * value
         first = first and first.and_then(value)
         now = time.monotonic()
+        seconds = found.seconds + now - started
+        ends = done == steps or (limit is not None and seconds >= limit)
         if progress is not None:
-            seconds, speed = found.seconds + now - started, tokens / (now - started)
-            progress(TrainProgress(step + 1, steps, loss_average, seconds, speed, first.mean if first else None))
-        if now - saved > checkpoint_seconds or step + 1 == steps:
-            stand = Progress(step + 1, found.seconds + now - started, loss_average, found.bf16, schedules, first)
+            planned = steps if limit is None else max(done, min(steps, round(done * limit / seconds)))
+            speed = tokens / (now - started)
+            progress(TrainProgress(done, planned, loss_average, seconds, speed, first.mean if first else None))
+        if now - saved > checkpoint_seconds or ends:
+            if limit is not None:
+                schedules = ((0, done),)
+            stand = Progress(done, seconds, loss_average, found.bf16, schedules, first)
             with machine_failures(kept, folder):  # weights are read from the device
                 save_state(folder, model, optimizer, stand, whole)
-            saved, kept = now, step + 1
+            saved, kept = now, done
     model.eval()
-    done = max(steps, found.step)
+    done = max(steps, done) if limit is None else done
     seconds = found.seconds + time.monotonic() - started
     return TrainResult(done, found.step, loss_average, seconds, schedules, first.mean if first else None)
+
+
+def _by_clock(spent: float, limit: float, settings: TrainSettings) -> float:
+    return clock_schedule(min(1.0, spent / limit), settings.warmup)
 
 
 def _optimizer(learn: Sequence[nn.Parameter], settings: TrainSettings) -> torch.optim.AdamW:

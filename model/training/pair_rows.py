@@ -50,11 +50,13 @@ class PairRow:
     """windows: token ids of [CLS] question [SEP] claims [SEP] evidence [SEP], one for each window of the evidence.
 
     Question and claims stand at the same places in all of them. claims: one, or several of an answer that are read
-    together; no token belongs to two.
+    together; no token belongs to two. source: of the claims, for those who treat sources apart; nothing is learned of
+    it.
     """
 
     windows: tuple[tuple[int, ...], ...]
     claims: tuple[RowClaim, ...]
+    source: str = ""
 
     def __post_init__(self) -> None:
         if not self.windows or not all(self.windows):
@@ -120,36 +122,33 @@ def collate_pairs(rows: Sequence[PairRow], pad: int = 0) -> PairBatch:
     return PairBatch(token_ids, place, torch.tensor(windows), torch.tensor(claims), supported, weights, wrong)
 
 
-def plan_pair_batches(rows: Sequence[PairRow], *, tokens: int, epochs: int, seed: int) -> tuple[tuple[int, ...], ...]:
-    """Row indices of every batch of the whole run, in order: a function of the rows, the limit and the seed alone.
+def pair_batches(rows: Sequence[PairRow], *, tokens: int, seed: int, epoch: int) -> tuple[tuple[int, ...], ...]:
+    """Row indices of every batch of a round, in order: a function of the rows, the limit, seed and round alone.
 
     Rows are sorted by their longest window with a little noise, cut where padding would pass ``tokens`` positions, and
     the batches are shuffled.
     """
-    out: list[tuple[int, ...]] = []
-    for epoch in range(epochs):
-        rng = random.Random(f"{seed}:{epoch}")
-        order = sorted(range(len(rows)), key=lambda i: rows[i].longest * (1 + 0.1 * rng.random()))
-        batches: list[tuple[int, ...]] = []
-        current: list[int] = []
-        longest = windows = 0
-        for index in order:
-            row = rows[index]
-            length, count = max(longest, row.longest), windows + len(row.windows)
-            if current and length * count > tokens:
-                batches.append(tuple(current))
-                current, length, count = [], row.longest, len(row.windows)
-            current.append(index)
-            longest, windows = length, count
-        if current:
+    rng = random.Random(f"{seed}:{epoch}")
+    order = sorted(range(len(rows)), key=lambda i: rows[i].longest * (1 + 0.1 * rng.random()))
+    batches: list[tuple[int, ...]] = []
+    current: list[int] = []
+    longest = windows = 0
+    for index in order:
+        row = rows[index]
+        length, count = max(longest, row.longest), windows + len(row.windows)
+        if current and length * count > tokens:
             batches.append(tuple(current))
-        rng.shuffle(batches)
-        out.extend(batches)
-    return tuple(out)
+            current, length, count = [], row.longest, len(row.windows)
+        current.append(index)
+        longest, windows = length, count
+    if current:
+        batches.append(tuple(current))
+    rng.shuffle(batches)
+    return tuple(batches)
 
 
 def pair_rows_sha256(rows: Sequence[PairRow]) -> str:
-    """SHA-256 (hex) of the rows: tells whether a run may be resumed on them."""
+    """SHA-256 (hex) of what is learned from them: tells whether a run may be resumed on them."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(array("i", (len(row.windows), len(row.claims))).tobytes())

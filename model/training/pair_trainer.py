@@ -12,7 +12,8 @@ from torch.nn import functional as F
 from model.errors import ModelError
 from model.support_encoder import SupportEncoder
 from model.training.loop import StepLoss, TrainProgress, TrainResult, TrainSettings, run_steps
-from model.training.pair_rows import UNKNOWN, PairBatch, PairRow, collate_pairs, pair_rows_sha256, plan_pair_batches
+from model.training.pair_rows import UNKNOWN, PairBatch, PairRow, collate_pairs, pair_batches, pair_rows_sha256
+from model.training.rounds import Rounds
 
 WORD_WEIGHT = 0.5
 
@@ -63,17 +64,18 @@ def train_pairs(
         raise ModelError(
             f"a row holds token {widest}, the model has {model.config.vocab_size}: another tokenizer's rows"
         )
-    plan = plan_pair_batches(rows, tokens=settings.tokens_per_batch, epochs=settings.epochs, seed=settings.seed)
+    tokens, seed = settings.tokens_per_batch, settings.seed
+    plan = Rounds(lambda epoch: pair_batches(rows, tokens=tokens, seed=seed, epoch=epoch))
     identity: dict[str, object] = {"rows": pair_rows_sha256(rows)}
 
     def loss_of(step: int) -> StepLoss:
-        batch = collate_pairs([rows[i] for i in plan[step]]).to(model.device)
+        batch = collate_pairs([rows[i] for i in plan.batch(step)]).to(model.device)
         return StepLoss(pair_loss(model, batch), int(batch.token_ids.numel()))
 
     return run_steps(
         model,
         loss_of,
-        min(len(plan), settings.max_steps or len(plan)),
+        plan.steps(settings),
         settings,
         folder,
         identity=identity,

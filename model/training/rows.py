@@ -67,35 +67,32 @@ def collate(rows: Sequence[TokenRow], pad: int = 0) -> Batch:
     return Batch(token_ids, prompt_lengths, lengths, reads, targets, weights)
 
 
-def plan_batches(
-    rows: Sequence[TokenRow], *, tokens: int, answer_tokens: int, epochs: int, seed: int
+def row_batches(
+    rows: Sequence[TokenRow], *, tokens: int, answer_tokens: int, seed: int, epoch: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Row indices of every batch of the whole run, in order: a function of the rows, the limits and the seed alone.
+    """Row indices of every batch of a round, in order: a function of the rows, the limits, seed and round alone.
 
     Rows are sorted by length with a little noise, cut where padding would pass ``tokens`` positions or
     ``answer_tokens`` answer positions (the vocabulary softmax is paid for those), and the batches are shuffled.
     """
-    out: list[tuple[int, ...]] = []
-    for epoch in range(epochs):
-        rng = random.Random(f"{seed}:{epoch}")
-        order = sorted(range(len(rows)), key=lambda i: rows[i].length * (1 + 0.1 * rng.random()))
-        batches: list[tuple[int, ...]] = []
-        current: list[int] = []
-        longest = widest = 0
-        for index in order:
-            row = rows[index]
-            length, width = max(longest, row.length), max(widest, len(row.answer))
-            size = len(current) + 1
-            if current and (length * size > tokens or width * size > answer_tokens):
-                batches.append(tuple(current))
-                current, length, width = [], row.length, len(row.answer)
-            current.append(index)
-            longest, widest = length, width
-        if current:
+    rng = random.Random(f"{seed}:{epoch}")
+    order = sorted(range(len(rows)), key=lambda i: rows[i].length * (1 + 0.1 * rng.random()))
+    batches: list[tuple[int, ...]] = []
+    current: list[int] = []
+    longest = widest = 0
+    for index in order:
+        row = rows[index]
+        length, width = max(longest, row.length), max(widest, len(row.answer))
+        size = len(current) + 1
+        if current and (length * size > tokens or width * size > answer_tokens):
             batches.append(tuple(current))
-        rng.shuffle(batches)
-        out.extend(batches)
-    return tuple(out)
+            current, length, width = [], row.length, len(row.answer)
+        current.append(index)
+        longest, widest = length, width
+    if current:
+        batches.append(tuple(current))
+    rng.shuffle(batches)
+    return tuple(batches)
 
 
 def rows_sha256(rows: Sequence[TokenRow]) -> str:

@@ -34,12 +34,15 @@ class Progress:
     first: FirstLosses | None = None
 
 
+_LENGTHS = ("max_steps", "seconds")  # of the settings; the second one is not in checkpoints of before 2026-11-27
+
+
 def _without_length(identity: dict[str, object]) -> dict[str, object]:
     """What a checkpoint must agree with: everything but how many steps there are to be."""
     kept = {name: value for name, value in identity.items() if name != "steps"}
     settings = kept.get("settings")
     if isinstance(settings, dict):
-        kept["settings"] = {name: value for name, value in settings.items() if name != "max_steps"}
+        kept["settings"] = {name: value for name, value in settings.items() if name not in _LENGTHS}
     return kept
 
 

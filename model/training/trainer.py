@@ -13,7 +13,8 @@ from model.decoder import Decoder
 from model.errors import ModelError
 from model.heads import HeadMemory, copyable_tokens
 from model.training.loop import StepLoss, TrainProgress, TrainResult, TrainSettings, run_steps
-from model.training.rows import Batch, TokenRow, collate, plan_batches, rows_sha256
+from model.training.rounds import Rounds
+from model.training.rows import Batch, TokenRow, collate, row_batches, rows_sha256
 
 
 def answer_logprobs(model: Decoder, batch: Batch, first_copyable_id: int = 0, null_id: int | None = None) -> Tensor:
@@ -63,23 +64,18 @@ def train(
         raise ModelError(
             f"a row holds token {widest}, the model has {model.config.vocab_size}: another tokenizer's rows"
         )
-    plan = plan_batches(
-        rows,
-        tokens=settings.tokens_per_batch,
-        answer_tokens=settings.answer_tokens_per_batch,
-        epochs=settings.epochs,
-        seed=settings.seed,
-    )
+    sizes = {"tokens": settings.tokens_per_batch, "answer_tokens": settings.answer_tokens_per_batch}
+    plan = Rounds(lambda epoch: row_batches(rows, **sizes, seed=settings.seed, epoch=epoch))
 
     def loss_of(step: int) -> StepLoss:
-        batch = collate([rows[i] for i in plan[step]]).to(model.device)
+        batch = collate([rows[i] for i in plan.batch(step)]).to(model.device)
         logprobs = answer_logprobs(model, batch, settings.first_copyable_id, settings.null_id)
         return StepLoss(-(logprobs * batch.weights).sum() / batch.weights.sum(), int(batch.token_ids.numel()))
 
     return run_steps(
         model,
         loss_of,
-        min(len(plan), settings.max_steps or len(plan)),
+        plan.steps(settings),
         settings,
         folder,
         identity={"rows": rows_sha256(rows)},

@@ -9,8 +9,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
-from model.shipped import shipped_reader
+from model.shipped import shipped_reader, shipped_verifier
+from model.support_files import load_support
 
 Train = Callable[..., SimpleNamespace]
 
@@ -83,6 +86,16 @@ def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path
         (["--window", "8"], "window_tokens is 8"),
         (["--number-lack", "-1"], "--number-lack is -1.0"),
         (["--name-lack", "nan"], "--name-lack is nan"),
+        (["--minutes", "0"], "--minutes is 0.0: it must be a positive number"),
+        (["--minutes", "nan"], "--minutes is nan"),
+        (["--minutes", "5", "--epochs", "2"], "--minutes and --epochs both say how long to train"),
+        (["--minutes", "5", "--steps", "2"], "--minutes and --steps both say how long to train"),
+        (["--mix", "v"], "--mix is 'v': it must be FOLDER=SHARE"),
+        (["--mix", "v=2"], "--mix is 'v=2': it must be FOLDER=SHARE, the share in [0, 1]"),
+        (["--mix", "=0.5"], "--mix is '=0.5'"),
+        (["--mix", "v=0.6", "--mix", "w=0.5"], "come to 1.1: no more than 1 can be others' weights"),
+        (["--not-taught", "piers"], "name a --teacher too"),
+        (["--rows-from", "rows"], "--rows-from has rows that are made already: --data cannot change them"),
         (["--start-share", "2"], "--start-share is 2.0: it must be a share, in [0, 1]"),
         (["--start-share", "0.5"], "--start-share is a share of --start's weights"),
         (["--teacher-share", "nan"], "--teacher-share is nan: it must be a share, in [0, 1]"),
@@ -107,8 +120,10 @@ def test_values_that_cannot_be_meant_are_usage_errors(
 
 
 def test_arguments_that_are_missing_are_usage_errors(train: Train, data: Path) -> None:
-    assert train("--data", data).code == 2
-    assert train("--output", "x").code == 2
+    ran = train("--data", data)
+    assert ran.code == 2 and "--output FOLDER says where the verifier goes" in ran.err
+    ran = train("--output", "x")
+    assert ran.code == 2 and "give --data FILE, or --rows-from FOLDER" in ran.err
 
 
 def test_data_that_cannot_be_used_is_an_error_by_name(train: Train, data: Path, tmp_path: Path) -> None:
@@ -142,3 +157,52 @@ def test_a_share_of_a_reader_is_refused_before_anything_is_read(train: Train, tm
     run = train("--data", missing, "--output", tmp_path / "v", "--start", shipped_reader(), "--start-share", 0.5)
     assert run.code == 1
     assert "is a reader" in run.err and str(missing) not in run.err
+
+
+def test_rows_are_made_on_one_machine_and_trained_on_by_another(train: Train, data: Path, tmp_path: Path) -> None:
+    rows = tmp_path / "rows"
+    made = train("--data", data, "--made", 0, "--rows-to", rows, "--json")
+    assert made.code == 0, made.err
+    found = json.loads(made.out)
+    assert found["files"] == ["held-0000.xz", "part-0000.xz", "rows.json"]
+    assert (found["rows"], found["skipped"]) == (8, 0) and found["bytes"] < 20_000
+    again = train("--data", tmp_path / "missing.jsonl", "--rows-to", rows)
+    assert again.code == 1 and f"{rows} is there already" in again.err  # before anything is read
+    run = ("--rows-from", rows, "--steps", 1, "--tokens-at-once", 60)
+    ran = train(*run, "--output", tmp_path / "v")
+    assert ran.code == 0, ran.err
+    assert f"8 rows of {rows}" in ran.err and ran.out.splitlines()[-1] == f"verifier {tmp_path / 'v'}"
+    for wrong, said in (
+        (["--made", 5], "--rows-from has rows that are made already: --made cannot change them, say it to --rows-to"),
+        (["--skip-bad"], "--skip-bad cannot change them"),
+        (["--rows-to", tmp_path / "w"], "--rows-to writes rows and --rows-from reads them"),
+    ):
+        ran = train(*run, "--output", tmp_path / "other", *wrong)
+        assert ran.code == 2 and said in ran.err, ran.err
+    ran = train("--rows-from", tmp_path, "--output", tmp_path / "other")
+    assert ran.code == 1 and "wants a folder that --rows-to has written" in ran.err
+
+
+def test_the_clock_ends_a_run_and_others_weights_are_mixed_in(train: Train, data: Path, tmp_path: Path) -> None:
+    common = ("--data", data, "--tokens-at-once", 60, "--made", 0, "--check", 0)
+    first = train(*common, "--output", tmp_path / "a", "--minutes", 0.02, "--json")
+    assert first.code == 0, first.err
+    training = json.loads(first.out)["training"]
+    assert training["seconds"] >= 1.2 and training["steps"] >= 1
+    mix = ("--mix", f"{tmp_path / 'a'}=0.25", "--mix", f"{shipped_verifier()}=0.5")
+    second = train(*common, "--output", tmp_path / "b", "--steps", 1)
+    assert second.code == 0, second.err
+    run = load_file(tmp_path / "b" / "verifier.safetensors")
+    assert train(*common, "--output", tmp_path / "b", "--steps", 1, *mix).code == 0
+    a, mixed = (load_file(tmp_path / name / "verifier.safetensors") for name in "ab")
+    shipped = load_file(shipped_verifier() / "verifier.safetensors")
+    for name, tensor in mixed.items():
+        expected = 0.25 * (a[name].float() + run[name].float()) + 0.5 * shipped[name].float()
+        torch.testing.assert_close(tensor.float(), expected, rtol=2e-3, atol=1e-4)
+    told = json.loads((tmp_path / "b" / "verifier.json").read_text())["recipe"]["mix"]
+    assert told == [
+        [load_support(tmp_path / "a").fingerprint, 0.25],
+        [load_support(shipped_verifier()).fingerprint, 0.5],
+    ]
+    missing = train(*common, "--output", tmp_path / "c", "--mix", f"{tmp_path}=0.5")
+    assert missing.code == 1 and "verifier.json is missing" in missing.err

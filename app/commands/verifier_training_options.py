@@ -1,0 +1,202 @@
+"""Arguments of ``train verifier``, and the recipe that they are."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.commands.training_options import add_length, add_start, check_start, length_settings
+from app.commands.verifier_rows_options import ROW_OPTIONS, add_rows, asked_rows
+from app.errors import UsageError
+
+if TYPE_CHECKING:
+    from app.verifier_recipe import VerifierRecipe
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_rows(parser.add_argument_group("rows", "what it is trained on"))
+    add_run(parser.add_argument_group("training"))
+
+
+def add_run(group: argparse._ArgumentGroup) -> None:
+    """All others."""
+    add_start(group, "this verifier, or from the layers of this reader")
+    group.add_argument(
+        "--mix",
+        action="append",
+        default=[],
+        metavar="FOLDER=SHARE",
+        help="so much of this verifier's weights in those written, beside --start-share; may be repeated: runs that "
+        "began alike are often better in the mean",
+    )
+    group.add_argument(
+        "--teacher",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FOLDER",
+        help="learn also from what this verifier says of each claim; may be repeated: their mean",
+    )
+    group.add_argument(
+        "--teacher-share",
+        type=float,
+        default=0.5,
+        metavar="SHARE",
+        help="so much of a claim's target is the teachers', the rest its label's (default 0.5)",
+    )
+    group.add_argument(
+        "--not-taught",
+        action="append",
+        default=[],
+        metavar="SOURCE",
+        help="teachers have no say in rows of this source (NAME* for all that begin so); may be repeated",
+    )
+    group.add_argument("--output", type=Path, metavar="FOLDER", help="where it and checkpoints go")
+    group.add_argument(
+        "--number-lack",
+        type=float,
+        default=2.0,
+        metavar="W",
+        help="taken off the logit of a claim with a number that its evidence lacks (default 2; 0: not looked for)",
+    )
+    group.add_argument(
+        "--name-lack",
+        type=float,
+        default=1.0,
+        metavar="W",
+        help="the same for a name (default 1; give 0 where nouns have capitals, as in German)",
+    )
+    group.add_argument(
+        "--word-lack",
+        type=float,
+        default=0.5,
+        metavar="W",
+        help="the same for content words, times the share of them that the evidence lacks (default 0.5)",
+    )
+    group.add_argument(
+        "--question-lack",
+        type=float,
+        default=1.5,
+        metavar="W",
+        help="the same for a short answer, times the share of its question's words not around it (default 1.5)",
+    )
+    group.add_argument("--plain", action="store_true", help="a plain cross-encoder: no match marks, no worst word")
+    add_length(group)
+    group.add_argument("--tokens-at-once", type=int, default=8000, help="of one batch: memory (default 8000)")
+    group.add_argument("--learning-rate", type=float, default=2e-4, help="default 0.0002")
+    group.add_argument("--development", type=int, default=4000, help="pairs to score on at the end (default 4000)")
+    group.add_argument(
+        "--check",
+        type=int,
+        default=250,
+        metavar="STEPS",
+        help="say every so many steps how well it tells held-out claims (default 250; 0: never)",
+    )
+    group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
+    group.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:N or auto")
+
+
+def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
+    """What the arguments ask for. Raises UsageError for what cannot be meant."""
+    from app.verifier_recipe import VerifierRecipe
+    from evaluation.answer_rows import AnswerMix
+    from evaluation.errors import EvaluationError
+    from evaluation.verifier_rows import WindowMix
+    from model.errors import ModelError
+    from model.support_encoder import SupportFeatures
+    from model.support_files import SupportUse
+
+    asked = asked_rows(arguments)
+    _check(arguments, asked)
+    base = VerifierRecipe(tuple(asked.data))
+    try:
+        return replace(
+            base,
+            texts=tuple(asked.texts),
+            made=asked.made,
+            replies=asked.replies,
+            reading=tuple(asked.reading),
+            answers=asked.answers,
+            rows=asked.rows,
+            source_cap=asked.source_cap,
+            balance=asked.balance,
+            hold_out=tuple(asked.hold_out),
+            limit=asked.limit,
+            skip_bad=asked.skip_bad,
+            rows_from=tuple(arguments.rows_from),
+            start=arguments.start,
+            start_share=arguments.start_share,
+            mix=tuple(_share(said) for said in arguments.mix),
+            teachers=tuple(arguments.teacher),
+            teacher_share=arguments.teacher_share,
+            not_taught=tuple(arguments.not_taught),
+            development=arguments.development,
+            check=arguments.check,
+            features=SupportFeatures(marks=not arguments.plain, worst_word=not arguments.plain),
+            use=SupportUse(
+                asked.window,
+                number_lack=arguments.number_lack,
+                name_lack=arguments.name_lack,
+                word_lack=arguments.word_lack,
+                question_lack=arguments.question_lack,
+            ),
+            windows=WindowMix(asked.windows, asked.strangers),
+            together=AnswerMix(asked.together, asked.windows, asked.smaller) if asked.together else None,
+            altered=asked.altered,
+            settings=replace(
+                base.settings,
+                learning_rate=arguments.learning_rate,
+                tokens_per_batch=arguments.tokens_at_once,
+                seed=arguments.seed,
+                **length_settings(arguments),
+            ),
+        )
+    except (ModelError, EvaluationError) as error:
+        raise UsageError(str(error)) from error
+
+
+def _check(arguments: argparse.Namespace, asked: argparse.Namespace) -> None:
+    """Raises UsageError naming a number that cannot be meant."""
+    from model.support_files import MOST_LACK
+
+    for name in ("limit", "rows", "source_cap", "windows"):
+        value = getattr(asked, name)
+        if value is not None and value < 1:
+            raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
+    for name in ("made", "replies", "answers", "development", "check"):
+        if (value := getattr(asked if name in ROW_OPTIONS else arguments, name)) < 0:
+            raise UsageError(f"--{name} is {value}: it must not be negative")
+    for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
+        if not 0 <= (value := getattr(arguments, name)) <= MOST_LACK:  # nor NaN
+            raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be a number from 0 to {MOST_LACK}")
+    if asked.balance is not None and not 0 < asked.balance < math.inf:  # nor NaN
+        raise UsageError(f"--balance is {asked.balance}: it must be a positive number")
+    if not 0 <= arguments.teacher_share <= 1:  # nor NaN
+        raise UsageError(f"--teacher-share is {arguments.teacher_share}: it must be a share, in [0, 1]")
+    if arguments.not_taught and not arguments.teacher:
+        raise UsageError("--not-taught says what teachers have no say in: name a --teacher too")
+    if not 0 <= asked.altered <= 1:  # nor NaN
+        raise UsageError(f"--altered is {asked.altered}: it must be a share from 0 to 1")
+    if asked.altered and not asked.together:
+        raise UsageError("--altered is of answers whose claims are read together: not with --together 0")
+    check_start(arguments)
+    if (most := arguments.start_share + sum(_share(said)[1] for said in arguments.mix)) > 1 + 1e-9:
+        raise UsageError(
+            f"--start-share and the shares of --mix come to {most:g}: no more than 1 can be others' weights"
+        )
+
+
+def _share(said: str) -> tuple[Path, float]:
+    """FOLDER=SHARE. Raises UsageError for anything else."""
+    folder, _, share = said.rpartition("=")
+    try:
+        value = float(share)
+    except ValueError:
+        value = math.nan
+    if not folder or not 0 <= value <= 1:  # nor NaN
+        raise UsageError(f"--mix is {said!r}: it must be FOLDER=SHARE, the share in [0, 1]")
+    return Path(folder), value

@@ -1,0 +1,82 @@
+"""Pair rows as files that are small enough to carry: arrays in safetensors, compressed, a part of the rows in each."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from model.errors import ModelError
+from model.training.pair_rows import PairRow, RowClaim
+
+PART_BYTES = 12_000_000
+"""Of a part before it is compressed (about an eighth of it after)."""
+_TOKEN_BYTES, _CLAIM_BYTES, _ROW_BYTES = 4, 28, 12
+_COUNTS = ("windows", "claims", "source", "lengths", "start", "end", "supported", "labels")
+
+
+def pack_rows(rows: Sequence[PairRow], sources: Sequence[str], part_bytes: int = PART_BYTES) -> Iterator[bytes]:
+    """The parts, in order; together they hold the rows, in order.
+
+    sources: the names that rows have as ``source``; read back with the same. part_bytes: of a part that is not
+    compressed yet, at most (but one row). Raises ModelError for a row with targets: what teachers say is kept apart.
+    """
+    number = {source: index for index, source in enumerate(sources)}
+    part: list[PairRow] = []
+    size = 0
+    for row in rows:
+        if any(claim.target is not None for claim in row.claims):
+            raise ModelError("a row with a teacher's target cannot be stored")
+        tokens = sum(len(window) + 1 for window in row.windows)
+        labels = sum(len(claim.wrong) for claim in row.claims)
+        own = _ROW_BYTES + _TOKEN_BYTES * tokens + _CLAIM_BYTES * len(row.claims) + labels
+        if part and size + own > part_bytes:
+            yield _packed(part, number)
+            part, size = [], 0
+        part.append(row)
+        size += own
+    if part:
+        yield _packed(part, number)
+
+
+def unpack_rows(part: bytes, sources: Sequence[str]) -> Iterator[PairRow]:
+    """The rows of one part. Raises ModelError where it is none."""
+    try:
+        found = load(lzma.decompress(part))
+        tokens, labels, weights = found["tokens"], found["wrong"].tolist(), found["weight"].tolist()
+        windows, claims, source, lengths, start, end, supported, marked = (found[name].tolist() for name in _COUNTS)
+        cuts = [tuple(tokens[a:b].tolist()) for a, b in pairwise([0, *accumulate(lengths)])]
+        wrong = [tuple(labels[a:b]) for a, b in pairwise([0, *accumulate(marked)])]
+        built = [
+            RowClaim(s, e, bool(good), words, weight)
+            for s, e, good, words, weight in zip(start, end, supported, wrong, weights, strict=True)
+        ]
+        first = zip(pairwise([0, *accumulate(windows)]), pairwise([0, *accumulate(claims)]), source, strict=True)
+        rows = [PairRow(tuple(cuts[a:b]), tuple(built[c:d]), sources[name]) for (a, b), (c, d), name in first]
+    except (lzma.LZMAError, SafetensorError, KeyError, IndexError, ValueError, TypeError, EOFError) as error:
+        raise ModelError(f"no rows of a verifier ({error!r})") from error
+    yield from rows
+
+
+def _packed(rows: Sequence[PairRow], number: dict[str, int]) -> bytes:
+    claims = [claim for row in rows for claim in row.claims]
+    windows = [window for row in rows for window in row.windows]
+    arrays: dict[str, NDArray[np.generic]] = {
+        "tokens": np.array([token for window in windows for token in window], dtype=np.int32),
+        "lengths": np.array([len(window) for window in windows], dtype=np.int32),
+        "windows": np.array([len(row.windows) for row in rows], dtype=np.int32),
+        "claims": np.array([len(row.claims) for row in rows], dtype=np.int32),
+        "source": np.array([number[row.source] for row in rows], dtype=np.int32),
+        "start": np.array([claim.start for claim in claims], dtype=np.int32),
+        "end": np.array([claim.end for claim in claims], dtype=np.int32),
+        "supported": np.array([claim.supported for claim in claims], dtype=np.int8),
+        "weight": np.array([claim.weight for claim in claims], dtype=np.float64),
+        "labels": np.array([len(claim.wrong) for claim in claims], dtype=np.int32),
+        "wrong": np.array([label for claim in claims for label in claim.wrong], dtype=np.int8),
+    }
+    return lzma.compress(save(arrays))

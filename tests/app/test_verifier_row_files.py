@@ -1,0 +1,198 @@
+"""Rows made ahead: what is trained on them is what would have been trained at once; damage is named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from app.errors import AppError
+from app.verifier_recipe import VerifierRecipe
+from app.verifier_row_files import LIST, read_rows, write_rows
+from app.verifier_rows import VerifierRows, make_rows
+from app.verifier_training import train_verifier
+from data.errors import DataError
+from model.support_encoder import SupportFeatures
+from model.support_files import SupportUse, load_support
+
+# Groups of these numbers are held out by the SHA-256 of their names.
+NUMBERS = (*range(12), 23, 54, 63)
+
+
+def silent(text: str) -> None:
+    pass
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Pairs, and answers of two sentences."""
+    folder = tmp_path_factory.mktemp("data")
+    lines = []
+    for n in NUMBERS:
+        base = {
+            "evidence": f"Pier {n} is {n + 30} metres long.\u2028It is old.",
+            "source": "piers",
+            "group": f"pier {n}",
+        }
+        lines.append({**base, "claim": f"Pier {n} is {n + 30} metres long.", "supported": True})
+        lines.append({**base, "claim": f"Pier {n} was sold to Osk.", "supported": False})
+        lines.append({**base, "claim": "It is red.", "supported": False, "source": "boats", "group": f"pier {n}"})
+    pairs = folder / "piers.jsonl"
+    pairs.write_text("\n".join(map(json.dumps, lines)) + "\n{\n", "utf-8")
+    answers = folder / "lamps"
+    answers.mkdir()
+    sources, responses = [], []
+    for n in range(40):
+        sources.append({"source_id": str(n), "task_type": "qa", "source_info": f"Lamp {n} is green and small."})
+        text = f"Lamp {n} is green. It is {'small' if n % 2 else 'large'} too."
+        labels = [] if n % 2 else [{"start": text.index("large"), "end": text.index("large") + 5}]
+        responses.append({"id": str(n), "source_id": str(n), "labels": labels, "split": "train", "response": text})
+    for name, rows in (("source_info", sources), ("response", responses)):
+        (answers / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return pairs, answers
+
+
+def recipe(files: tuple[Path, ...], **changes: object) -> VerifierRecipe:
+    base = VerifierRecipe(
+        files, made=0, skip_bad=True, hold_out=("boats",), check=0, use=SupportUse(200, name_lack=0.5)
+    )
+    small = replace(base.settings, max_steps=2, tokens_per_batch=250)
+    return replace(base, **{"settings": small, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def made(files: tuple[Path, Path]) -> VerifierRows:
+    return make_rows(recipe(files), told_apart=True, say=silent)
+
+
+@pytest.fixture(scope="module")
+def folder(made: VerifierRows, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rows") / "deep" / "rows"
+    written = write_rows(made, folder)
+    assert sorted(path.name for path in written) == ["held-0000.xz", "part-0000.xz", LIST]
+    assert list(folder.parent.iterdir()) == [folder]
+    return folder
+
+
+def test_rows_are_read_as_they_were_made(made: VerifierRows, folder: Path) -> None:
+    said: list[str] = []
+    read = read_rows([folder], said.append)
+    assert (read.rows, read.development, read.unseen) == (made.rows, made.development, made.unseen)
+    assert read.development and read.unseen and len(read.skipped) == 1
+    assert {row.source for row in read.rows} == {"piers", "lamps:qa"}
+    assert (read.window_tokens, read.answer_tokens) == (200, 160)
+    assert said[0].startswith(f"{len(made.rows)} rows of {folder}, 0.0")
+    (how,) = read.made["rows_from"]  # type: ignore[misc]
+    assert (how["pairs"], how["hold_out"], how["window_tokens"]) == (["piers.jsonl", "lamps"], ["boats"], 200)  # type: ignore[index]
+    assert str(folder.parent) not in (folder / LIST).read_text()
+
+
+def test_a_verifier_is_the_same_whether_its_rows_were_made_before(
+    files: tuple[Path, Path], folder: Path, tmp_path: Path
+) -> None:
+    at_once = train_verifier(recipe(files), tmp_path / "at once", say=silent)
+    elsewhere = tmp_path / "carried"
+    shutil.copytree(folder, elsewhere)
+    later = recipe((), rows_from=(elsewhere,), use=SupportUse(name_lack=0.5))
+    said: list[str] = []
+    found = train_verifier(later, tmp_path / "later", say=said.append)
+    one, other = (load_file(tmp_path / name / "verifier.safetensors") for name in ("at once", "later"))
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert load_support(tmp_path / "later").use == load_support(tmp_path / "at once").use
+    assert (found.rows, found.skipped) == (at_once.rows, at_once.skipped)
+    assert found.development is not None and at_once.development is not None
+    assert found.development.table == at_once.development.table
+    assert found.unseen is not None and at_once.unseen is not None
+    assert found.unseen.table == at_once.unseen.table
+    facts = json.loads((tmp_path / "later" / "verifier.json").read_text())["recipe"]
+    assert facts["rows_from"][0]["pairs"] == ["piers.jsonl", "lamps"] and "pairs" not in facts
+    assert str(tmp_path) not in json.dumps(facts)
+    with pytest.raises(AppError, match="a plain cross-encoder cannot tell apart"):
+        train_verifier(replace(later, features=SupportFeatures(worst_word=False)), tmp_path / "p", say=silent)
+
+
+def test_rows_of_several_folders_are_one_after_another(
+    files: tuple[Path, Path], made: VerifierRows, folder: Path, tmp_path: Path
+) -> None:
+    alone = make_rows(recipe(files[:1]), told_apart=True, say=silent)
+    write_rows(alone, tmp_path / "alone")
+    both = read_rows([folder, tmp_path / "alone"], silent)
+    assert both.rows == (*made.rows, *alone.rows)
+    assert set(both.development) == set(made.development) and len(both.development) == len(made.development)
+    assert both.answer_tokens == 160 and len(both.made["rows_from"]) == 2  # type: ignore[arg-type]
+    for name, changed, said in (
+        ("windows", {"use": SupportUse(100)}, "windows of 100 tokens, those of .* of 200"),
+        ("held", {"hold_out": ()}, "hold out different sources"),
+    ):
+        other = make_rows(recipe(files[:1], **changed), told_apart=True, say=silent)
+        write_rows(other, tmp_path / name)
+        with pytest.raises(AppError, match=said):
+            read_rows([folder, tmp_path / name], silent)
+
+
+def test_teachers_have_no_say_in_sources_that_are_named(files: tuple[Path, Path], folder: Path, tmp_path: Path) -> None:
+    run = recipe((), rows_from=(folder,), development=0)
+    train_verifier(run, tmp_path / "teacher", say=silent)
+    taught = replace(run, teachers=(tmp_path / "teacher",), not_taught=("lamps*",))
+    said: list[str] = []
+    train_verifier(taught, tmp_path / "taught", say=said.append)
+    assert any(line.startswith("teachers have no say in ") and line.endswith(" rows of lamps:qa") for line in said)
+    assert json.loads((tmp_path / "taught" / "verifier.json").read_text())["recipe"]["not_taught"] == ["lamps*"]
+    kept = load_file(tmp_path / "taught" / "teachers.safetensors")["logits"]
+    assert len(kept) == sum(row.source == "piers" for row in read_rows([folder], silent).rows)
+    with pytest.raises(DataError, match="no source is called ships: there are lamps:qa, piers"):
+        train_verifier(replace(taught, not_taught=("ships",)), tmp_path / "other", say=silent)
+
+
+def flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def listed(change: dict[str, object]) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "said"),
+    [
+        ("part-0000.xz", flip, r"part-0000\.xz has SHA-256 .*: the file is damaged, carry it again"),
+        ("held-0000.xz", flip, r"held-0000\.xz has SHA-256"),
+        ("part-0000.xz", Path.unlink, r"part-0000\.xz cannot be read \(No such file.*\): carry the whole folder"),
+        (LIST, Path.unlink, r"rows\.json cannot be read .* wants a folder that --rows-to has written"),
+        (LIST, lambda path: path.write_text("{"), r"rows\.json is damaged .*: make the rows again"),
+        (LIST, lambda path: path.write_text("[]"), "is of another format than this program's 1"),
+        (LIST, listed({"format": 2}), "is of another format than this program's 1"),
+        (LIST, listed({"minilm": "0"}), "another MiniLM than this machine has"),
+        (LIST, listed({"rows": 3}), r"rows\.json is damaged .* rows for 3"),
+        (LIST, listed({"files": None}), "names what is no file of its folder"),
+        (LIST, listed({"sources": []}), r"part-0000\.xz: no rows of a verifier"),
+        (LIST, listed({"files": {"../part-0000.xz": "0"}}), "names what is no file of its folder"),
+    ],
+)
+def test_damage_is_named(file: str, damage: Callable[[Path], None], said: str, folder: Path, tmp_path: Path) -> None:
+    carried = tmp_path / "rows"
+    shutil.copytree(folder, carried)
+    damage(carried / file)
+    with pytest.raises(AppError, match=said):
+        read_rows([carried], silent)
+
+
+def test_nothing_is_written_over_and_nothing_by_half(made: VerifierRows, tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    with pytest.raises(AppError, match="is there already: name another folder"):
+        write_rows(made, tmp_path / "rows")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(AppError, match=r"the rows cannot be written to .*: Not a directory"):
+        write_rows(made, tmp_path / "file" / "rows")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "rows"]
