@@ -94,6 +94,7 @@ def open_answer_judge(
     if plan.choice in ("facts", "labels"):
         return _by_itself(records, plan)
     with_references = sum(bool(r.references) for r in records)
+    to_answer = sum(r.answerable or bool(r.references) for r in records)
     with_contexts = sum(bool(r.contexts) for r in records)
     total = len(records)
     if not with_references and not with_contexts:
@@ -104,7 +105,7 @@ def open_answer_judge(
     notes = []
     choice: Choice = plan.choice
     if choice == "auto":
-        by_references = with_references == total or with_references > with_contexts
+        by_references = with_references == to_answer or with_references > with_contexts
         choice = "reference" if plan.evidence == "contexts" and by_references else "entailment"
         if choice == "reference" and with_contexts:
             notes.append(
@@ -113,14 +114,22 @@ def open_answer_judge(
             )
         elif choice == "entailment" and with_references and plan.evidence == "contexts":
             notes.append(
-                f"Judged by contexts (faithfulness): only {with_references} of {total} answers have references. "
+                f"Judged by contexts (faithfulness): only {with_references} of {to_answer} answers have references. "
                 "--verifier reference measures factuality on those."
             )
     if choice == "reference":
         questions = tuple(
-            AnsweredQuestion(r.id or str(i), r.question, references=r.references) for i, r in enumerate(records)
+            AnsweredQuestion(
+                r.id or str(i),
+                r.question,
+                references=r.references,
+                answerable=r.answerable or bool(r.references),  # what is accepted says more than a mark
+            )
+            for i, r in enumerate(records)
         )
-        missing = tuple("" if r.references else "the answer came with no reference" for r in records)
+        # Whatever claims to answer what has no answer is wrong by the mark alone.
+        judgeable = [bool(r.references) or not r.answerable for r in records]
+        missing = tuple("" if known else "the answer came with no reference" for known in judgeable)
         return AnswerJudge(ReferenceVerifier(), questions, missing, "factuality", "references", None, tuple(notes))
     kind: Evidence = plan.evidence
     texts = [r.contexts if kind == "contexts" else r.references for r in records]
@@ -132,7 +141,7 @@ def open_answer_judge(
     missing = tuple("" if held else f"the answer came with no {kind[:-1]}" for held in texts)
     # An answer's evidence is its own, so each answer is judged under a question of its own.
     source = ContextEvidence({str(i): held for i, held in enumerate(texts)}, kind[:-1])
-    questions = tuple(AnsweredQuestion(str(i), r.question) for i, r in enumerate(records))
+    questions = tuple(AnsweredQuestion(str(i), r.question, answerable=r.answerable) for i, r in enumerate(records))
     measure: Measure = "faithfulness" if kind == "contexts" else "factuality"
     threshold = plan.threshold
     if choice == "judge":
@@ -157,7 +166,8 @@ def answer_key(record: AnswerRecord, judge: AnswerJudge) -> str:
     """What a verdict depends on, as one hash: verifier, question, answer and what it is judged by."""
     digest = hashlib.sha256(b"plumbline/answer/1")
     evidence = {"references": record.references, "contexts": record.contexts}.get(judge.kind, ())
-    for part in (judge.verifier.name, record.question, record.answer, *evidence):
+    marked = () if record.answerable else ("not answerable",)
+    for part in (judge.verifier.name, record.question, record.answer, *evidence, *marked):
         data = part.encode("utf-8", "surrogatepass")
         digest.update(len(data).to_bytes(8, "big"))
         digest.update(data)

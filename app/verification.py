@@ -31,6 +31,7 @@ class ClaimPair:
     evidence: tuple[EvidenceText, ...]
     question: str = ""
     id: str = ""
+    answerable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,9 @@ class ClaimChecker:
                 yield CheckedClaim(pair, "unscored", None, reason, ())
 
     def _check(self, pairs: Sequence[ClaimPair], words: bool) -> tuple[CheckedClaim, ...]:
-        questions = [AnsweredQuestion(str(i), pair.question) for i, pair in enumerate(pairs)]
+        questions = [
+            AnsweredQuestion(str(i), pair.question, answerable=pair.answerable) for i, pair in enumerate(pairs)
+        ]
         claims = [_sentences(pair.claim, self._split) for pair in pairs]
         said = [any(c.isalnum() for c in pair.claim) for pair in pairs]
         ready = [i for i, pair in enumerate(pairs) if said[i] and (pair.evidence or not self.needs_evidence)]
@@ -146,7 +149,7 @@ class _Own:
 
 
 def pairs_of(lines: Iterable[tuple[str, str]], needs_evidence: bool = True) -> Iterator[ClaimPair | Refused]:
-    """Pairs of JSON lines, each (where, text): {"claim", "evidence" (text or list), "question"?, "id"?}."""
+    """Pairs of JSON lines, each (where, text): {"claim", "evidence" (text or list), "question"?, "answerable"?, "id"?}."""
     for where, line in lines:
         try:
             value = json.loads(line)
@@ -198,8 +201,11 @@ def _pair(value: object, needs_evidence: bool) -> ClaimPair | str:
     question, name = value.get("question") or "", value.get("id")
     if not isinstance(question, str):
         return '"question" is no text'
+    answerable = value.get("answerable", True)
+    if not isinstance(answerable, bool):
+        return '"answerable" must be true or false'
     held = tuple(EvidenceText(f"evidence {n}", t, 0) for n, t in enumerate(texts, start=1) if t.strip())
-    return ClaimPair(value["claim"], held, question, "" if name is None else str(name))
+    return ClaimPair(value["claim"], held, question, "" if name is None else str(name), answerable)
 
 
 def _sentences(claim: str, split: bool) -> tuple[Claim, ...]:

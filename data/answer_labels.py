@@ -44,6 +44,15 @@ def label_of(found: tuple[str, str, object]) -> bool | None:
     return truth if part == "hallucinated" else not truth
 
 
+def flag_of(name: str, value: object) -> bool | None:
+    """True or false as files write it; None where nothing is written. Raises FieldError for anything else."""
+    if value is None or (isinstance(value, str) and value.strip().casefold() in _NONE):
+        return None
+    if (truth := _truth(value)) is None:
+        raise FieldError(f'"{name}" is {_shown(value)}: it must be true or false')
+    return truth
+
+
 def marked_spans(value: object, length: int) -> tuple[tuple[int, int], ...] | None:
     """Characters that people marked as hallucinated, from a list of {start, end}; None where there is no such list.
 

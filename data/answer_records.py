@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from data.answer_labels import label_of, marked_spans
+from data.answer_labels import flag_of, label_of, marked_spans
 from data.fields import FieldError, kind_of
 
 DEFAULT_ARM = "answers"
@@ -34,6 +34,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "sample": ("sample", "epoch", "sample_index"),
     "group": ("group", "question_id", "query_id", "source_id", "metadata.group"),
     "kind": ("kind", "task", "task_type", "metadata.kind", "category"),
+    "answerable": ("answerable", "is_answerable", "metadata.answerable"),
     "hallucinated": ("hallucinated", "is_hallucinated", "is_hallucination", "hallucination"),
     "supported": ("supported", "is_supported", "faithful", "is_faithful", "grounded", "factual"),
     "label": ("label", "human_label", "annotation"),
@@ -58,6 +59,7 @@ class FieldNames:
     id: str | None = None
     sample: str | None = None
     group: str | None = None
+    answerable: str | None = None
     hallucinated: str | None = None
     supported: str | None = None
     labels: bool = True
@@ -72,7 +74,7 @@ class AnswerRecord:
     """One answer. id: the file's own, or where it stands. sample: distinguishes answers of one id and arm.
 
     question: empty where none was asked (summaries). contexts: what the system was shown, references: accepted answers,
-    both perhaps empty. arm: which system gave it. group: what is one unit of independence, "" where it is not named.
+    both perhaps empty. answerable: whether the documents answer it, as far as anybody says. arm: which system gave it. group: what is one unit of independence, "" where it is not named.
     hallucinated: what people say, None where nobody did; spans: the characters of the answer that they marked. where:
     ``file:line``. kind: for grouping.
     """
@@ -89,6 +91,7 @@ class AnswerRecord:
     spans: tuple[tuple[int, int], ...] = ()
     where: str = ""
     kind: str = ""
+    answerable: bool = True
 
 
 def record_from_fields(
@@ -122,6 +125,7 @@ def record_from_fields(
         spans=spans or (),
         where=where,
         kind=_word(found, "kind"),
+        answerable=flag_of(found.name("answerable"), found.get("answerable")) is not False,
     )
 
 

@@ -24,7 +24,18 @@ if TYPE_CHECKING:
     from app.score_judging import Choice
     from app.scoring import ScoreResult
 
-_FIELDS = ("question", "answer", "contexts", "references", "arm", "id", "sample", "hallucinated", "supported")
+_FIELDS = (
+    "question",
+    "answer",
+    "contexts",
+    "references",
+    "arm",
+    "id",
+    "sample",
+    "answerable",
+    "hallucinated",
+    "supported",
+)
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +89,7 @@ _MEANING = {
     "arm": "system that answered",
     "id": "answer's id",
     "sample": "number of an answer among those of one id",
+    "answerable": "mark of questions that the documents do not answer; false means so",
     "hallucinated": "label; true means hallucinated",
     "supported": "label; true means supported",
 }

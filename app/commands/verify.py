@@ -39,6 +39,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--evidence", action="append", default=[], metavar="FILE", help="a document, or - for standard input"
     )
     parser.add_argument("--question", default="", help="what the claim answers")
+    parser.add_argument(
+        "--unanswerable", action="store_true", help="the documents do not answer --question: read no short answer"
+    )
     parser.add_argument("--pairs", metavar="FILE", help="JSONL of claim and evidence, or - for standard input")
     parser.add_argument("--words", action="store_true", help="look for weak words in --pairs too (slower)")
     parser.add_argument("--skip-bad", action="store_true", help="leave bad lines of --pairs out and count them")
@@ -71,8 +74,12 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
     if (arguments.pairs is None) == (arguments.claim is None):
         raise UsageError('give a claim and its evidence (--evidence FILE "claim"), or --pairs FILE.jsonl, not both')
-    if arguments.pairs is not None and (arguments.evidence or arguments.question):
-        raise UsageError("--pairs holds its own evidence and questions: leave --evidence and --question out")
+    if arguments.pairs is not None and (arguments.evidence or arguments.question or arguments.unanswerable):
+        raise UsageError(
+            "--pairs holds its own evidence, questions and marks: leave --evidence, --question and --unanswerable out"
+        )
+    if arguments.unanswerable and not arguments.question:
+        raise UsageError("--unanswerable is of a question: give --question too")
     choice, source = verifier_choice(arguments), verifier_source(arguments)
     if choice == "labels":
         raise UsageError("--labels judge answers that were labelled (plumbline score --labels), not claims of your own")
@@ -95,7 +102,8 @@ def _one(
 ) -> int:
     from app.verification import ClaimPair, checked_json
 
-    checked = checker.check([ClaimPair(arguments.claim, evidence, arguments.question)], words=True)[0]
+    pair = ClaimPair(arguments.claim, evidence, arguments.question, answerable=not arguments.unanswerable)
+    checked = checker.check([pair], words=True)[0]
     if output.as_json:
         output.json(checked_json(checked) | {"verifier": checker.name, "threshold": arguments.threshold})
     else:

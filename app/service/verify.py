@@ -40,6 +40,11 @@ class ClaimBody(BaseModel):
     claim: str = Field(min_length=1, max_length=20_000)
     evidence: list[Annotated[str, Field(max_length=200_000)]] = Field(max_length=64, description="texts, in any number")
     question: str = Field(default="", max_length=20_000, description="what the claim answers")
+    answerable: bool = Field(
+        default=True,
+        description="false where the documents do not answer the question: a short answer is then judged by the "
+        "verifier's network alone, since the reader that would read it is what errs there",
+    )
     id: str = Field(default="", max_length=255, description="your own name of it, sent back")
 
 
@@ -127,7 +132,7 @@ async def verify(
 def _pair(claim: ClaimBody) -> ClaimPair:
     texts = enumerate(claim.evidence, start=1)
     held = tuple(EvidenceText(f"evidence {n}", text, 0) for n, text in texts if text.strip())
-    return ClaimPair(claim.claim, held, claim.question, claim.id)
+    return ClaimPair(claim.claim, held, claim.question, claim.id, claim.answerable)
 
 
 def _reply(checked: CheckedClaim) -> CheckedReply:

@@ -15,7 +15,7 @@ from model.errors import ModelError
 from model.training.pair_rows import PairRow, RowClaim
 
 PART_BYTES = 12_000_000
-"""Of a part before it is compressed (about an eighth of it after)."""
+"""Of a part before it is compressed (about a twelfth of it after, of mixed rows)."""
 _TOKEN_BYTES, _CLAIM_BYTES, _ROW_BYTES = 4, 28, 12
 _COUNTS = ("windows", "claims", "source", "lengths", "start", "end", "supported", "labels")
 

@@ -17,6 +17,7 @@ from app.scoring import ScorePlan, group_names, score
 from data.answer_records import AnswerRecord
 from data.answers import AnswerFile, answers_from_rows
 from evaluation.detection.baselines import TokenOverlapScorer
+from evaluation.verifiers.scorer_in_front import ScorerInFront
 from model.errors import ModelError
 from model.pair_scoring import Pair
 
@@ -95,6 +96,46 @@ def test_references_judge_factuality_without_a_model_and_both_are_never_mixed() 
     assert (other.measure, outcomes(other)) == ("faithfulness", ["hallucinated", "supported"])
     third = scored(rows, ScorePlan(JudgePlan("entailment", "references", "token-overlap")))
     assert (third.measure, third.kind, outcomes(third)) == ("factuality", "references", ["supported", "hallucinated"])
+
+
+class Reading(ScorerInFront):
+    """Passes every claim, as a reader does that gave the answer itself."""
+
+    name = "reading"
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        return (1.0,) * len(pairs)
+
+
+def test_a_question_that_is_marked_unanswerable_has_no_short_answer_read() -> None:
+    row = {"question": "Who?", "answer": "Pelicans.", "contexts": [NOTE]}
+    file = answers_from_rows([{**row, "id": "a"}, {**row, "id": "b", "answerable": False}])
+
+    def judged(known: Any = None) -> Any:
+        return score(file, ScorePlan(), known=known, load=lambda name, device: Reading(TokenOverlapScorer()))
+
+    result = judged()
+    assert outcomes(result) == ["supported", "hallucinated"]
+    assert [a.support for a in result.answers] == [1.0, 0.0]
+    keys = [a.key for a in result.answers]
+    assert len(set(keys)) == 2  # a stored verdict is of the question as it was marked
+
+
+def test_by_references_whatever_claims_to_answer_it_is_wrong() -> None:
+    rows: list[dict[str, Any]] = [
+        {"question": LONG, "answer": "three years", "references": ["three years"]},
+        {"question": "Who?", "answer": "Pelicans.", "answerable": False, "contexts": [NOTE]},
+        {"question": "When?", "answer": "I don't know.", "answerable": "no", "contexts": [NOTE]},
+        {"question": "What?", "answer": "a pelican", "answerable": False, "references": ["a pelican"]},
+        {"question": "Why?", "answer": "Because.", "contexts": [NOTE]},
+    ]
+    result = score(answers_from_rows(rows[:4]))  # all that can have references have some
+    assert result.kind == "references"
+    assert outcomes(result) == ["supported", "hallucinated", "abstained", "supported"]
+    strict = score(answers_from_rows(rows), ScorePlan(JudgePlan("reference")))
+    assert outcomes(strict)[4] == "unscored"
+    mixed = scored(rows)
+    assert mixed.kind == "contexts" and "only 2 of 3 answers have references" in mixed.notes[0]
 
 
 def test_labels_give_the_verifiers_figures() -> None:

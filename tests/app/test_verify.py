@@ -14,9 +14,11 @@ import pytest
 from app.cli import main
 from app.errors import AppError
 from app.score_judging import FAILURES_IN_A_ROW, JudgePlan
-from app.verification import ClaimChecker, ClaimPair
+from app.verification import ClaimChecker, ClaimPair, pairs_of
+from data.refused import Refused
 from evaluation.detection.baselines import TokenOverlapScorer
 from evaluation.verifiers.evidence import EvidenceText
+from evaluation.verifiers.scorer_in_front import ScorerInFront
 from model.pair_scoring import Pair
 
 NOTE = "Batteries are not covered. The warranty of the Heron 4 lasts for three years."
@@ -79,6 +81,39 @@ def test_pairs_stream_in_order(
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     assert main(["verify", "--pairs", "-", *WITH, "--json"]) == 4
     assert out(capsys) == found
+
+
+class Reading(ScorerInFront):
+    """Passes every claim, as a reader does that gave the answer itself."""
+
+    name = "reading"
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        return (1.0,) * len(pairs)
+
+
+def test_no_short_answer_is_read_to_a_question_that_the_evidence_does_not_answer() -> None:
+    checker = ClaimChecker(JudgePlan(), load=lambda name, device: Reading(TokenOverlapScorer()))
+    evidence = (EvidenceText("note", NOTE, 0),)
+    pairs = [ClaimPair("Pelicans", evidence, "Who?", answerable=marked) for marked in (True, False, True)]
+    assert [c.support for c in checker.check(pairs)] == [1.0, 0.0, 1.0]
+    line = {"claim": "Pelicans", "evidence": NOTE, "question": "Who?"}
+    lines = [{**line, "answerable": value} for value in (False, True, "no")]
+    read = list(pairs_of((str(n), json.dumps(one)) for n, one in enumerate(lines)))
+    assert [p.answerable for p in read if isinstance(p, ClaimPair)] == [False, True]
+    assert isinstance(read[2], Refused) and '"answerable" must be true or false' in str(read[2])
+
+
+def test_one_claim_of_such_a_question(note: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the shipped verifier: what stands in the evidence word for word is read, unless the question is marked."""
+    asked = ("verify", "--evidence", note, "three years", "--question", "How long are batteries covered?", "--json")
+    main([*asked])
+    read = out(capsys)[0]
+    main([*asked, "--unanswerable"])
+    apart = out(capsys)[0]
+    assert read["verifier"] == apart["verifier"] and read["support"] != apart["support"]
+    assert main([*asked[:4], "--unanswerable"]) == 2
+    assert "--unanswerable is of a question" in capsys.readouterr().err
 
 
 def test_bad_lines_and_usage(tmp_path: Path, note: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,33 @@ def same(file: AnswerFile) -> tuple[tuple[object, ...], ...]:
     return tuple((r.question, r.answer, r.contexts, r.references) for r in file.records)
 
 
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, True),
+        (True, True),
+        (False, False),
+        ("false", False),
+        ("No", False),
+        (0, False),
+        ("", True),
+        ("1.0", True),
+    ],
+)
+def test_the_mark_of_questions_without_an_answer(value: object, expected: bool) -> None:
+    for row in ({**RAGAS, "is_answerable": value}, {**RAGAS, "metadata": {"answerable": value}}):
+        (record,) = answers_from_rows([row]).records
+        assert record.answerable is expected
+    (record,) = answers_from_rows([{**RAGAS, "impossible": value}]).records
+    assert record.answerable
+
+
+def test_a_mark_that_is_neither_is_an_error() -> None:
+    for value in ("perhaps", 2, [False]):
+        with pytest.raises(DataError, match='"answerable" is .*: it must be true or false'):
+            answers_from_rows([{**RAGAS, "answerable": value}])
+
+
 def test_every_layout_reads_alike(tmp_path: Path) -> None:
     lines = written(tmp_path / "a.jsonl", RAGAS, RAGAS)
     wanted = (("How long?", "Three years.", ("It lasts three years.", "Batteries no."), ("three years",)),) * 2
