@@ -25,7 +25,10 @@ AT_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class ClaimPair:
-    """A claim, what may support it, and the question it answers (may be empty). id: the caller's own, "" for none."""
+    """A claim, what may support it, and the question it answers (may be empty). id: the caller's own, "" for none.
+
+    answerable: whether the documents answer the question, as far as anybody says.
+    """
 
     claim: str
     evidence: tuple[EvidenceText, ...]
@@ -149,7 +152,8 @@ class _Own:
 
 
 def pairs_of(lines: Iterable[tuple[str, str]], needs_evidence: bool = True) -> Iterator[ClaimPair | Refused]:
-    """Pairs of JSON lines, each (where, text): {"claim", "evidence" (text or list), "question"?, "answerable"?, "id"?}."""
+    """Pairs of JSON lines, each (where, text): {"claim", "evidence" (text or list)}, perhaps "question", "answerable" and
+    "id"."""
     for where, line in lines:
         try:
             value = json.loads(line)

@@ -74,9 +74,9 @@ class AnswerRecord:
     """One answer. id: the file's own, or where it stands. sample: distinguishes answers of one id and arm.
 
     question: empty where none was asked (summaries). contexts: what the system was shown, references: accepted answers,
-    both perhaps empty. answerable: whether the documents answer it, as far as anybody says. arm: which system gave it. group: what is one unit of independence, "" where it is not named.
-    hallucinated: what people say, None where nobody did; spans: the characters of the answer that they marked. where:
-    ``file:line``. kind: for grouping.
+    both perhaps empty. answerable: whether the documents answer the question, as far as anybody says. arm: which system
+    gave it. group: what is one unit of independence, "" where it is not named. hallucinated: what people say, None
+    where nobody did; spans: the characters of the answer that they marked. where: ``file:line``. kind: for grouping.
     """
 
     id: str

@@ -25,16 +25,8 @@ if TYPE_CHECKING:
     from app.scoring import ScoreResult
 
 _FIELDS = (
-    "question",
-    "answer",
-    "contexts",
-    "references",
-    "arm",
-    "id",
-    "sample",
-    "answerable",
-    "hallucinated",
-    "supported",
+    *("question", "answer", "contexts", "references", "arm", "id", "sample", "answerable"),
+    *("hallucinated", "supported"),
 )
 
 

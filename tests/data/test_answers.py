@@ -34,16 +34,7 @@ def same(file: AnswerFile) -> tuple[tuple[object, ...], ...]:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [
-        (None, True),
-        (True, True),
-        (False, False),
-        ("false", False),
-        ("No", False),
-        (0, False),
-        ("", True),
-        ("1.0", True),
-    ],
+    [*((value, True) for value in (None, True, "", "1.0")), *((value, False) for value in (False, "false", "No", 0))],
 )
 def test_the_mark_of_questions_without_an_answer(value: object, expected: bool) -> None:
     for row in ({**RAGAS, "is_answerable": value}, {**RAGAS, "metadata": {"answerable": value}}):
@@ -55,7 +46,7 @@ def test_the_mark_of_questions_without_an_answer(value: object, expected: bool) 
 
 def test_a_mark_that_is_neither_is_an_error() -> None:
     for value in ("perhaps", 2, [False]):
-        with pytest.raises(DataError, match='"answerable" is .*: it must be true or false'):
+        with pytest.raises(DataError, match=r'"answerable" is .*: it must be true or false'):
             answers_from_rows([{**RAGAS, "answerable": value}])
 
 
