@@ -152,8 +152,8 @@ class _Own:
 
 
 def pairs_of(lines: Iterable[tuple[str, str]], needs_evidence: bool = True) -> Iterator[ClaimPair | Refused]:
-    """Pairs of JSON lines, each (where, text): {"claim", "evidence" (text or list)}, perhaps "question", "answerable" and
-    "id"."""
+    """Pairs of JSON lines, each (where, text): {"claim", "evidence" (text or list)}; "question", "answerable" and "id"
+    may be missing."""
     for where, line in lines:
         try:
             value = json.loads(line)
