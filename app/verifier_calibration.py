@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -13,9 +12,12 @@ from data.pairs import PairExample
 from evaluation.answer_rows import AnswerMix, answer_rows, by_answer
 from evaluation.detection.calibration import Calibration, fit_platt
 from evaluation.errors import EvaluationError
+from evaluation.evidence.as_read import read_evidence
 from evaluation.verifier_rows import WindowMix, verifier_rows
 from model.answer_context import answers_shortly
-from model.support_files import SupportUse, load_support
+from model.pair_scoring import Pair
+from model.support_files import LoadedSupport, SupportUse
+from model.support_lack import lack
 from model.support_scorer import SupportScorer
 from model.support_tokens import AnswerWindow
 from model.training.pair_rows import PairRow
@@ -24,34 +26,49 @@ _EVERY_WINDOW = 1000
 _FEWEST_SHORT = 30
 
 
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """use: with the curves that could be fitted. alone: that of claims read alone, None where it could not.
+
+    claims: how many claims read alone, short answers among them, and answers: how many claims read together the curves
+    were fitted on.
+    """
+
+    use: SupportUse
+    alone: Calibration | None = None
+    claims: int = 0
+    answers: int = 0
+
+
 def calibrated(
-    folder: Path,
+    loaded: LoadedSupport,
     use: SupportUse,
     pairs: Sequence[PairExample],
     held: Sequence[PairExample],
     *,
-    device: str = "cpu",
     say: Callable[[str], None],
-) -> tuple[SupportUse, Calibration | None]:
+) -> Calibrated:
     """``use`` with the calibration of claims alone and, where it reads claims together, of claims in their answers.
 
-    folder: of the weights. pairs: claims to fit the first on. held: those of which the answers fit the second; each
-    source counts the same. Where one cannot be fitted, ``say`` is told why, and the first stays as it is, the second
-    becomes the first. Short answers among the pairs have a curve of their own, and no part in the first, where there
-    are at least 30 right and 30 wrong ones. The calibration that is given back is the first one's.
+    loaded: the network. pairs: claims to fit the first on. held: those of which the answers fit the second; each source
+    counts the same. What ``use`` takes off for what evidence lacks stands beside the curves as they are fitted, so that
+    a support of 0.5 means even odds with it. Where one cannot be fitted, ``say`` is told why, and the first stays as it
+    is, the second becomes the first. Short answers among the pairs have a curve of their own, and no part in the first,
+    where there are at least 30 right and 30 wrong ones.
     """
     if not pairs:
         say("not calibrated: no pair of other evidence is held out")
-        return use, None
-    scorer = SupportScorer(load_support(folder, device=device))
+        return Calibrated(use)
+    scorer, lacking = SupportScorer(loaded), use
     # A claim of characters that are no tokens gives no row and has no logit.
     counts = scorer.count([example.claim for example in pairs])
     read = [example for example, count in zip(pairs, counts, strict=True) if count]
     raw = list(zip(read, score_pairs_raw(scorer, read), strict=True))
     short = [(e, x) for e, x in raw if answers_shortly(e.question, e.claim)]
-    answering = _fit_enough(short, say)
+    answering = _fit_enough(short, lacking, say)
     others = [(e, x) for e, x in raw if not answers_shortly(e.question, e.claim)] if answering else raw
-    alone = _fit([x for _, x in others], [e for e, _ in others], "claims read alone", say)
+    alone = _fit([x for _, x in others], [e for e, _ in others], lacking, "claims read alone", say)
+    together_claims = 0
     if alone is not None:
         use = replace(use, slope=alone.slope, intercept=alone.intercept)
     if answering is not None:
@@ -60,10 +77,13 @@ def calibrated(
         answers = by_answer(held)[1]
         logits, claims = score_answers_raw(scorer, answers, use.answer_tokens)
         # Where it cannot be fitted, the other curve is nearer than none.
-        together = _fit(logits, claims, "claims read together", say) or alone
+        fitted = _fit(logits, claims, lacking, "claims read together", say)
+        together_claims = len(claims) if fitted else 0
+        together = fitted or alone
         if together is not None:
             use = replace(use, answer_slope=together.slope, answer_intercept=together.intercept)
-    return use, alone
+    count = (len(others) if alone else 0) + (len(short) if answering else 0)
+    return Calibrated(use, alone, count, together_claims)
 
 
 def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> tuple[float, ...]:
@@ -103,21 +123,30 @@ def row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, .
     return tuple(out)
 
 
-def _fit_enough(short: Sequence[tuple[PairExample, float]], say: Callable[[str], None]) -> Calibration | None:
+def _fit_enough(
+    short: Sequence[tuple[PairExample, float]], use: SupportUse, say: Callable[[str], None]
+) -> Calibration | None:
     """The curve of short answers; None where there are too few of a kind for one of their own, or none fits."""
     right = sum(example.supported for example, _ in short)
     if min(right, len(short) - right) < _FEWEST_SHORT:
         return None
-    return _fit([x for _, x in short], [example for example, _ in short], "short answers", say)
+    return _fit([x for _, x in short], [example for example, _ in short], use, "short answers", say)
 
 
 def _fit(
-    logits: Sequence[float], examples: Sequence[PairExample], what: str, say: Callable[[str], None]
+    logits: Sequence[float],
+    examples: Sequence[PairExample],
+    use: SupportUse,
+    what: str,
+    say: Callable[[str], None],
 ) -> Calibration | None:
-    """Platt's curve, each source counting the same."""
+    """Platt's curve beside what is taken off by rule, each source counting the same."""
     sizes = Counter(example.source for example in examples)
+    weights = [1 / sizes[e.source] for e in examples]
+    # In all of the evidence: in the window that was read alone, for long evidence, less of a question might stand.
+    pairs = [Pair(read_evidence(e.evidence).text, e.claim, e.question) for e in examples]
     try:
-        return fit_platt(logits, [e.supported for e in examples], [1 / sizes[e.source] for e in examples])
+        return fit_platt(logits, [e.supported for e in examples], weights, [-lack(pair, use) for pair in pairs])
     except EvaluationError as error:
         say(f"{what} are not calibrated: {error}")
         return None

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from torch import Tensor
-
 from app.verifier_recipe import VerifierRecipe
 from model.errors import ModelError
 from model.support_encoder import SupportEncoder
 from model.support_files import load_support
-from model.training.averaging import average_with
+from model.training.averaging import average_with, weights_of
 
 
 class Mixed:
     """Read before the run, since folders may change while it lasts."""
 
-    def __init__(self, recipe: VerifierRecipe, begun: Mapping[str, Tensor]) -> None:
-        """begun: the weights that the run begins from. Raises ModelError for shares outside [0, 1] or above 1 together,
-        and as load_support does.
+    def __init__(self, recipe: VerifierRecipe, begun: SupportEncoder) -> None:
+        """begun: the network as the run begins from it.
+
+        Raises ModelError for shares outside [0, 1] or above 1 together, for a verifier of other features (whose weights
+        have the same shapes), and as load_support does.
         """
         shares = [recipe.start_share, *(share for _, share in recipe.mix)]
         if not all(0 <= share <= 1 for share in shares) or sum(shares) > 1 + 1e-9:  # nor NaN
@@ -26,8 +24,14 @@ class Mixed:
                 f"shares of other weights are {', '.join(map(str, shares))}: they must be in [0, 1] together"
             )
         loaded = [(load_support(folder), share) for folder, share in recipe.mix]
+        for (folder, _), (verifier, _) in zip(recipe.mix, loaded, strict=True):
+            if verifier.model.features != begun.features:
+                raise ModelError(f"{folder} is another network ({verifier.model.features}): it cannot be mixed in")
         self.named = tuple((verifier.fingerprint, share) for verifier, share in loaded)
-        self._others = [(begun, recipe.start_share), *((v.model.state_dict(), share) for v, share in loaded)]
+        self._others = [
+            (weights_of(begun), recipe.start_share),
+            *((v.model.state_dict(), share) for v, share in loaded),
+        ]
 
     def into(self, model: SupportEncoder) -> None:
         """The mean of the model's weights and these, in place. Raises ModelError as average_with does."""

@@ -21,7 +21,7 @@ from data.pairs import PairExample
 from model.errors import ModelError
 from model.files import sha256_of, write_json
 from model.minilm import MINILM_SHA256
-from model.training.pair_store import PART_BYTES, pack_rows, unpack_rows
+from model.training.pair_store import PART_BYTES, pack_rows, unpack_rows, unpacked
 
 LIST = "rows.json"
 _FORMAT = 1
@@ -105,7 +105,7 @@ def _read(folder: Path, say: Callable[[str], None]) -> VerifierRows:
             json.loads(line)
             for name in about["files"]
             if name.startswith("held-")
-            for line in lzma.decompress(_content(folder, name, about["files"][name])).splitlines()
+            for line in unpacked(_content(folder, name, about["files"][name])).splitlines()
         ]
         examples = [(line.pop("unseen"), PairExample(**_example(line))) for line in held]
         if len(rows) != about["rows"]:
@@ -119,7 +119,7 @@ def _read(folder: Path, say: Callable[[str], None]) -> VerifierRows:
             answer_tokens=about["answer_tokens"],
             made=dict(about["made"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError, lzma.LZMAError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, ModelError) as error:
         raise AppError(f"{folder / LIST} is damaged ({error!r}): make the rows again, with --rows-to") from error
     say(f"{len(rows)} rows of {folder}, {token_count(rows) / 1e6:.2f} million tokens")
     return read

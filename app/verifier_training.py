@@ -25,9 +25,8 @@ from model.errors import ModelError
 from model.prefix_decoder import prefix_decoder_fingerprint
 from model.reader_layers import is_reader, support_from_reader
 from model.support_encoder import SupportEncoder, warm_start_support
-from model.support_files import SupportUse, change_use, load_support, save_support
+from model.support_files import LoadedSupport, as_written, load_support, save_support
 from model.support_scorer import SupportScorer
-from model.training.averaging import weights_of
 from model.training.loop import TrainProgress, TrainResult
 from model.training.pair_trainer import train_pairs
 
@@ -67,7 +66,8 @@ def train_verifier(
     # What a wrong folder or share is refused for is said at once, before minutes of reading.
     model, start_name = _starting(recipe, device)
     teachers = Teachers(recipe.teachers, recipe.teacher_share, device=device)
-    others = Mixed(recipe, weights_of(model))  # by the end of the run another model may lie in the start's folder
+    recipe = replace(recipe, features=model.features)  # of a start they are its own
+    others = Mixed(recipe, model)  # by the end of the run another model may lie in the start's folder
     told_apart = model.features.worst_word  # else all claims of a window would get one logit
     if recipe.rows_from:
         made = read_rows(recipe.rows_from, say)
@@ -136,13 +136,15 @@ def _finish(
         "loss": result.loss,
         "seconds": round(result.seconds),
     }
-    save_support(model, folder, SupportUse(recipe.use.window_tokens), facts)
     development = fair_sample(made.development, recipe.development, recipe.settings.seed)
-    use, calibration = calibrated(folder, recipe.use, development, made.development, device=device, say=say)
-    change_use(folder, use, {"calibrated_on": len(development)} if calibration else {})
+    # Before it is written: weights without their curve would look like a verifier to whoever finds them.
+    loaded = LoadedSupport(as_written(model), recipe.use, "")
+    found = calibrated(loaded, recipe.use, development, made.development, say=say)
+    fitted = {"calibrated_on": found.claims, "calibrated_on_answers": found.answers} if found.alone else {}
+    save_support(model, folder, found.use, facts | fitted)
     scorer = SupportScorer(load_support(folder, device=device))
     reports = [
         score_pairs(scorer, some, progress=scoring) if some else None
         for some in (development, fair_sample(made.unseen, recipe.development, recipe.settings.seed))
     ]
-    return TrainedVerifier(folder, len(made.rows), made.skipped, result, calibration, reports[0], reports[1])
+    return TrainedVerifier(folder, len(made.rows), made.skipped, result, found.alone, reports[0], reports[1])

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 
 from data.answer_labels import flag_of, label_of, marked_spans
 from data.fields import FieldError, kind_of
+from data.json_text import clean_text
 
 DEFAULT_ARM = "answers"
 
@@ -212,11 +213,6 @@ def _listed(row: Mapping[str, object]) -> str:
     return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "") if names else "no field at all"
 
 
-def _clean(text: str) -> str:
-    """Lone surrogates and NUL become U+FFFD, one for one, so that offsets hold and every file and database takes it."""
-    return "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)
-
-
 def _text(value: object, name: str, *, empty: bool = False) -> str:
     if value is None and empty:
         return ""
@@ -224,7 +220,7 @@ def _text(value: object, name: str, *, empty: bool = False) -> str:
         return str(value)
     if not isinstance(value, str):
         raise FieldError(f'"{name}" is {kind_of(value)}, it must be text')
-    return _clean(value)
+    return clean_text(value)
 
 
 def _word(found: _Fields, part: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from data.compressed import numbered_lines
 from data.errors import DataError
+from data.json_text import parse_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def load_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | No
             if limit is not None and count >= limit:
                 break
             try:
-                examples.append(_example(json.loads(line), path))
+                examples.append(_example(parse_json(line), path))
                 count += 1
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 where = f"{path}:{number}: {_said(error)}"

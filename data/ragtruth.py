@@ -14,6 +14,7 @@ from pathlib import Path
 
 from data.compressed import numbered_lines
 from data.errors import DataError
+from data.json_text import parse_json
 
 _SUFFIXES = ("", ".bz2", ".gz")
 
@@ -91,7 +92,7 @@ def load_ragtruth(
     read: list[tuple[RagResponse, bool]] = []
     for number, line in numbered_lines(files[0], "responses in RAGTruth's layout"):
         try:
-            read.append(_response(json.loads(line), sources))
+            read.append(_response(parse_json(line), sources))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             _bad(files[0], number, error, skip_bad, skipped)
     splits = sorted({response.split for response, _ in read})
@@ -120,7 +121,7 @@ def _sources(path: Path, skip_bad: bool, skipped: list[str]) -> dict[str, _Sourc
     sources: dict[str, _Source] = {}
     for number, line in numbered_lines(path, "sources in RAGTruth's layout"):
         try:
-            value = json.loads(line)
+            value = parse_json(line)
             if not isinstance(value, dict):
                 raise ValueError("a line must be a JSON object")
             sources[_text(value, "source_id")] = _source(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from data.compressed import numbered_lines
 from data.errors import DataError
 from data.excerpts import Excerpt, excerpt_texts, read_excerpt
+from data.json_text import parse_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def load_reading(
             if limit is not None and count >= limit:
                 break
             try:
-                value = json.loads(line)
+                value = parse_json(line)
                 excerpt = _excerpt(value)
                 read.append(_Line(_example(value, path), excerpt, f"{path}:{number}"))
                 count += 1

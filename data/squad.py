@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from data.compressed import numbered_lines
 from data.errors import DataError
+from data.json_text import parse_json
 from data.reading import ReadingExample, ReadingFile
 
 
@@ -39,7 +39,7 @@ def load_squad(path: Path, *, skip_bad: bool = False, limit: int | None = None) 
 def _document(path: Path) -> list[Any]:
     text = "".join(line for _, line in numbered_lines(path, "questions in SQuAD's layout"))
     try:
-        value = json.loads(text)
+        value = parse_json(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not one JSON document in SQuAD's layout: {error}") from error
     articles = value.get("data") if isinstance(value, dict) else None

@@ -19,26 +19,48 @@ def sha256_of(path: Path) -> str:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that a reader sees the old content or all of the new, also after a crash or on a full disk."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    write_together({path: content})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """write_whole of several files that belong together: all are written aside before the first takes its place.
+
+    So a full disk leaves the old ones. Between the renames, which take no time to speak of, a reader may see some of
+    each; the last one is best what names the others.
+    """
+    asides = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in files}
     try:
-        with aside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
+        for path, content in files.items():
+            with asides[path].open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+        for path, aside in asides.items():
+            aside.replace(path)
     except BaseException:
-        aside.unlink(missing_ok=True)
+        for aside in asides.values():
+            aside.unlink(missing_ok=True)
         raise
+
+
+def json_bytes(value: Mapping[str, object]) -> bytes:
+    """Indented JSON with sorted keys, as write_json writes it."""
+    return (json.dumps(value, indent=2, sort_keys=True) + "\n").encode()
+
+
+def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
+    """A safetensors file, as write_tensors writes it."""
+    from safetensors.torch import save
+
+    contiguous = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
+    return save(contiguous, metadata=dict(metadata) if metadata else None)
 
 
 def write_json(path: Path, value: Mapping[str, object]) -> None:
     """write_whole of indented JSON with sorted keys."""
-    write_whole(path, (json.dumps(value, indent=2, sort_keys=True) + "\n").encode())
+    write_whole(path, json_bytes(value))
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
     """write_whole of a safetensors file."""
-    from safetensors.torch import save
-
-    contiguous = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
-    write_whole(path, save(contiguous, metadata=dict(metadata) if metadata else None))
+    write_whole(path, tensor_bytes(tensors, metadata))

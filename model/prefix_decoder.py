@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
-from model.files import sha256_of, write_json, write_tensors
+from model.files import json_bytes, sha256_of, tensor_bytes, write_json, write_together
 from model.minilm import MINILM_SHA256, minilm_prefix_decoder_state, minilm_word_embeddings
 
 PREFIX_CONFIG = DecoderConfig(
@@ -95,15 +95,15 @@ def continue_from(folder: Path) -> Decoder:
 
 
 def save_prefix_decoder(model: Decoder, folder: Path, facts: dict[str, object]) -> None:
-    """Write reader.safetensors (fp16, without word embeddings) and reader.json (facts for the model card)."""
+    """Write reader.safetensors (fp16, without word embeddings) and reader.json (facts for the model card). A failure
+    leaves what was there whole."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: t.half() for name, t in model.state_dict().items() if name != "embedding.weight"}
-    write_tensors(folder / WEIGHTS, tensors)
+    weights = tensor_bytes(tensors)
     features = {name: getattr(model.config, name) for name in _FEATURES}
-    write_json(
-        folder / CONFIG,
-        {**facts, "features": features, "weights_sha256": sha256_of(folder / WEIGHTS), "minilm": MINILM_SHA256},
-    )
+    sha256 = hashlib.sha256(weights).hexdigest()
+    about = {**facts, "features": features, "weights_sha256": sha256, "minilm": MINILM_SHA256}
+    write_together({folder / WEIGHTS: weights, folder / CONFIG: json_bytes(about)})
 
 
 def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:

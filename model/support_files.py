@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import math
@@ -14,14 +15,14 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from model.errors import ModelError
-from model.files import sha256_of, write_json, write_tensors
+from model.files import json_bytes, sha256_of, tensor_bytes, write_together
 from model.minilm import MINILM_SHA256, minilm_word_embeddings
 from model.support_encoder import SupportEncoder, SupportFeatures
 from model.support_tokens import MAX_CLAIM_TOKENS
 
 WEIGHTS, CONFIG = "verifier.safetensors", "verifier.json"
 MOST_LACK = 20
-LACK_RULES = 2
+LACK_RULES = 3
 """Version of the rules that find lacks (extrinsic, content_words, answer_context): part of a verifier's name."""
 
 
@@ -93,22 +94,26 @@ def save_support(model: SupportEncoder, folder: Path, use: SupportUse, facts: di
     """Write the weights, how to use them and facts for the model card. A failure leaves what was there whole."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: t.half() for name, t in model.state_dict().items() if name != "embedding.weight"}
-    write_tensors(folder / WEIGHTS, tensors)
-    write_json(
-        folder / CONFIG,
-        {
-            **facts,
-            "features": asdict(model.features),
-            "use": asdict(use),
-            "weights_sha256": sha256_of(folder / WEIGHTS),
-            "minilm": MINILM_SHA256,
-        },
-    )
+    weights = tensor_bytes(tensors)
+    about = {
+        **facts,
+        "features": asdict(model.features),
+        "use": asdict(use),
+        "weights_sha256": hashlib.sha256(weights).hexdigest(),
+        "minilm": MINILM_SHA256,
+    }
+    write_together({folder / WEIGHTS: weights, folder / CONFIG: json_bytes(about)})
 
 
-def change_use(folder: Path, use: SupportUse, facts: dict[str, object]) -> None:
-    """Write another use (a calibration, say) beside the same weights; ``facts`` are added to what is known."""
-    write_json(folder / CONFIG, {**support_facts(folder), **facts, "use": asdict(use)})
+def as_written(model: SupportEncoder) -> SupportEncoder:
+    """A copy whose weights are rounded as save_support writes them: what is read from the files later, before there are
+    any."""
+    copied = copy.deepcopy(model).requires_grad_(False).eval()
+    with torch.no_grad():
+        for name, tensor in copied.state_dict().items():
+            if name != "embedding.weight":
+                tensor.copy_(tensor.half())
+    return copied
 
 
 def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:

@@ -79,6 +79,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             }
         )
         return EXIT_OK
+    if trained.calibration:
+        output.say("temperature and readiness to refuse were chosen on these articles: what is refused flatters")
     say_scores(trained.scores, output)
     output.data(f"reader {trained.folder}")
     return EXIT_OK

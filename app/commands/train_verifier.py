@@ -66,6 +66,10 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             }
         )
         return EXIT_OK
+    if trained.calibration and trained.development:
+        output.say(
+            "the curves were fitted on the development claims: AUROC tells there, what is at 0.5 and the error flatter"
+        )
     for name, report in (("development", trained.development), ("unseen", trained.unseen)):
         for found in report.table.sources if report else ():
             scores = found.scores

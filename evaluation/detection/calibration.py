@@ -14,28 +14,35 @@ from evaluation.errors import EvaluationError
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """support = sigmoid(slope * logit + intercept)."""
+    """support = sigmoid(slope * logit + intercept + offset), the offset each claim's own, 0 where there is none."""
 
     slope: float
     intercept: float
 
 
 def fit_platt(
-    logits: Sequence[float], supported: Sequence[bool], weights: Sequence[float] | None = None
+    logits: Sequence[float],
+    supported: Sequence[bool],
+    weights: Sequence[float] | None = None,
+    offsets: Sequence[float] | None = None,
 ) -> Calibration:
     """The maximum-likelihood logistic curve (Platt 1999, eq. 2), with his smoothed targets (eq. 6).
 
-    logits, supported, weights (N; how much each counts, on any scale). The targets (n1 + 1)/(n1 + 2) and 1/(n0 + 2)
+    logits, supported, weights (N; how much each counts, on any scale), offsets (N; what is added to each after the
+    curve, such as what a rule takes off: the curve is the best beside it). The targets (n1 + 1)/(n1 + 2) and 1/(n0 + 2)
     keep the curve finite where the classes do not overlap; n1 and n0 count claims, not weights, so weights equal
     repetition up to that smoothing. A curve that would fall (the logits say the opposite of the labels) is not a
-    calibration. Raises EvaluationError for it, when one class is missing, a logit is not finite, a weight not positive,
-    or the lengths differ.
+    calibration. Raises EvaluationError for it, when one class is missing, a logit or offset is not finite, a weight not
+    positive, or the lengths differ.
     """
     x, y = np.asarray(logits, dtype=np.float64), np.asarray(supported, dtype=bool)
     w = np.ones_like(x) if weights is None else np.asarray(weights, dtype=np.float64)
-    if not x.shape == y.shape == w.shape:
-        raise EvaluationError(f"{x.size} logits, {y.size} labels and {w.size} weights: one of each for every claim")
-    if not np.isfinite(x).all() or not (np.isfinite(w) & (w > 0)).all():
+    add = np.zeros_like(x) if offsets is None else np.asarray(offsets, dtype=np.float64)
+    if not x.shape == y.shape == w.shape == add.shape:
+        raise EvaluationError(
+            f"{x.size} logits, {y.size} labels, {w.size} weights and {add.size} offsets: one of each for every claim"
+        )
+    if not np.isfinite(x + add).all() or not (np.isfinite(w) & (w > 0)).all():
         raise EvaluationError("a calibration needs finite logits and positive weights")
     positives, negatives = int(y.sum()), int((~y).sum())
     if not positives or not negatives:
@@ -43,7 +50,7 @@ def fit_platt(
     target = np.where(y, (positives + 1) / (positives + 2), 1 / (negatives + 2))
 
     def loss(curve: np.ndarray) -> tuple[float, np.ndarray]:
-        z = curve[0] * x + curve[1]
+        z = curve[0] * x + curve[1] + add
         value = float((w * (np.logaddexp(0.0, z) - target * z)).sum() / w.sum())
         off = w * (expit(z) - target) / w.sum()
         return value, np.array([(off * x).sum(), off.sum()])

@@ -15,6 +15,7 @@ LEVEL = 0.95
 REPLICATES = 2000
 FEW_GROUPS = 10
 ONE_GROUP = "all statements are of one group: an interval needs at least two"
+ALIKE = "all resamples give the same figure (all scores are equal, perhaps): nothing bounds it"
 _BLOCK_CELLS = 4_000_000  # float64 held at once while resampling: 32 MB
 
 
@@ -71,7 +72,8 @@ def share_estimate(estimate: float, replicates: Floats, carrying: int, groups: i
     """Percentile limits (Efron 1979) of a figure in [0, 1]; at exactly 0 or 1 the Clopper-Pearson limit instead.
 
     carrying: groups that carry the rarer class. There the resamples do not differ, and no width would be a lie: with m
-    groups all of which went one way, the limit is (1 - level) / 2 to the power 1 / m.
+    groups all of which went one way, the limit is (1 - level) / 2 to the power 1 / m. Where they do not differ
+    elsewhere (every score tied), there are no limits.
     """
     if groups < 2:
         return ScoreEstimate(estimate, None, None, ONE_GROUP)
@@ -82,6 +84,8 @@ def share_estimate(estimate: float, replicates: Floats, carrying: int, groups: i
     if estimate <= 0.0:
         return ScoreEstimate(0.0, 0.0, 1.0 - exact, few)
     lower, upper = _limits(replicates)
+    if lower == upper:
+        return ScoreEstimate(estimate, None, None, ALIKE)
     return ScoreEstimate(estimate, min(lower, estimate), max(upper, estimate), few)
 
 
@@ -126,11 +130,13 @@ def error_estimate(estimate: float, replicates: Floats, groups: int, reason: str
     """Basic bootstrap limits, 2 e - quantiles (Davison and Hinkley 1997, eq. 5.6), not below 0.
 
     For the calibration error: resampling raises it by about as much as sampling did, so percentiles would err upwards
-    twice. The estimate itself stays inside.
+    twice. The estimate itself stays inside. No limits where the resamples do not differ.
     """
     if groups < 2:
         return ScoreEstimate(estimate, None, None, ONE_GROUP)
     low, high = _limits(replicates)
+    if low == high:
+        return ScoreEstimate(estimate, None, None, ALIKE)
     return ScoreEstimate(
         estimate, max(0.0, min(2 * estimate - high, estimate)), min(1.0, max(2 * estimate - low, estimate)), reason
     )

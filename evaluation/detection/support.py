@@ -17,6 +17,7 @@ from evaluation.answer_parts import ROOM_STEP, answer_parts
 from evaluation.evidence.as_read import read_evidence
 from evaluation.evidence.windows import Window, evidence_windows
 from model.pair_scoring import Pair, PairScorer, answer_tokens
+from model.support_tokens import MAX_CLAIM_TOKENS
 
 _KEPT_EVIDENCE = 256
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _BLOCKS = 4, 1024, 20
@@ -72,8 +73,11 @@ class SupportProgress:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
+    """A window and a claim, or a part of one that is longer than a scorer reads; known by where they stand."""
+
     statement: int
     claim: int
+    part: int
     pair: Pair
 
 
@@ -86,13 +90,15 @@ def claim_supports(
 ) -> Supports:
     """Score every claim with every window of its evidence; a claim's support is its best window's.
 
-    together: whether a scorer that can (``answer_tokens``) reads the claims of a statement together, as neighbours.
+    A claim longer than MAX_CLAIM_TOKENS is cut into parts, and is as good as its worst one. together: whether a scorer
+    that can (``answer_tokens``) reads the claims of a statement together, as neighbours.
 
     A claim without a letter or digit, evidence without any text, and a score that is no number in [0, 1] leave the
     claim unscored with the reason. The first pair is scored once more beforehand, untimed: libraries set up on first
     use. Raises ModelError as the scorer does.
     """
     best: list[list[ClaimSupport | None]] = [[_refused(s, claim) for claim in s.claims] for s in statements]
+    found: dict[tuple[int, int, int], ClaimSupport] = {}
     size = max(_SMALLEST_BLOCK, min(_LARGEST_BLOCK, sum(map(len, best)) // _BLOCKS))
     jobs = _jobs(scorer, statements, best, answer_tokens(scorer) if together else 0)
     blocks: list[ScoredBlock] = []
@@ -111,10 +117,12 @@ def claim_supports(
         blocks.append(ScoredBlock(len(block), time.perf_counter() - started))
         pairs += len(block)
         for job, score in zip(block, scores, strict=True):
-            row = best[job.statement]
-            row[job.claim] = _better(row[job.claim], score, job.pair, scorer.name)
+            key = (job.statement, job.claim, job.part)
+            found[key] = _better(found.get(key), score, job.pair, scorer.name)
     if progress is not None:
         progress(SupportProgress(len(statements), len(statements), pairs))
+    for (statement, claim, _), part in found.items():
+        best[statement][claim] = _worse(best[statement][claim], part)
     nothing = ClaimSupport(None, reason="the evidence is empty")
     return Supports(tuple(tuple(c or nothing for c in row) for row in best), tuple(blocks))
 
@@ -142,24 +150,50 @@ def _jobs(
         return kept[key]
 
     for index, statement in enumerate(statements):
-        open_claims = [i for i, found in enumerate(best[index]) if found is None]
+        open_claims = [i for i, refused in enumerate(best[index]) if refused is None]
         if not open_claims:
             continue
-        said = [statement.claims[i] for i in open_claims]
-        if at_once:
-            parts = answer_parts(scorer.count(said), at_once)
-        else:  # one cut serves all claims of the statement, at the room the longest of them leaves
-            parts = [(place,) for place in range(len(said))]
-            shared = min(scorer.room(claim, statement.question) for claim in said)
-        for part in parts:
-            answer = tuple(said[place] for place in part)
-            room = scorer.room(" ".join(answer), statement.question) if at_once else shared
+        whole = ""
+        for places, answer in _read_together(scorer, statement, open_claims, at_once):
+            said = (" ".join(answer),) if at_once else answer
+            room = min(scorer.room(text, statement.question) for text in said)
             windows = cut(statement.evidence, room)
-            whole = statement.evidence if len(windows) > 1 else ""
+            if len(windows) > 1 and not whole:
+                # As it is read: of a record the sentences, which the windows are cut from.
+                whole = read_evidence(statement.evidence).text
             for window in windows:
-                for place in part:
-                    pair = Pair(window.text, said[place], statement.question, whole, answer if at_once else ())
-                    yield _Job(index, open_claims[place], pair)
+                for (claim, part), text in zip(places, answer, strict=True):
+                    held, among = whole if len(windows) > 1 else "", answer if at_once else ()
+                    pair = Pair(window.text, text, statement.question, held, among)
+                    yield _Job(index, claim, part, pair)
+
+
+def _read_together(
+    scorer: PairScorer, statement: Statement, claims: Sequence[int], at_once: int
+) -> Iterator[tuple[list[tuple[int, int]], tuple[str, ...]]]:
+    """((claim, part) of each, their texts) of what stands in one window.
+
+    at_once: tokens of it at most; 0: the claims are each read alone, but share the cut of the evidence, at the room
+    that the longest of them leaves.
+    """
+    said = [statement.claims[i] for i in claims]
+    sizes = list(scorer.count(said))
+    # A claim that is too long is read in parts, each alone: its end would not be read at all.
+    long = [i for i, size in enumerate(sizes) if size > MAX_CLAIM_TOKENS]
+    parts = {
+        i: [w.text for w in evidence_windows(said[i], MAX_CLAIM_TOKENS, scorer.count, overlap_sentences=0)]
+        for i in long
+    }
+    if not at_once:
+        texts = [(claims[i], n, text) for i in range(len(said)) for n, text in enumerate(parts.get(i, [said[i]]))]
+        yield [(claim, n) for claim, n, _ in texts], tuple(text for _, _, text in texts)
+        return
+    short = [i for i in range(len(said)) if i not in parts]
+    for part in answer_parts([sizes[i] for i in short], at_once):
+        yield [(claims[short[k]], 0) for k in part], tuple(said[short[k]] for k in part)
+    for i in long:
+        for n, text in enumerate(parts[i]):
+            yield [(claims[i], n)], (text,)
 
 
 def _better(held: ClaimSupport | None, score: float, pair: Pair, scorer: str) -> ClaimSupport:
@@ -170,3 +204,10 @@ def _better(held: ClaimSupport | None, score: float, pair: Pair, scorer: str) ->
     if held is not None and held.support is not None and score <= held.support:
         return held
     return ClaimSupport(score, pair.evidence, answer=pair.answer)
+
+
+def _worse(held: ClaimSupport | None, part: ClaimSupport) -> ClaimSupport:
+    """Of two parts of a claim: unscored where one is."""
+    if held is None or part.support is None:
+        return part
+    return held if held.support is None or held.support <= part.support else part

@@ -42,7 +42,11 @@ class CachedScorer(ScorerInFront):
 
         asked and scored count the pairs that came in and those that had to be scored.
         """
-        keys = [_key(pair) for pair in pairs]
+        wholes: dict[str, bytes] = {}  # the same long text, with every window of it
+        for pair in pairs:
+            if pair.whole not in wholes:
+                wholes[pair.whole] = hashlib.sha256(_bytes(pair.whole)).digest()
+        keys = [_key(pair, wholes[pair.whole]) for pair in pairs]
         new: dict[bytes, Pair] = {}
         found: dict[bytes, float] = {}
         for key, pair in zip(keys, pairs, strict=True):
@@ -64,10 +68,13 @@ class CachedScorer(ScorerInFront):
             self._known.popitem(last=False)
 
 
-def _key(pair: Pair) -> bytes:
-    digest = hashlib.sha256()
-    for part in (pair.evidence, pair.claim, pair.question, pair.whole, *pair.answer):
-        data = part.encode("utf-8", "surrogatepass")
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _key(pair: Pair, whole: bytes) -> bytes:
+    digest = hashlib.sha256(whole)
+    for data in map(_bytes, (pair.evidence, pair.claim, pair.question, *pair.answer)):
         digest.update(len(data).to_bytes(8))
         digest.update(data)
     return digest.digest()

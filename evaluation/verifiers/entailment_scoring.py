@@ -126,7 +126,8 @@ class SupportScoring:
         """One Support per case, in order. Raises ModelError as the scorer does."""
         cut: dict[tuple[EvidenceText, int], tuple[_Place, ...]] = {}
         answers = {answer: self._parts(answer) for answer in dict.fromkeys(case.answer for case in cases)}
-        read = [self._read(case, cut, answers[case.answer]) for case in cases]
+        wholes: dict[tuple[EvidenceText, ...], str] = {}
+        read = [self._read(case, cut, wholes, answers[case.answer]) for case in cases]
         best = self._best(read)
         if self._join:
             best = self._joined(read, best)
@@ -142,6 +143,7 @@ class SupportScoring:
         self,
         case: ClaimCase,
         cut: dict[tuple[EvidenceText, int], tuple[_Place, ...]],
+        wholes: dict[tuple[EvidenceText, ...], str],
         together: Sequence[tuple[str, ...]],
     ) -> _Read:
         count = self._scorer.count
@@ -161,7 +163,9 @@ class SupportScoring:
             if (source, room) not in cut:
                 cut[source, room] = self._places(source, room)
             places.extend(cut[source, room])
-        whole = "\n".join(f"{s.title}\n{s.text}" for s in case.evidence) if len(places) > 1 else ""
+        if case.evidence not in wholes:  # one text for all claims that are held against it
+            wholes[case.evidence] = "\n".join(f"{s.title}\n{read_evidence(s.text).text}" for s in case.evidence)
+        whole = wholes[case.evidence] if len(places) > 1 else ""
         return _Read(parts, asked, room, tuple(places), whole, answer)
 
     def _parts(self, answer: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:

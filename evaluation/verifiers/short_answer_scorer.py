@@ -28,7 +28,7 @@ from retrieval.chunking import chunk_spans
 from retrieval.chunking_params import ChunkingParams
 from retrieval.chunks import Chunk, RetrievedChunk
 
-RULES = 3
+RULES = 4
 """Version of what is read and how, and of which questions are left to the network: part of the scorer's name."""
 READING = "+reading:"
 """Stands in the name of a scorer that reads short answers, before the reader's first digits."""

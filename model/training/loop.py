@@ -190,12 +190,13 @@ def run_steps(
         first = first and first.and_then(value)
         now = time.monotonic()
         seconds = found.seconds + now - started
-        ends = done == steps or (limit is not None and seconds >= limit)
         if progress is not None:
             planned = steps if limit is None else max(done, min(steps, round(done * limit / seconds)))
             speed = tokens / (now - started)
             progress(TrainProgress(done, planned, loss_average, seconds, speed, first.mean if first else None))
-        if now - saved > checkpoint_seconds or ends:
+        # Who looks on may take time too: what the last step is, is told only now.
+        over = limit is not None and found.seconds + time.monotonic() - started >= limit
+        if now - saved > checkpoint_seconds or done == steps or over:
             if limit is not None:
                 schedules = ((0, done),)
             stand = Progress(done, seconds, loss_average, found.bf16, schedules, first)

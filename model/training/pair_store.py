@@ -16,6 +16,8 @@ from model.training.pair_rows import PairRow, RowClaim
 
 PART_BYTES = 12_000_000
 """Of a part before it is compressed (about a twelfth of it after, of mixed rows)."""
+MOST_BYTES = 256_000_000
+"""Of a part when it is read: one row, of evidence however long, may be larger than PART_BYTES."""
 _TOKEN_BYTES, _CLAIM_BYTES, _ROW_BYTES = 4, 28, 12
 _COUNTS = ("windows", "claims", "source", "lengths", "start", "end", "supported", "labels")
 
@@ -44,10 +46,23 @@ def pack_rows(rows: Sequence[PairRow], sources: Sequence[str], part_bytes: int =
         yield _packed(part, number)
 
 
+def unpacked(part: bytes, most: int = MOST_BYTES) -> bytes:
+    """What was compressed, ``most`` bytes at most: a small file may claim to be a large one. Raises ModelError."""
+    try:
+        reader = lzma.LZMADecompressor()
+        content = reader.decompress(part, most)
+        if not reader.eof:
+            said = "is cut off" if reader.needs_input else f"holds more than {most:,} bytes"
+            raise ModelError(f"no part of a verifier's rows: it {said}")
+    except (lzma.LZMAError, EOFError) as error:
+        raise ModelError(f"no part of a verifier's rows ({error!r})") from error
+    return content
+
+
 def unpack_rows(part: bytes, sources: Sequence[str]) -> Iterator[PairRow]:
     """The rows of one part. Raises ModelError where it is none."""
     try:
-        found = load(lzma.decompress(part))
+        found = load(unpacked(part))
         tokens, labels, weights = found["tokens"], found["wrong"].tolist(), found["weight"].tolist()
         windows, claims, source, lengths, start, end, supported, marked = (found[name].tolist() for name in _COUNTS)
         cuts = [tuple(tokens[a:b].tolist()) for a, b in pairwise([0, *accumulate(lengths)])]
@@ -58,7 +73,7 @@ def unpack_rows(part: bytes, sources: Sequence[str]) -> Iterator[PairRow]:
         ]
         first = zip(pairwise([0, *accumulate(windows)]), pairwise([0, *accumulate(claims)]), source, strict=True)
         rows = [PairRow(tuple(cuts[a:b]), tuple(built[c:d]), sources[name]) for (a, b), (c, d), name in first]
-    except (lzma.LZMAError, SafetensorError, KeyError, IndexError, ValueError, TypeError, EOFError) as error:
+    except (SafetensorError, KeyError, IndexError, ValueError, TypeError) as error:
         raise ModelError(f"no rows of a verifier ({error!r})") from error
     yield from rows
 

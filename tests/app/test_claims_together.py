@@ -11,13 +11,14 @@ from app import score_judging
 from app.run_report import _weak_words
 from app.score_judging import JudgePlan
 from app.verification import ClaimChecker, ClaimPair
-from app.verifier_calibration import calibrated
+from app.verifier_calibration import Calibrated, calibrated
 from app.verifier_sources import VerifierSource
 from evaluation.reports.report_data import ShownSample
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.evidence import EvidenceText
 from evaluation.verifiers.verifier import VerificationItem
-from model.support_files import SupportUse
+from model.shipped import shipped_verifier
+from model.support_files import SupportUse, load_support
 from tests.evaluation.entailment_helpers import QUESTION, Given, Neighbours
 
 LAMP = "The lamp of Skerry is green."
@@ -63,8 +64,9 @@ def test_a_reports_marks_read_each_answer_as_it_was_judged() -> None:
     assert len(scorer.pairs) == first  # the same answer twice costs no more
 
 
-def test_nothing_to_calibrate_on_leaves_everything_as_it_is(tmp_path: Any) -> None:
+def test_nothing_to_calibrate_on_leaves_everything_as_it_is() -> None:
     said: list[str] = []
     use = SupportUse(60, answer_tokens=40)
-    assert calibrated(tmp_path, use, [], [], say=said.append) == (use, None)
+    loaded = load_support(shipped_verifier())
+    assert calibrated(loaded, use, [], [], say=said.append) == Calibrated(use)
     assert said == ["not calibrated: no pair of other evidence is held out"]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
+import statistics
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from app.verifier_calibration import calibrated
 from data.pairs import PairExample
+from model.pair_scoring import Pair
 from model.shipped import shipped_verifier
-from model.support_files import SupportUse
+from model.support_files import LoadedSupport, SupportUse, load_support
+from model.support_scorer import SupportScorer
 
 PASSAGE = "The lamp of Skerry is green. It stands {0} metres above the sea, and Ada Thorne lit it in 19{0}."
 
@@ -35,22 +36,38 @@ def claims(short: int) -> list[PairExample]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the shipped verifier: a network that tells nothing has no curve."""
-    return Path(shutil.copytree(shipped_verifier(), tmp_path_factory.mktemp("verifier") / "copy"))
+def loaded() -> LoadedSupport:
+    """The shipped verifier: a network that tells nothing has no curve."""
+    return load_support(shipped_verifier())
 
 
-def test_short_answers_are_fitted_by_themselves(folder: Path) -> None:
-    use, alone = calibrated(folder, SupportUse(60), claims(96), [], say=lambda text: None)
-    assert alone is not None
-    plain, _ = calibrated(folder, SupportUse(60), claims(0), [], say=lambda text: None)
+def silent(text: str) -> None:
+    pass
+
+
+def test_short_answers_are_fitted_by_themselves(loaded: LoadedSupport) -> None:
+    found = calibrated(loaded, SupportUse(60), claims(96), [], say=silent)
+    assert found.alone is not None and (found.claims, found.answers) == (136, 0)
+    plain = calibrated(loaded, SupportUse(60), claims(0), [], say=silent)
     # The statements' curve is theirs alone, whatever short answers there are.
-    assert (use.slope, use.intercept) == pytest.approx((plain.slope, plain.intercept), rel=1e-3)
-    assert use.short_slope is not None and plain.short_slope is None
+    assert (found.use.slope, found.use.intercept) == pytest.approx((plain.use.slope, plain.use.intercept), rel=1e-3)
+    assert found.use.short_slope is not None and plain.use.short_slope is None and plain.claims == 40
 
 
-def test_too_few_of_a_kind_have_no_curve_of_their_own(folder: Path) -> None:
-    use, _ = calibrated(folder, SupportUse(60), claims(60), [], say=lambda text: None)  # 20 right ones
-    assert use.short_slope is None
-    pooled, _ = calibrated(folder, replace(SupportUse(60), word_lack=1.0), claims(60), [], say=lambda text: None)
-    assert pooled.short_slope is None and pooled.slope == pytest.approx(use.slope, rel=1e-3)
+def test_too_few_of_a_kind_have_no_curve_of_their_own(loaded: LoadedSupport) -> None:
+    found = calibrated(loaded, SupportUse(60), claims(60), [], say=silent)  # 20 right ones
+    assert found.use.short_slope is None and found.claims == 100
+
+
+@pytest.mark.parametrize("lacks", [{}, {"number_lack": 2.0}, {"word_lack": 3.0, "name_lack": 1.0}])
+def test_half_is_even_odds_with_what_is_taken_off(loaded: LoadedSupport, lacks: dict[str, float]) -> None:
+    """At the maximum of a logistic likelihood the mean support of its claims is their mean target."""
+    examples = claims(0)
+    found = calibrated(loaded, SupportUse(60, **lacks), examples, [], say=silent)  # type: ignore[arg-type]
+    scorer = SupportScorer(replace(loaded, use=found.use))
+    supports = scorer.score([Pair(e.evidence, e.claim, e.question) for e in examples])
+    targets = [21 / 22 if e.supported else 1 / 22 for e in examples]
+    assert statistics.fmean(supports) == pytest.approx(statistics.fmean(targets), abs=5e-3)  # bf16
+    if lacks:
+        other = calibrated(loaded, SupportUse(60), examples, [], say=silent).use
+        assert found.use.intercept > other.intercept or found.use.slope != other.slope

@@ -18,8 +18,9 @@ from app.verifier_row_files import LIST, read_rows, write_rows
 from app.verifier_rows import VerifierRows, make_rows
 from app.verifier_training import train_verifier
 from data.errors import DataError
-from model.support_encoder import SupportFeatures
-from model.support_files import SupportUse, load_support
+from model.errors import ModelError
+from model.support_encoder import SupportFeatures, warm_start_support
+from model.support_files import SupportUse, load_support, save_support
 
 # Groups of these numbers are held out by the SHA-256 of their names.
 NUMBERS = (*range(12), 23, 54, 63)
@@ -148,6 +149,14 @@ def test_teachers_have_no_say_in_sources_that_are_named(files: tuple[Path, Path]
     assert len(kept) == sum(row.source == "piers" for row in read_rows([folder], silent).rows)
     with pytest.raises(DataError, match="no source is called ships: there are lamps:qa, piers"):
         train_verifier(replace(taught, not_taught=("ships",)), tmp_path / "other", say=silent)
+
+
+def test_a_network_of_other_features_is_not_mixed_in(folder: Path, tmp_path: Path) -> None:
+    """Its weights have the same shapes, but half of its head was never trained."""
+    save_support(warm_start_support(5, SupportFeatures(worst_word=False)), tmp_path / "plain", SupportUse(200), {})
+    mixed = recipe((), rows_from=(folder,), mix=((tmp_path / "plain", 0.5),))
+    with pytest.raises(ModelError, match="plain is another network"):
+        train_verifier(mixed, tmp_path / "out", say=silent)
 
 
 def flip(path: Path) -> None:

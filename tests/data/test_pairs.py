@@ -43,6 +43,15 @@ def test_compressed_files_and_a_byte_order_mark(tmp_path: Path) -> None:
     assert len(set(found.examples)) == 1
 
 
+def test_what_no_tokenizer_takes_is_replaced_one_for_one(tmp_path: Path) -> None:
+    """A cut-off emoji, written as half an escape, would end the reading of all other lines much later."""
+    path = write(tmp_path / "a.jsonl", {**GOOD, "evidence": "A lamp \ud83d and\0 more.", "group": "\udc00"})
+    (example,) = load_pairs([path]).examples
+    assert (example.evidence, example.group) == ("A lamp \ufffd and\ufffd more.", "\ufffd")
+    whole = write(tmp_path / "b.jsonl", {**GOOD, "evidence": "A lamp \U0001f600."})
+    assert load_pairs([whole]).examples[0].evidence == "A lamp \U0001f600."
+
+
 BAD = [
     ("{", "Expecting"),
     ("[]", "must be a JSON object"),

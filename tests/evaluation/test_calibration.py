@@ -102,10 +102,26 @@ def test_numbers_that_are_none_are_refused(
         fit_platt(logits, supported, weights)
 
 
+def test_an_offset_stands_beside_the_curve() -> None:
+    """One that made the labels too leaves the curve that made them to be found; a constant one is the intercept's."""
+    chance = np.random.default_rng(3)
+    logits = chance.normal(size=2000)
+    offset = -2.0 * (chance.random(2000) < 0.3)
+    supported = chance.random(2000) < expit(1.5 * logits + 0.5 + offset)
+    found = fit_platt(logits.tolist(), supported.tolist(), offsets=offset.tolist())
+    assert (found.slope, found.intercept) == pytest.approx((1.5, 0.5), abs=0.2)
+    without = fit_platt(logits.tolist(), supported.tolist())
+    assert without.intercept < found.intercept - 0.3
+    constant = fit_platt(logits.tolist(), supported.tolist(), offsets=[0.7] * 2000)
+    assert (constant.slope, constant.intercept) == pytest.approx((without.slope, without.intercept - 0.7), abs=1e-3)
+    with pytest.raises(EvaluationError, match="finite logits"):
+        fit_platt([1.0, -1.0], [True, False], offsets=[0.0, float("nan")])
+
+
 def test_lengths_must_agree() -> None:
-    with pytest.raises(EvaluationError, match="3 logits, 2 labels and 3 weights"):
+    with pytest.raises(EvaluationError, match="3 logits, 2 labels, 3 weights and 3 offsets"):
         fit_platt([1.0, 2.0, 3.0], [True, False])
-    with pytest.raises(EvaluationError, match="2 logits, 2 labels and 1 weights"):
+    with pytest.raises(EvaluationError, match="2 logits, 2 labels, 1 weights and 2 offsets"):
         fit_platt([1.0, 2.0], [True, False], [1.0])
     assert fit_platt([1.0, -1.0], [True, False]) == Calibration(*_symmetric())
 

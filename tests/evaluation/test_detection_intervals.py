@@ -44,6 +44,13 @@ def test_one_group_has_no_limits_where_groups_are_resampled() -> None:
         assert "one group" in found.reason
 
 
+def test_resamples_that_do_not_differ_give_no_limits() -> None:
+    """Every score tied, say: an interval of no width would be a lie."""
+    for found in (share_estimate(0.5, np.full(9, 0.5), 20, 30), error_estimate(0.0, np.zeros(9), 30)):
+        assert (found.lower, found.upper) == (None, None) and found.estimate is not None
+        assert "all resamples give the same figure" in found.reason
+
+
 def test_one_group_has_next_to_no_information_in_a_ratio() -> None:
     found = ratio_estimate(np.array([3.0]), np.array([5.0]), 5.0)
     assert found.lower is not None and found.upper is not None

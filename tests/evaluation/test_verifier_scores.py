@@ -63,6 +63,34 @@ def test_the_best_window_counts_and_the_worst_claim() -> None:
     assert sum(block.pairs for block in found.blocks) > 4
 
 
+def test_a_claim_longer_than_is_read_is_read_in_parts_and_is_as_good_as_the_worst() -> None:
+    """Its end would not be read at all: what is false there would pass."""
+    long = "item " * 100 + "high " + "item " * 80 + "low " + "item " * 5
+    scorer = Book({"low": 0.3, "high": 0.7})
+    (found,) = claim_supports(scorer, [Statement(LONG, ("a high claim", long, "..."))]).claims
+    assert [c.support for c in found] == [0.7, 0.3, None]
+    (bad,) = claim_supports(Book({"low": float("nan"), "high": 0.0}), [Statement(LONG, (long,))]).claims
+    assert bad[0].support is None and "no number in [0, 1]" in bad[0].reason
+
+
+def test_of_a_record_all_of_the_evidence_is_its_sentences() -> None:
+    """What stands nowhere is looked for in what was read, in one window and in several alike."""
+    seen: list[Pair] = []
+
+    class Seeing(Book):
+        def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+            seen.extend(pairs)
+            return (0.5,) * len(pairs)
+
+    record = '{"RestaurantsTakeOut": true, "OutdoorSeating": false, "WheelchairAccess": true}'
+    for room in (8, 100):
+        seen.clear()
+        claim_supports(Seeing({}, room), [Statement(record, ("Take out",))])
+        assert len(seen) > 1 + (room == 8)
+        texts = {pair.whole or pair.evidence for pair in seen}
+        assert len(texts) == 1 and "take out" in texts.pop()
+
+
 def test_evidence_of_100000_tokens_takes_bounded_blocks_and_shows_progress() -> None:
     text = "word and word again here. " * 20_000 + "The key is at the very end."
     scorer = Book({}, room=100)

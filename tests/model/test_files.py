@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.files import sha256_of, write_json, write_tensors, write_whole
+from model.files import sha256_of, write_json, write_tensors, write_together, write_whole
 
 
 def test_hash_of_a_file(tmp_path: Path) -> None:
@@ -34,6 +34,22 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == [path]
     write_whole(path, b"new")
     assert path.read_bytes() == b"new"
+
+
+def test_of_files_that_belong_together_all_are_written_or_none(tmp_path: Path) -> None:
+    one, other = tmp_path / "a.bin", tmp_path / "b.json"
+    write_together({one: b"old", other: b"old too"})
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))  # the disk is full when the second one's turn comes
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_together({one: b"new", other: b"x" * 50_000})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (one.read_bytes(), other.read_bytes()) == (b"old", b"old too")
+    assert sorted(tmp_path.iterdir()) == [one, other]
+    write_together({one: b"new", other: b"new too"})
+    assert (one.read_bytes(), other.read_bytes()) == (b"new", b"new too")
 
 
 def test_json_and_tensors_come_back(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from safetensors.numpy import load, save
 
 from model.errors import ModelError
 from model.training.pair_rows import UNKNOWN, PairRow, RowClaim
-from model.training.pair_store import pack_rows, unpack_rows
+from model.training.pair_store import pack_rows, unpack_rows, unpacked
 
 SOURCES = ("", "piers", "boats:qa")
 
@@ -49,6 +49,16 @@ def test_rows_with_targets_are_refused() -> None:
     taught = replace(row(), claims=(replace(row().claims[0], target=0.5),))
     with pytest.raises(ModelError, match="teacher's target"):
         list(pack_rows([row(), taught], SOURCES))
+
+
+def test_a_small_file_that_claims_to_be_a_large_one_is_refused() -> None:
+    bomb = lzma.compress(bytes(1_000_000))
+    assert len(bomb) < 1000
+    with pytest.raises(ModelError, match="holds more than 10,000 bytes"):
+        unpacked(bomb, 10_000)
+    assert len(unpacked(bomb, 1_000_000)) == 1_000_000
+    with pytest.raises(ModelError, match="is cut off"):
+        unpacked(bomb[:-20])
 
 
 def test_what_is_no_part_is_refused() -> None:

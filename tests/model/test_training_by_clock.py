@@ -73,6 +73,16 @@ def test_the_last_step_is_kept_though_no_checkpoint_was_due(clock: Clock, tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["step-0000010"]
 
 
+def test_who_looks_on_may_take_the_rest_of_the_time(clock: Clock, tmp_path: Path) -> None:
+    def slow(progress: TrainProgress) -> None:
+        if progress.step == 9:
+            clock.now += 15  # held-out claims are scored, say
+
+    result = steps(clock, tmp_path, slow, every=1e9)
+    assert (result.steps, result.schedules) == (9, ((0, 9),))
+    assert [path.name for path in tmp_path.iterdir()] == ["step-0000009"]
+
+
 def test_a_run_that_was_killed_takes_the_time_that_is_left(clock: Clock, tmp_path: Path) -> None:
     def die(progress: TrainProgress) -> None:
         if progress.step == 4:
