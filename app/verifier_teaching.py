@@ -58,10 +58,10 @@ class Teachers:
         sources = {row.source for row in rows}
         left = {source for said in but for source in sources_named(said, sources)}
         asked = [row for row in rows if row.source not in left]
+        if self._loaded and left:
+            say(f"teachers have no say in {len(rows) - len(asked)} rows of {', '.join(sorted(left))}")
         if not self._loaded or not asked:
             return list(rows)
-        if left:
-            say(f"teachers have no say in {len(rows) - len(asked)} rows of {', '.join(sorted(left))}")
         told = iter(self._with_targets(asked, folder, say))
         return [row if row.source in left else next(told) for row in rows]
 

@@ -13,7 +13,7 @@ from app.verifier_check import HeldOutCheck
 from app.verifier_drawing import fair_sample
 from app.verifier_mixing import Mixed
 from app.verifier_recipe import VerifierRecipe
-from app.verifier_row_files import read_rows
+from app.verifier_row_reading import read_rows
 from app.verifier_rows import VerifierRows, make_rows
 from app.verifier_teaching import Teachers
 from data.pairs import PairExample
@@ -61,7 +61,7 @@ def train_verifier(
     """Build the rows, train (resuming from folder/checkpoints), write the verifier, calibrate it, score it.
 
     Raises DataError for unreadable files and for a source not to be taught that no row has, AppError as
-    app.verifier_row_files.read_rows does, ModelError as model.training.loop.run_steps does.
+    app.verifier_row_reading.read_rows does, ModelError as model.training.loop.run_steps does.
     """
     # What a wrong folder or share is refused for is said at once, before minutes of reading.
     model, start_name = _starting(recipe, device)
@@ -98,6 +98,8 @@ def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]
         made = support_from_reader(recipe.start, recipe.settings.seed, recipe.features)
         return made.to(device), f"reader {prefix_decoder_fingerprint(recipe.start)}"
     loaded = load_support(recipe.start, device=device)
+    if loaded.model.features.worst_word and not recipe.features.worst_word:
+        raise ModelError(f"{recipe.start} is no plain cross-encoder: leave --plain out, or begin from another one")
     model = loaded.model.requires_grad_(True)
     model.embedding.weight.requires_grad_(False)
     return model, loaded.fingerprint

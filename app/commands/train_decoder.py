@@ -14,6 +14,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from app.commands.reading_options import add_rows, add_run, add_sources, check_reading, recipe_fields, run_settings
+from app.commands.training_options import a_path
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 from app.reading_figures import say_scores
@@ -24,7 +25,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--model", type=Path, required=True, metavar="FOLDER", help="the checkpoint to go on from")
     add_sources(parser, made=0)
-    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where it and checkpoints go")
+    parser.add_argument("--output", type=a_path, required=True, metavar="FOLDER", help="where it and checkpoints go")
     parser.add_argument("--context", type=int, help="positions of a row at most (default the checkpoint's)")
     parser.add_argument("--chunks", type=int, default=6, help="passages shown at most (default 6)")
     add_rows(parser, tokens=None)

@@ -17,6 +17,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.commands.training_options import a_path
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
@@ -51,7 +52,7 @@ _VALIDATION_TOKENS: dict[Size, int] = {"tiny": 20_000, "small": 100_000, "full":
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("--data", type=Path, action="append", default=[], metavar="PATH", help="may be repeated")
-    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where everything goes")
+    parser.add_argument("--output", type=a_path, required=True, metavar="FOLDER", help="where everything goes")
     parser.add_argument(
         "--size",
         choices=("tiny", "small", "full"),

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, replace
-from pathlib import Path
 
 from app.commands.reading_options import add_rows, add_run, add_sources, check_reading, recipe_fields, run_settings
-from app.commands.training_options import add_start, check_start
+from app.commands.training_options import a_path, add_start, check_start
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 from app.reading_figures import say_scores
@@ -24,7 +23,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_sources(parser, made=40_000)
     parser.add_argument("--plain", action="store_true", help="the first readers' network: no marks, no following")
     add_start(parser, "this reader")
-    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="where reader and checkpoints go")
+    parser.add_argument(
+        "--output", type=a_path, required=True, metavar="FOLDER", help="where reader and checkpoints go"
+    )
     add_rows(parser, tokens=4_600_000)
     add_run(parser, at_once=8000, rate=3e-4, development=600, device="cpu")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from app.commands import verifier_training_options
 from app.console import Output
-from app.errors import EXIT_OK
+from app.errors import EXIT_OK, AppError
 
 if TYPE_CHECKING:
     from app.verifier_recipe import VerifierRecipe
@@ -67,9 +67,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         )
         return EXIT_OK
     if trained.calibration and trained.development:
-        output.say(
-            "the curves were fitted on the development claims: AUROC tells there, what is at 0.5 and the error flatter"
-        )
+        output.say("development claims are those that the curves were fitted on: but for AUROC their figures flatter")
     for name, report in (("development", trained.development), ("unseen", trained.unseen)):
         for found in report.table.sources if report else ():
             scores = found.scores
@@ -86,14 +84,16 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _make_rows(recipe: VerifierRecipe, folder: Path, *, plain: bool, output: Output) -> int:
-    from app.verifier_row_files import refuse_taken, write_rows
+    from app.verifier_row_files import RowsFolder
     from app.verifier_rows import make_rows
 
-    refuse_taken(folder)  # at once, before minutes of reading
-    rows = make_rows(recipe, told_apart=not plain, say=output.say)
-    if rows.skipped:
-        output.say(f"{len(rows.skipped)} bad lines left out, the first: {rows.skipped[0]}")
-    files = write_rows(rows, folder)
+    with RowsFolder(folder) as written:  # what is wrong with it is said at once, before minutes of reading
+        rows = make_rows(recipe, told_apart=not plain, say=output.say)
+        if rows.skipped:
+            output.say(f"{len(rows.skipped)} bad lines left out, the first: {rows.skipped[0]}")
+        if not rows.rows:
+            raise AppError("there are no rows to train on: nothing is written")
+        files = written.write(rows)
     if output.as_json:
         output.json(
             {

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from app.errors import UsageError
 
+LONGEST_MINUTES = 100_000
+
+
+def a_path(text: str) -> Path:
+    """The type of paths: an empty one, of a shell variable that is not set, would be the folder one stands in."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it is empty: name a file or folder")
+    return Path(text)
+
 
 def add_start(parser: argparse._ActionsContainer, what: str) -> None:
     """--start and --start-share. what: the kinds of model, in words."""
-    parser.add_argument("--start", type=Path, metavar="FOLDER", help=f"go on from {what} (default MiniLM's layers)")
+    parser.add_argument("--start", type=a_path, metavar="FOLDER", help=f"go on from {what} (default MiniLM's layers)")
     parser.add_argument(
         "--start-share",
         type=float,
@@ -52,8 +60,8 @@ def length_settings(arguments: argparse.Namespace) -> Mapping[str, Any]:
     if arguments.minutes is None:
         epochs = 1 if arguments.epochs is None else arguments.epochs
         return {"epochs": epochs, "max_steps": arguments.steps}
-    if not 0 < arguments.minutes < math.inf:  # nor NaN
-        raise UsageError(f"--minutes is {arguments.minutes}: it must be a positive number")
+    if not 0 < arguments.minutes <= LONGEST_MINUTES:  # nor NaN
+        raise UsageError(f"--minutes is {arguments.minutes}: it must be above 0 and at most {LONGEST_MINUTES:,}")
     for name in ("epochs", "steps"):
         if getattr(arguments, name) is not None:
             raise UsageError(f"--minutes and --{name} both say how long to train: give one of them")

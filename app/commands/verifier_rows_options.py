@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
+from app.commands.training_options import a_path
 from app.errors import UsageError
 
 ROW_OPTIONS: dict[str, Any] = {
@@ -24,9 +24,12 @@ ROW_OPTIONS: dict[str, Any] = {
 """What says which rows there are, and its defaults. They are filled in late: with --rows-from none may be given."""
 
 
+_OF_RUNS = ("output", "start", "mix", "teacher", "not_taught", "epochs", "steps", "minutes")
+
+
 def add_rows(group: argparse._ArgumentGroup) -> None:
     """Those of ``ROW_OPTIONS``, --rows-to and --rows-from."""
-    paths: dict[str, Any] = {"type": Path, "action": "append"}
+    paths: dict[str, Any] = {"type": a_path, "action": "append"}
     group.add_argument("--data", **paths, metavar="FILE", help="may be repeated")
     group.add_argument(
         "--texts",
@@ -93,14 +96,14 @@ def add_rows(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--skip-bad", action="store_true", default=None, help="leave bad lines out and count them")
     group.add_argument(
         "--rows-to",
-        type=Path,
+        type=a_path,
         metavar="FOLDER",
         help="make the rows, write them there and end, for --rows-from: another machine, one with a GPU, needs neither "
-        "the files nor the time (some MB in files of less than 15)",
+        "the files nor the time (some MB in files of less than 15; of what is under training --seed and --plain count)",
     )
     group.add_argument(
         "--rows-from",
-        type=Path,
+        type=a_path,
         action="append",
         default=[],
         metavar="FOLDER",
@@ -118,6 +121,9 @@ def asked_rows(arguments: argparse.Namespace) -> argparse.Namespace:
         )
     if arguments.rows_from and arguments.rows_to:
         raise UsageError("--rows-to writes rows and --rows-from reads them: give one of the two")
+    idle = [name for name in _OF_RUNS if getattr(arguments, name) not in (None, [])]
+    if arguments.rows_to and idle:
+        raise UsageError(f"--rows-to only makes rows: --{idle[0].replace('_', '-')} is for the run, with --rows-from")
     if not arguments.rows_from and not arguments.data:
         raise UsageError("nothing to train on: give --data FILE, or --rows-from FOLDER")
     if arguments.output is None and not arguments.rows_to:

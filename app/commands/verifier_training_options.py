@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.commands.training_options import add_length, add_start, check_start, length_settings
+from app.commands.training_options import a_path, add_length, add_start, check_start, length_settings
 from app.commands.verifier_rows_options import ROW_OPTIONS, add_rows, asked_rows
 from app.errors import UsageError
 
@@ -35,7 +35,7 @@ def add_run(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--teacher",
-        type=Path,
+        type=a_path,
         action="append",
         default=[],
         metavar="FOLDER",
@@ -55,7 +55,7 @@ def add_run(group: argparse._ArgumentGroup) -> None:
         metavar="SOURCE",
         help="teachers have no say in rows of this source (NAME* for all that begin so); may be repeated",
     )
-    group.add_argument("--output", type=Path, metavar="FOLDER", help="where it and checkpoints go")
+    group.add_argument("--output", type=a_path, metavar="FOLDER", help="where it and checkpoints go")
     group.add_argument(
         "--number-lack",
         type=float,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -191,7 +192,7 @@ def run_steps(
         now = time.monotonic()
         seconds = found.seconds + now - started
         if progress is not None:
-            planned = steps if limit is None else max(done, min(steps, round(done * limit / seconds)))
+            planned = steps if limit is None else max(done, min(steps, round(min(done * limit / seconds, sys.maxsize))))
             speed = tokens / (now - started)
             progress(TrainProgress(done, planned, loss_average, seconds, speed, first.mean if first else None))
         # Who looks on may take time too: what the last step is, is told only now.

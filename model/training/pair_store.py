@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import math
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
@@ -12,8 +13,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from model.errors import ModelError
-from model.training.pair_rows import PairRow, RowClaim
+from model.training.pair_rows import UNKNOWN, PairRow, RowClaim
 
+Arrays = NDArray[np.generic]
 PART_BYTES = 12_000_000
 """Of a part before it is compressed (about a twelfth of it after, of mixed rows)."""
 MOST_BYTES = 256_000_000
@@ -59,10 +61,10 @@ def unpacked(part: bytes, most: int = MOST_BYTES) -> bytes:
     return content
 
 
-def unpack_rows(part: bytes, sources: Sequence[str]) -> Iterator[PairRow]:
-    """The rows of one part. Raises ModelError where it is none."""
+def unpack_rows(part: bytes, sources: Sequence[str], vocab_size: int) -> Iterator[PairRow]:
+    """The rows of one part. vocab_size: of the model that reads them. Raises ModelError where it is none."""
     try:
-        found = load(unpacked(part))
+        found = _checked(load(unpacked(part)), len(sources), vocab_size)
         tokens, labels, weights = found["tokens"], found["wrong"].tolist(), found["weight"].tolist()
         windows, claims, source, lengths, start, end, supported, marked = (found[name].tolist() for name in _COUNTS)
         cuts = [tuple(tokens[a:b].tolist()) for a, b in pairwise([0, *accumulate(lengths)])]
@@ -74,14 +76,31 @@ def unpack_rows(part: bytes, sources: Sequence[str]) -> Iterator[PairRow]:
         first = zip(pairwise([0, *accumulate(windows)]), pairwise([0, *accumulate(claims)]), source, strict=True)
         rows = [PairRow(tuple(cuts[a:b]), tuple(built[c:d]), sources[name]) for (a, b), (c, d), name in first]
     except (SafetensorError, KeyError, IndexError, ValueError, TypeError) as error:
-        raise ModelError(f"no rows of a verifier ({error!r})") from error
+        raise ModelError(f"no part of a verifier's rows ({error!r})") from error
     yield from rows
+
+
+def _checked(found: dict[str, Arrays], sources: int, vocab_size: int) -> dict[str, Arrays]:
+    """Raises ValueError where the arrays are of other kinds, hold what cannot be, or do not use each other up."""
+    for name in (*_COUNTS, "tokens", "wrong", "weight"):
+        array, kind = found[name], "f" if name == "weight" else "i"
+        if array.ndim != 1 or array.dtype.kind != kind:
+            raise ValueError(f"{name} is no row of {'numbers' if kind == 'f' else 'whole numbers'}")
+    limits = {"tokens": (0, vocab_size - 1), "wrong": (UNKNOWN, 1), "supported": (0, 1), "source": (0, sources - 1)}
+    for name in (*_COUNTS, "tokens", "wrong"):
+        low, high = limits.get(name, (0, math.inf))
+        if found[name].size and not low <= int(found[name].min()) <= int(found[name].max()) <= high:
+            raise ValueError(f"{name} are outside {low} to {high}")
+    for counts, counted in (("windows", "lengths"), ("lengths", "tokens"), ("claims", "start"), ("labels", "wrong")):
+        if int(found[counts].astype(np.int64).sum()) != found[counted].size:
+            raise ValueError(f"{counts} count other than the {found[counted].size} {counted} there are")
+    return found
 
 
 def _packed(rows: Sequence[PairRow], number: dict[str, int]) -> bytes:
     claims = [claim for row in rows for claim in row.claims]
     windows = [window for row in rows for window in row.windows]
-    arrays: dict[str, NDArray[np.generic]] = {
+    arrays: dict[str, Arrays] = {
         "tokens": np.array([token for window in windows for token in window], dtype=np.int32),
         "lengths": np.array([len(window) for window in windows], dtype=np.int32),
         "windows": np.array([len(row.windows) for row in rows], dtype=np.int32),

@@ -60,6 +60,8 @@ def train_pairs(
     if longest > model.config.max_positions:
         raise ModelError(f"a window of {longest} tokens does not fit the {model.config.max_positions} positions")
     widest = max(max(window) for row in rows for window in row.windows)
+    if (least := min(min(window) for row in rows for window in row.windows)) < 0:
+        raise ModelError(f"a row holds token {least}: no token is below 0")
     if widest >= model.config.vocab_size:
         raise ModelError(
             f"a row holds token {widest}, the model has {model.config.vocab_size}: another tokenizer's rows"

@@ -34,7 +34,7 @@ class Progress:
     first: FirstLosses | None = None
 
 
-_LENGTHS = ("max_steps", "seconds")  # of the settings; the second one is not in checkpoints of before 2026-11-27
+_LENGTHS = ("epochs", "max_steps", "seconds")  # of the settings; seconds are not in checkpoints of before 2026-11-27
 
 
 def _without_length(identity: dict[str, object]) -> dict[str, object]:

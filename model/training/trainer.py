@@ -60,6 +60,8 @@ def train(
             f"a row of {longest} tokens does not fit the context of {model.config.max_positions} positions"
         )
     widest = max(max(*row.prompt, *row.answer) for row in rows)
+    if (least := min(min(*row.prompt, *row.answer) for row in rows)) < 0:
+        raise ModelError(f"a row holds token {least}: no token is below 0")
     if widest >= model.config.vocab_size:
         raise ModelError(
             f"a row holds token {widest}, the model has {model.config.vocab_size}: another tokenizer's rows"

@@ -86,8 +86,11 @@ def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path
         (["--window", "8"], "window_tokens is 8"),
         (["--number-lack", "-1"], "--number-lack is -1.0"),
         (["--name-lack", "nan"], "--name-lack is nan"),
-        (["--minutes", "0"], "--minutes is 0.0: it must be a positive number"),
+        (["--minutes", "0"], "--minutes is 0.0: it must be above 0 and at most 100,000"),
         (["--minutes", "nan"], "--minutes is nan"),
+        (["--minutes", "1e306"], "--minutes is 1e+306"),
+        (["--rows-to", "rows"], "--rows-to only makes rows: --output is for the run, with --rows-from"),
+        (["--start", ""], "--start: it is empty: name a file or folder"),
         (["--minutes", "5", "--epochs", "2"], "--minutes and --epochs both say how long to train"),
         (["--minutes", "5", "--steps", "2"], "--minutes and --steps both say how long to train"),
         (["--mix", "v"], "--mix is 'v': it must be FOLDER=SHARE"),
@@ -168,6 +171,11 @@ def test_rows_are_made_on_one_machine_and_trained_on_by_another(train: Train, da
     assert (found["rows"], found["skipped"]) == (8, 0) and found["bytes"] < 20_000
     again = train("--data", tmp_path / "missing.jsonl", "--rows-to", rows)
     assert again.code == 1 and f"{rows} is there already" in again.err  # before anything is read
+    nothing = tmp_path / "nothing.jsonl"
+    nothing.write_text(data.read_text().splitlines()[-1])  # of a group that is held out
+    none = train("--data", nothing, "--made", 0, "--rows-to", tmp_path / "none")
+    assert none.code == 1 and "no rows to train on: nothing is written" in none.err
+    assert not list(tmp_path.glob("*none*"))
     run = ("--rows-from", rows, "--steps", 1, "--tokens-at-once", 60)
     ran = train(*run, "--output", tmp_path / "v")
     assert ran.code == 0, ran.err

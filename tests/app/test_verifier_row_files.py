@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import lzma
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +16,8 @@ from safetensors.torch import load_file
 
 from app.errors import AppError
 from app.verifier_recipe import VerifierRecipe
-from app.verifier_row_files import LIST, read_rows, write_rows
+from app.verifier_row_files import LIST, RowsFolder
+from app.verifier_row_reading import read_rows
 from app.verifier_rows import VerifierRows, make_rows
 from app.verifier_training import train_verifier
 from data.errors import DataError
@@ -28,6 +31,11 @@ NUMBERS = (*range(12), 23, 54, 63)
 
 def silent(text: str) -> None:
     pass
+
+
+def write_rows(rows: VerifierRows, folder: Path) -> tuple[Path, ...]:
+    with RowsFolder(folder) as written:
+        return written.write(rows)
 
 
 @pytest.fixture(scope="module")
@@ -85,11 +93,12 @@ def test_rows_are_read_as_they_were_made(made: VerifierRows, folder: Path) -> No
     said: list[str] = []
     read = read_rows([folder], said.append)
     assert (read.rows, read.development, read.unseen) == (made.rows, made.development, made.unseen)
-    assert read.development and read.unseen and len(read.skipped) == 1
+    assert read.development and read.unseen and read.skipped == ()
     assert {row.source for row in read.rows} == {"piers", "lamps:qa"}
     assert (read.window_tokens, read.answer_tokens) == (200, 160)
     assert said[0].startswith(f"{len(made.rows)} rows of {folder}, 0.0")
     (how,) = read.made["rows_from"]  # type: ignore[misc]
+    assert how["bad_lines"] == len(made.skipped) == 1  # named where they were read
     assert (how["pairs"], how["hold_out"], how["window_tokens"]) == (["piers.jsonl", "lamps"], ["boats"], 200)  # type: ignore[index]
     assert str(folder.parent) not in (folder / LIST).read_text()
 
@@ -106,7 +115,7 @@ def test_a_verifier_is_the_same_whether_its_rows_were_made_before(
     one, other = (load_file(tmp_path / name / "verifier.safetensors") for name in ("at once", "later"))
     assert all(torch.equal(one[name], other[name]) for name in one)
     assert load_support(tmp_path / "later").use == load_support(tmp_path / "at once").use
-    assert (found.rows, found.skipped) == (at_once.rows, at_once.skipped)
+    assert found.rows == at_once.rows
     assert found.development is not None and at_once.development is not None
     assert found.development.table == at_once.development.table
     assert found.unseen is not None and at_once.unseen is not None
@@ -127,14 +136,17 @@ def test_rows_of_several_folders_are_one_after_another(
     assert both.rows == (*made.rows, *alone.rows)
     assert set(both.development) == set(made.development) and len(both.development) == len(made.development)
     assert both.answer_tokens == 160 and len(both.made["rows_from"]) == 2  # type: ignore[arg-type]
-    for name, changed, said in (
-        ("windows", {"use": SupportUse(100)}, "windows of 100 tokens, those of .* of 200"),
-        ("held", {"hold_out": ()}, "hold out different sources"),
-    ):
-        other = make_rows(recipe(files[:1], **changed), told_apart=True, say=silent)
-        write_rows(other, tmp_path / name)
-        with pytest.raises(AppError, match=said):
-            read_rows([folder, tmp_path / name], silent)
+    narrow = make_rows(recipe(files[:1], use=SupportUse(100)), told_apart=True, say=silent)
+    write_rows(narrow, tmp_path / "narrow")
+    with pytest.raises(AppError, match=r"windows of 100 tokens, those of .* of 200"):
+        read_rows([folder, tmp_path / "narrow"], silent)
+    answers = make_rows(recipe(files[1:], hold_out=()), told_apart=True, say=silent)
+    write_rows(answers, tmp_path / "answers")  # it has nothing of what the other one holds out
+    assert len(read_rows([folder, tmp_path / "answers"], silent).rows) == len(made.rows) + len(answers.rows)
+    trained_on = make_rows(recipe(files[:1], hold_out=()), told_apart=True, say=silent)
+    write_rows(trained_on, tmp_path / "all")
+    with pytest.raises(AppError, match=r"rows holds out 'boats', on which the rows of .*all train: give both the same"):
+        read_rows([tmp_path / "all", folder], silent)
 
 
 def test_teachers_have_no_say_in_sources_that_are_named(files: tuple[Path, Path], folder: Path, tmp_path: Path) -> None:
@@ -172,6 +184,20 @@ def listed(change: dict[str, object]) -> Callable[[Path], None]:
     return damage
 
 
+def claimed(change: dict[str, object]) -> Callable[[Path], None]:
+    """Of a claim held out, its hash put right."""
+
+    def damage(path: Path) -> None:
+        first, *others = lzma.decompress(path.read_bytes()).splitlines()
+        content = lzma.compress(b"\n".join([json.dumps({**json.loads(first), **change}).encode(), *others]))
+        path.write_bytes(content)
+        about = json.loads((path.parent / LIST).read_text())
+        about["files"][path.name] = hashlib.sha256(content).hexdigest()
+        (path.parent / LIST).write_text(json.dumps(about))
+
+    return damage
+
+
 @pytest.mark.parametrize(
     ("file", "damage", "said"),
     [
@@ -182,11 +208,34 @@ def listed(change: dict[str, object]) -> Callable[[Path], None]:
         (LIST, lambda path: path.write_text("{"), r"rows\.json is damaged .*: make the rows again"),
         (LIST, lambda path: path.write_text("[]"), "is of another format than this program's 1"),
         (LIST, listed({"format": 2}), "is of another format than this program's 1"),
-        (LIST, listed({"minilm": "0"}), "another MiniLM than this machine has"),
-        (LIST, listed({"rows": 3}), r"rows\.json is damaged .* rows for 3"),
-        (LIST, listed({"files": None}), "names what is no file of its folder"),
-        (LIST, listed({"sources": []}), r"part-0000\.xz: no rows of a verifier"),
-        (LIST, listed({"files": {"../part-0000.xz": "0"}}), "names what is no file of its folder"),
+        (LIST, listed({"minilm": "0"}), "was made for another MiniLM"),
+        (LIST, listed({"rows": 3}), r"rows, rows\.json says 3"),
+        *(
+            (LIST, listed(change), r"rows\.json is damaged: make the rows again")
+            for change in (
+                {"rows": "3"},
+                {"answer_tokens": True},
+                {"window_tokens": None},
+                {"files": None},
+                {"files": {"../part-0000.xz": "0"}},
+                {"sources": "abc"},
+                {"sources": [[1]]},
+                {"made": []},
+            )
+        ),
+        (LIST, listed({"sources": []}), r"part-0000\.xz is damaged"),
+        *(
+            ("held-0000.xz", claimed(change), r"held-0000\.xz is damaged")
+            for change in (
+                {"claim": 5},
+                {"source": None},
+                {"supported": "no"},
+                {"unseen": 1},
+                {"wrong": [[1]]},
+                {"claim": " "},
+                {"group": ["g"]},
+            )
+        ),
     ],
 )
 def test_damage_is_named(file: str, damage: Callable[[Path], None], said: str, folder: Path, tmp_path: Path) -> None:
@@ -199,9 +248,18 @@ def test_damage_is_named(file: str, damage: Callable[[Path], None], said: str, f
 
 def test_nothing_is_written_over_and_nothing_by_half(made: VerifierRows, tmp_path: Path) -> None:
     (tmp_path / "rows").mkdir()
-    with pytest.raises(AppError, match="is there already: name another folder"):
-        write_rows(made, tmp_path / "rows")
     (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("rows", "link"):
+        with pytest.raises(AppError, match="is there already: name another folder"):
+            RowsFolder(tmp_path / name)
     with pytest.raises(AppError, match=r"the rows cannot be written to .*: Not a directory"):
-        write_rows(made, tmp_path / "file" / "rows")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "rows"]
+        RowsFolder(tmp_path / "file" / "rows")
+    with pytest.raises(KeyboardInterrupt), RowsFolder(tmp_path / "stopped"):
+        raise KeyboardInterrupt
+    late = RowsFolder(tmp_path / "late")
+    (tmp_path / "late").mkdir()
+    (tmp_path / "late" / "other").write_text("")
+    with late, pytest.raises(AppError, match=r"the rows cannot be written to .*late"):
+        late.write(made)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "late", "link", "rows"]

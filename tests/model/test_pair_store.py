@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +34,7 @@ def pair_rows(draw: st.DrawFn) -> PairRow:
 @given(st.lists(pair_rows(), max_size=12), st.integers(1, 2000))
 def test_rows_come_back_as_they_were_in_parts_of_the_size(rows: list[PairRow], part_bytes: int) -> None:
     parts = list(pack_rows(rows, SOURCES, part_bytes))
-    read = [list(unpack_rows(part, SOURCES)) for part in parts]
+    read = [list(unpack_rows(part, SOURCES, 30_522)) for part in parts]
     assert [row for part in read for row in part] == rows
     assert all(read)
     for part, found in zip(parts, read, strict=True):
@@ -64,7 +65,6 @@ def test_a_small_file_that_claims_to_be_a_large_one_is_refused() -> None:
 def test_what_is_no_part_is_refused() -> None:
     (part,) = pack_rows([row()], SOURCES)
     arrays = load(lzma.decompress(part))
-    short = {**arrays, "lengths": arrays["lengths"] - 1}
     for wrong in (
         b"",
         part[: len(part) // 2],
@@ -72,7 +72,21 @@ def test_what_is_no_part_is_refused() -> None:
         lzma.compress(save({name: array for name, array in arrays.items() if name != "end"})),
         lzma.compress(save({**arrays, "source": arrays["source"] + 9})),
         lzma.compress(save({**arrays, "end": arrays["end"][:0]})),
-        lzma.compress(save({**arrays, "lengths": short["lengths"] * 0})),
+        *(
+            lzma.compress(save({**arrays, name: wrong}))
+            for name, wrong in (
+                ("lengths", arrays["lengths"] * 0),
+                ("lengths", arrays["lengths"] - 1),  # tokens that are no row's
+                ("tokens", arrays["tokens"] - 10),
+                ("tokens", arrays["tokens"] + 30_522),
+                ("tokens", arrays["tokens"].astype(np.float32)),
+                ("tokens", arrays["tokens"][None]),
+                ("supported", arrays["supported"] + 4),
+                ("source", arrays["source"] - 2),
+                ("labels", arrays["labels"] + 1),
+                ("weight", arrays["weight"] * 0),
+            )
+        ),
     ):
         with pytest.raises(ModelError):
-            list(unpack_rows(wrong, SOURCES))
+            list(unpack_rows(wrong, SOURCES, 30_522))

@@ -199,3 +199,5 @@ def test_what_cannot_be_trained_on_is_refused(small_support: Make, tmp_path: Pat
         train_pairs(small_support(), [one((1,), (110,) * 65, supported=True, at=(0, 1))], SETTINGS, tmp_path)
     with pytest.raises(ModelError, match="a row holds token 160, the model has 160"):
         train_pairs(small_support(), [one((160,), supported=True, at=(0, 1))], SETTINGS, tmp_path)
+    with pytest.raises(ModelError, match="a row holds token -1: no token is below 0"):
+        train_pairs(small_support(), [one((-1,), supported=True, at=(0, 1))], SETTINGS, tmp_path)
