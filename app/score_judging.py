@@ -105,7 +105,7 @@ def open_answer_judge(
     notes = []
     choice: Choice = plan.choice
     if choice == "auto":
-        by_references = with_references == to_answer or with_references > with_contexts
+        by_references = with_references > 0 and (with_references == to_answer or with_references > with_contexts)
         choice = "reference" if plan.evidence == "contexts" and by_references else "entailment"
         if choice == "reference" and with_contexts:
             notes.append(

@@ -9,17 +9,24 @@ from app.commands.training_options import a_path
 from app.errors import UsageError
 
 ROW_OPTIONS: dict[str, Any] = {
-    **{"data": [], "texts": [], "reading": [], "hold_out": [], "skip_bad": False},
-    **{"made": 30_000, "replies": 0, "answers": 12_000, "limit": None, "rows": None, "source_cap": None},
-    **{
-        "window": 300,
-        "balance": None,
-        "windows": 5,
-        "together": 160,
-        "smaller": 0.4,
-        "altered": 0.0,
-        "strangers": 0.12,
-    },
+    "data": [],
+    "texts": [],
+    "reading": [],
+    "hold_out": [],
+    "skip_bad": False,
+    "made": 30_000,
+    "replies": 0,
+    "answers": 12_000,
+    "limit": None,
+    "rows": None,
+    "source_cap": None,
+    "window": 300,
+    "balance": None,
+    "windows": 5,
+    "together": 160,
+    "smaller": 0.4,
+    "altered": 0.0,
+    "strangers": 0.12,
 }
 """What says which rows there are, and its defaults. They are filled in late: with --rows-from none may be given."""
 

@@ -134,6 +134,8 @@ def test_by_references_whatever_claims_to_answer_it_is_wrong() -> None:
     assert outcomes(result) == ["supported", "hallucinated", "abstained", "supported"]
     strict = score(answers_from_rows(rows), ScorePlan(JudgePlan("reference")))
     assert outcomes(strict)[4] == "unscored"
+    marked_only = scored([rows[1], rows[2]])  # nothing is said of any right answer: the contexts judge
+    assert marked_only.kind == "contexts" and outcomes(marked_only) == ["hallucinated", "abstained"]
     mixed = scored(rows)
     assert mixed.kind == "contexts" and "only 2 of 3 answers have references" in mixed.notes[0]
 
