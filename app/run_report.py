@@ -38,10 +38,11 @@ MARKED_CLAIMS = 40
 """So many unsupported claims, those of the worst questions, get their weak words marked: seconds, not minutes."""
 
 _OWN_JUDGE = (
-    "Where no reference decides, the embedded reader's short answers are judged by its own network: how likely it is "
-    "to answer so from the evidence that the claim is held against. That tells its answers apart far better than the "
-    "verifier's network alone does, but what a reader is surely wrong about passes. Label some answers "
-    "(plumbline label) to correct the rates."
+    "Where no reference decides, the embedded reader's short answers are judged by its own network among others: "
+    "how likely the reader is to answer so from the evidence that the claim is held against counts beside what the "
+    "verifier's network says. That ranks answers better than the reader alone, but much of what a reader is surely "
+    "wrong about still passes. "
+    "Label some answers (plumbline label) to correct the rates."
 )
 
 

@@ -1,4 +1,4 @@
-"""The verifier that ships: its network, and the shipped reader for short answers."""
+"""The verifier that ships: its network, and the shipped reader beside it for short answers."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from model.support_scorer import load_support_scorer
 def load_shipped_verifier(device: str = "cpu") -> PairScorer:
     """The network now, the reader at the first short answer.
 
-    Raises ModelError as loading the network does, and where the reader is not the one that reading was calibrated with.
+    Raises ModelError as loading the network does, and where network or reader is not what reading was calibrated with.
     """
     network = load_support_scorer(device=device)
     place = shipped_verifier() / CONFIG
     try:
         said = support_facts(shipped_verifier())["reading"]
-        use = ReadingUse(*(float(said[name]) for name in ("slope", "intercept", "floor")))
-        wanted = str(said["reader"])
+        use = ReadingUse(*(float(said[name]) for name in ("slope", "intercept", "floor", "network")))
+        wanted, beside = str(said["reader"]), str(said["verifier"])
     except (KeyError, TypeError, ValueError, EvaluationError) as error:
         raise ModelError(f"{place} does not say how short answers are read ({error!r}): restore it") from error
     found = prefix_decoder_fingerprint(shipped_reader())
@@ -34,6 +34,11 @@ def load_shipped_verifier(device: str = "cpu") -> PairScorer:
         raise ModelError(
             f"{place} reads short answers with the reader {wanted[:16]}, {shipped_reader()} is {found[:16]}: its "
             "probabilities have another meaning, restore both"
+        )
+    if network.name != beside:
+        raise ModelError(
+            f"{place} reads short answers beside the network {beside}, this is {network.name}: its support has another "
+            "meaning, restore the file or calibrate anew (python -m benchmarks.short_answers --fit SOURCE)"
         )
     return ShortAnswerScorer(network, lambda: _reader(device), found, use)
 

@@ -1,13 +1,14 @@
 """Short answers as pairs for `plumbline model eval`, and how reading them is calibrated.
 
     python -m benchmarks.short_answers --data QUESTIONS.jsonl [--texts DOCUMENTS] [--reader FOLDER] --output PAIRS.jsonl
-    plumbline model eval verifier --data PAIRS.jsonl --json        # read by the reader
+    plumbline model eval verifier --data PAIRS.jsonl --json        # by the reader and the network
     plumbline model eval verifier-network --data PAIRS.jsonl --json
 
 A pair is a question's right answer, its noted wrong one, or what a reader says when it may not decline (sources end in
 /noted and /READER): right where the question is answerable and the token F1 is at least 0.5. --fit SOURCE (repeated)
-also fits verifier.json's slope and intercept on the pairs of these questions, each kind and source counting the same,
-for the floors in --floors; the least loss is chosen. --reader may be repeated; "reader" is the shipped one.
+also fits verifier.json's slopes and intercept on the pairs of these questions, each kind and source counting the same,
+for the floors in --floors, with the network beside the reader and without; the least loss is chosen. --reader may be
+repeated; "reader" is the shipped one.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ import numpy as np
 
 from data.errors import DataError
 from data.reading import ReadingExample, load_reading
-from evaluation.detection.calibration import fit_platt
+from evaluation.detection.calibration import fit_logistic
 from evaluation.detection.support import Statement, claim_supports
+from evaluation.errors import EvaluationError
 from evaluation.reading.squad_metric import squad_f1
-from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer
+from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer, logit
 from generation.errors import GenerationError
 from generation.reader import EmbeddedReader
 from generation.reader_probing import answer_anyway
@@ -53,16 +55,16 @@ def main() -> None:
     parser.add_argument("--limit", type=int)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--fit", action="append", default=[], metavar="SOURCE")
-    parser.add_argument("--floors", default="0.001,0.01,0.03,0.1,0.2")
+    parser.add_argument("--floors", default="0.01,0.03,0.1,0.2,0.3,0.5")
     given = parser.parse_args()
     try:
         _make(given)
-    except (DataError, ModelError, OSError) as error:
+    except (DataError, EvaluationError, ModelError, OSError) as error:
         parser.exit(1, f"{parser.prog}: {error}\n")
 
 
 def _make(given: argparse.Namespace) -> None:
-    """Raises DataError, ModelError and OSError for files that cannot be read or written."""
+    """Raises DataError, ModelError and OSError for files that cannot be read or written, EvaluationError for no fit."""
     read = load_reading(given.data, texts=given.texts, skip_bad=True, limit=given.limit)
     examples = [e for e in read.examples if e.context.strip() and (not given.title or e.title in given.title)]
     pairs = list(_noted(examples))
@@ -114,26 +116,37 @@ def _said(examples: Sequence[ReadingExample], reader: EmbeddedReader, name: str)
 
 def _fit(pairs: Sequence[dict[str, object]], floors: Sequence[float]) -> None:
     plain = ReadingUse(1.0, 0.0, _TINY)
-    scorer = ShortAnswerScorer(load_support_scorer(), EmbeddedReader, "to be calibrated", plain)
+    network = load_support_scorer()
+    scorer = ShortAnswerScorer(network, EmbeddedReader, "to be calibrated", plain)
     pairs = [p for p in pairs if scorer.reads(Pair(str(p["evidence"]), str(p["claim"]), str(p["question"])))]
     statements = [Statement(str(p["evidence"]), (str(p["claim"]),), str(p["question"])) for p in pairs]
     found = claim_supports(scorer, statements, together=False)
+    read = [claims[0] for claims in found.claims]
+    # In the window where the reader found most, as it is judged.
+    windows = [
+        Pair(said.window, pair.claims[0], pair.question, pair.evidence if said.window != pair.evidence else "")
+        for said, pair in zip(read, statements, strict=True)
+    ]
+    beside = network.score(windows)
     sources = Counter(str(pair["source"]) for pair in pairs)
-    expected, right, weights = [], [], []
-    for pair, claims in zip(pairs, found.claims, strict=True):
-        support = claims[0].support
-        if support:  # 0: no window has it. sigmoid(log x) is x / (1 + x)
-            expected.append(max(support / (1 - support) - _TINY, 0.0))
+    expected, other, right, weights = [], [], [], []
+    for pair, said, theirs in zip(pairs, read, beside, strict=True):
+        if said.support:  # 0: no window has it. sigmoid(log x) is x / (1 + x)
+            expected.append(max(said.support / (1 - said.support) - _TINY, 0.0))
+            other.append(logit(theirs))
             right.append(bool(pair["supported"]))
             weights.append(1 / sources[str(pair["source"])])
     for floor in floors:
         logs = [math.log(e + floor) for e in expected]
-        curve = fit_platt(logs, right, weights)
-        chance = 1 / (1 + np.exp(-(curve.slope * np.array(logs) + curve.intercept)))
-        loss = -np.average(np.log(np.where(right, chance, 1 - chance)), weights=weights)
-        print(
-            f"floor {floor:g}: slope {curve.slope:.4f}, intercept {curve.intercept:.4f}, loss {loss:.4f} ({len(logs)})"
-        )
+        for columns in ([logs], [logs, other]):
+            slopes, intercept = fit_logistic(columns, right, weights)
+            chance = 1 / (1 + np.exp(-(np.array(slopes) @ np.array(columns) + intercept)))
+            loss = -np.average(np.log(np.where(right, chance, 1 - chance)), weights=weights)
+            print(
+                f"floor {floor:g}: slope {slopes[0]:.4f}, network {sum(slopes[1:]):.4f}, intercept {intercept:.4f}, "
+                f"loss {loss:.4f} ({len(logs)})"
+            )
+    print(f"beside {network.name}")
 
 
 if __name__ == "__main__":

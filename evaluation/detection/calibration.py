@@ -1,4 +1,4 @@
-"""Calibration of a verifier's logits on labelled pairs: a logistic curve in one variable."""
+"""Calibration of a verifier's logits on labelled pairs: a logistic curve in one variable or in several."""
 
 from __future__ import annotations
 
@@ -29,19 +29,35 @@ def fit_platt(
     """The maximum-likelihood logistic curve (Platt 1999, eq. 2), with his smoothed targets (eq. 6).
 
     logits, supported, weights (N; how much each counts, on any scale), offsets (N; what is added to each after the
-    curve, such as what a rule takes off: the curve is the best beside it). The targets (n1 + 1)/(n1 + 2) and 1/(n0 + 2)
-    keep the curve finite where the classes do not overlap; n1 and n0 count claims, not weights, so weights equal
-    repetition up to that smoothing. A curve that would fall (the logits say the opposite of the labels) is not a
-    calibration. Raises EvaluationError for it, when one class is missing, a logit or offset is not finite, a weight not
-    positive, or the lengths differ.
+    curve, such as what a rule takes off: the curve is the best beside it). Raises EvaluationError as ``fit_logistic``.
     """
-    x, y = np.asarray(logits, dtype=np.float64), np.asarray(supported, dtype=bool)
-    w = np.ones_like(x) if weights is None else np.asarray(weights, dtype=np.float64)
-    add = np.zeros_like(x) if offsets is None else np.asarray(offsets, dtype=np.float64)
-    if not x.shape == y.shape == w.shape == add.shape:
-        raise EvaluationError(
-            f"{x.size} logits, {y.size} labels, {w.size} weights and {add.size} offsets: one of each for every claim"
-        )
+    slopes, intercept = fit_logistic([logits], supported, weights, offsets)
+    return Calibration(slopes[0], intercept)
+
+
+def fit_logistic(
+    columns: Sequence[Sequence[float]],
+    supported: Sequence[bool],
+    weights: Sequence[float] | None = None,
+    offsets: Sequence[float] | None = None,
+) -> tuple[tuple[float, ...], float]:
+    """Platt's curve in K variables: a slope for each and the intercept. columns: K of N; else as ``fit_platt``.
+
+    The targets (n1 + 1)/(n1 + 2) and 1/(n0 + 2) keep the curve finite where the classes do not overlap; n1 and n0 count
+    claims, not weights, so weights equal repetition up to that smoothing. A curve that would fall in a variable (its
+    logits say the opposite of the labels, beside the others) is not a calibration. Raises EvaluationError for it, when
+    one class is missing, a logit or offset is not finite, a weight not positive, or the lengths differ.
+    """
+    y = np.asarray(supported, dtype=bool)
+    w = np.ones(y.shape) if weights is None else np.asarray(weights, dtype=np.float64)
+    add = np.zeros(y.shape) if offsets is None else np.asarray(offsets, dtype=np.float64)
+    for logits in columns:
+        if not len(logits) == y.size == w.size == add.size:
+            raise EvaluationError(
+                f"{len(logits)} logits, {y.size} labels, {w.size} weights and {add.size} offsets: one of each for "
+                "every claim"
+            )
+    x = np.asarray(columns, dtype=np.float64)  # (K, N)
     if not np.isfinite(x + add).all() or not (np.isfinite(w) & (w > 0)).all():
         raise EvaluationError("a calibration needs finite logits and positive weights")
     positives, negatives = int(y.sum()), int((~y).sum())
@@ -50,12 +66,12 @@ def fit_platt(
     target = np.where(y, (positives + 1) / (positives + 2), 1 / (negatives + 2))
 
     def loss(curve: np.ndarray) -> tuple[float, np.ndarray]:
-        z = curve[0] * x + curve[1] + add
+        z = curve[:-1] @ x + curve[-1] + add
         value = float((w * (np.logaddexp(0.0, z) - target * z)).sum() / w.sum())
         off = w * (expit(z) - target) / w.sum()
-        return value, np.array([(off * x).sum(), off.sum()])
+        return value, np.append(x @ off, off.sum())
 
-    found = minimize(loss, np.array([1.0, 0.0]), jac=True, method="BFGS").x
-    if not found[0] > 0:
+    found = minimize(loss, np.append(np.ones(len(x)), 0.0), jac=True, method="BFGS").x
+    if not (found[:-1] > 0).all():
         raise EvaluationError("the verifier's scores fall where the labels rise: it cannot be calibrated, train longer")
-    return Calibration(float(found[0]), float(found[1]))
+    return tuple(float(slope) for slope in found[:-1]), float(found[-1])

@@ -1,8 +1,9 @@
-"""Support of short answers by reading: how likely a reader is to answer the question so from this evidence.
+"""Support of short answers by reading: how likely a reader is to answer the question so, and what the network says.
 
-An answer of a few words that stands in a passage says nothing by itself, and a cross-encoder of this size takes it for
-supported or not whatever was asked (model/pretrained/verifier/MODEL_CARD.md). The embedded reader was trained for just
-that question, so it is asked: the claim is compared with what it believes the answer to be.
+An answer of a few words that stands in a passage says little by itself to a network that compares texts. The embedded
+reader was trained for just that question, so it is asked: the claim is compared with what it believes the answer to be.
+The network is asked beside it: the two err on different answers, and a reader that is asked alone passes what it is
+surely wrong about (docs/verifiers.md).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from functools import lru_cache
 
 from evaluation.errors import EvaluationError
@@ -28,7 +29,7 @@ from retrieval.chunking import chunk_spans
 from retrieval.chunking_params import ChunkingParams
 from retrieval.chunks import Chunk, RetrievedChunk
 
-RULES = 4
+RULES = 5
 """Version of what is read and how, and of which questions are left to the network: part of the scorer's name."""
 READING = "+reading:"
 """Stands in the name of a scorer that reads short answers, before the reader's first digits."""
@@ -38,27 +39,34 @@ _KEPT = 64  # texts as token ids, whole evidence among them
 
 @dataclass(frozen=True, slots=True)
 class ReadingUse:
-    """support = sigmoid(slope * log(E + floor) + intercept), where E is the token F1 with the claim that is expected of
-    the reader's answer: P(claim) + P(own) F1(own, claim), from the two answers that are looked at (a lower bound).
+    """support = sigmoid(slope * log(E + floor) + network * logit(V) + intercept), where V is the other scorer's support
+    and E the token F1 with the claim that is expected of the reader's answer: P(claim) + P(own) F1(own, claim), from
+    the two answers that are looked at (a lower bound).
 
     floor: below it E tells nothing: a right answer in other words than the reader's is as unlikely as a wrong one.
+    network: 0: the other scorer is not asked.
     """
 
     slope: float
     intercept: float
     floor: float
+    network: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (all(map(math.isfinite, (self.slope, self.intercept, self.floor))) and self.slope > 0 < self.floor):
-            raise EvaluationError(f"{self}: a positive slope and floor and a finite intercept are needed")
+        if not (all(map(math.isfinite, astuple(self))) and self.slope > 0 < self.floor and self.network >= 0):
+            raise EvaluationError(
+                f"{self}: a positive slope and floor, a network's share of at least 0 and a finite intercept are needed"
+            )
 
-    def support(self, log_expected: float) -> float:
-        """Of a claim's log E; NaN stays NaN."""
-        return _sigmoid(self.slope * math.log(math.exp(log_expected) + self.floor) + self.intercept)
+    def support(self, log_expected: float, other: float = 0.5) -> float:
+        """Of a claim's log E and the other scorer's support of it; NaN stays NaN."""
+        read = self.slope * math.log(math.exp(log_expected) + self.floor)
+        return _sigmoid(read + self.network * logit(other) + self.intercept)
 
 
 class ShortAnswerScorer(ScorerInFront):
-    """A PairScorer in front of another one, which scores all but short answers that stand in their evidence.
+    """A PairScorer in front of another one. Short answers that stand in their evidence are read, and the other has the
+    share of ``ReadingUse.network`` in what they get; it scores all else.
 
     A short answer has a question, at most 8 words of which some say something, and is not read together with other
     claims. It is looked for in the window; in a window without it, where another one has it, its support is 0. Where it
@@ -95,22 +103,28 @@ class ShortAnswerScorer(ScorerInFront):
             elif pair.whole and self._stands(pair.claim, pair.whole):
                 found[pair] = 0.0
 
+        to_read = sum(map(len, reading.values()))
+        steps = len(unique) + (to_read if self._use.network else 0)  # those are looked at twice
+
         def told(done: int) -> None:
             if progress is not None and unique:
-                progress(len(pairs) * done // len(unique), len(pairs))
+                progress(len(pairs) * done // steps, len(pairs))
 
+        read: dict[Pair, float] = {}
         for (question, evidence), mine in reading.items():
-            found.update(zip(mine, self._read(question, evidence, [pair.claim for pair in mine]), strict=True))
-            told(len(found))
-        rest = [pair for pair in unique if math.isnan(found.get(pair, math.nan))]
-        before = len(unique) - len(rest)
-        if rest:
-            scores = self._scorer.score(rest, lambda done, _: told(before + done))
-            found.update(zip(rest, scores, strict=True))
+            logs = self.log_expected(question, evidence, [pair.claim for pair in mine])
+            read.update((pair, x) for pair, x in zip(mine, logs, strict=True) if not math.isnan(x))
+            told(len(found) + len(read))
+        asked = [p for p in unique if p not in found and (p not in read or self._use.network)]
+        before = steps - len(asked)
+        if asked:
+            scores = self._scorer.score(asked, lambda done, _: told(before + done))
+            found.update(zip(asked, scores, strict=True))
+        found.update((pair, self._use.support(x, found.get(pair, 0.5))) for pair, x in read.items())
         return tuple(found[pair] for pair in pairs)
 
     def reads(self, pair: Pair) -> bool:
-        """Whether the reader is asked about a pair, or another window has its claim: else the other scorer judges."""
+        """Whether the reader is asked about a pair, or another window has its claim: else the other judges alone."""
         return is_short_answer(pair) and any(
             self._stands(pair.claim, text) for text in (pair.evidence, pair.whole) if text
         )
@@ -127,9 +141,6 @@ class ShortAnswerScorer(ScorerInFront):
         known = belief(reader, prompt, asked)
         logprobs = iter(known.logprobs)
         return [self._expected(ids, next(logprobs), known) if ids else math.nan for ids in tokens]
-
-    def _read(self, question: str, evidence: str, claims: Sequence[str]) -> list[float]:
-        return [self._use.support(x) for x in self.log_expected(question, evidence, claims)]
 
     def _expected(self, claim: tuple[int, ...], logprob: float, known: Belief) -> float:
         if known.own_logprob is None or known.own == claim:
@@ -187,6 +198,12 @@ def is_short_answer(pair: Pair) -> bool:
     """Whether a claim is judged as what answers its question rather than as a statement."""
     alone = len(pair.answer) < 2
     return bool(pair.question.strip()) and alone and is_short(pair.claim) and bool(content_words(pair.claim))
+
+
+def logit(support: float) -> float:
+    """Of a support in [0, 1], kept finite: beyond 1e-6 of either end nothing more is told."""
+    x = min(max(support, 1e-6), 1 - 1e-6)
+    return math.log(x / (1 - x))
 
 
 def _sigmoid(x: float) -> float:

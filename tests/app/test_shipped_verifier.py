@@ -20,11 +20,19 @@ from app.settings import Settings
 from app.shipped_verifier import load_shipped_verifier
 from data.questions import Question
 from evaluation.runs.run_store import RunStore
+from evaluation.verifiers.short_answer_scorer import ReadingUse
 from generation.reader import EmbeddedReader
 from model.errors import ModelError
 from model.pair_scoring import Pair
-from model.shipped import shipped_verifier
+from model.prefix_decoder import prefix_decoder_fingerprint
+from model.shipped import shipped_reader, shipped_verifier
 from model.support_files import CONFIG
+
+
+def shipped_fingerprint() -> str:
+    """The shipped reader's."""
+    return prefix_decoder_fingerprint(shipped_reader())
+
 
 _TEXT = "The Skellwick works opened in 1931. Its first director was Ada Thorne, who had built clocks in Leeds."
 _QUESTION = "Who was the first director?"
@@ -34,22 +42,36 @@ def test_short_answers_are_told_by_what_was_asked() -> None:
     scorer = load_verifier(ModelRequest("verifier"))
     right, wrong = scorer.score([Pair(_TEXT, "Ada Thorne", _QUESTION), Pair(_TEXT, "1931", _QUESTION)])
     assert right >= 0.5 > wrong
+    said = json.loads((shipped_verifier() / CONFIG).read_text("utf-8"))["reading"]
+    use = ReadingUse(*(said[name] for name in ("slope", "intercept", "floor", "network")))
+    reading = scorer.log_expected(_QUESTION, _TEXT, ["1931"])[0]  # type: ignore[attr-defined]  # no part of the protocol
+    assert use.network > 0 and wrong == pytest.approx(
+        use.support(reading, load_verifier(ModelRequest("verifier-network")).score([Pair(_TEXT, "1931", _QUESTION)])[0])
+    )
     network = load_verifier(ModelRequest("verifier-network"))
     assert scorer.name.startswith(f"{network.name}+reading:")
     statement = Pair(_TEXT, "The works opened in 1931, and Ada Thorne was the first who directed them.", _QUESTION)
     assert scorer.score([statement]) == network.score([statement])
 
 
+_NO_WAY = "does not say how short answers are read"
+_WITHOUT_NETWORK = {"slope": 1.0, "intercept": 0.0, "floor": 0.1, "reader": "ab", "verifier": "embedded/ab"}
+_READING = {**_WITHOUT_NETWORK, "network": 0.5}
+
+
 @pytest.mark.parametrize(
     ("reading", "message"),
     (
-        (None, "does not say how short answers are read"),
-        ({"slope": -1.0, "intercept": 0.0, "floor": 0.1, "reader": "ab"}, "does not say how short answers are read"),
-        ({"slope": 1.0, "intercept": "so", "floor": 0.1, "reader": "ab"}, "does not say how short answers are read"),
-        ({"slope": 1.0, "intercept": 0.0, "floor": 0.1, "reader": "ab"}, "reads short answers with the reader ab"),
+        (None, _NO_WAY),
+        ({**_READING, "slope": -1.0}, _NO_WAY),
+        ({**_READING, "intercept": "so"}, _NO_WAY),
+        ({**_READING, "network": -0.5}, _NO_WAY),
+        (_WITHOUT_NETWORK, _NO_WAY),
+        (_READING, "reads short answers with the reader ab"),
+        ({**_READING, "reader": shipped_fingerprint()}, "reads short answers beside the network embedded/ab, this is"),
     ),
 )
-def test_another_reader_and_a_damaged_file_are_refused(
+def test_another_reader_another_network_and_a_damaged_file_are_refused(
     reading: object, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = Path(shutil.copytree(shipped_verifier(), tmp_path / "verifier"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from evaluation.detection.calibration import Calibration, fit_platt
+from evaluation.detection.calibration import Calibration, fit_logistic, fit_platt
 from evaluation.errors import EvaluationError
 
 
@@ -119,11 +119,28 @@ def test_an_offset_stands_beside_the_curve() -> None:
 
 
 def test_lengths_must_agree() -> None:
-    with pytest.raises(EvaluationError, match="3 logits, 2 labels, 3 weights and 3 offsets"):
+    with pytest.raises(EvaluationError, match="3 logits, 2 labels, 2 weights and 2 offsets"):
         fit_platt([1.0, 2.0, 3.0], [True, False])
     with pytest.raises(EvaluationError, match="2 logits, 2 labels, 1 weights and 2 offsets"):
         fit_platt([1.0, 2.0], [True, False], [1.0])
     assert fit_platt([1.0, -1.0], [True, False]) == Calibration(*_symmetric())
+
+
+def test_a_curve_in_two_variables_is_found_again() -> None:
+    """Each parameter within 4.5 standard errors by the Fisher information, as above."""
+    random = np.random.default_rng(7)
+    x = random.normal(0.3, 1.5, (2, 20_000))
+    x[1] += 0.6 * x[0]  # they tell much of the same
+    truth = np.array([0.7, 1.3, -0.4])
+    p = expit(truth[:2] @ x + truth[2])
+    slopes, intercept = fit_logistic(x.tolist(), (random.random(20_000) < p).tolist())
+    design = np.vstack((x, np.ones(20_000)))
+    errors = np.sqrt(np.diag(np.linalg.inv((design * (p * (1 - p))) @ design.T)))
+    assert (np.abs(np.array([*slopes, intercept]) - truth) < 4.5 * errors).all()
+    with pytest.raises(EvaluationError, match="cannot be calibrated"):
+        fit_logistic([x[0].tolist(), (-x[1]).tolist()], (random.random(20_000) < p).tolist())
+    with pytest.raises(EvaluationError, match="3 logits, 2 labels"):
+        fit_logistic([[1.0, 2.0], [1.0, 2.0, 3.0]], [True, False])
 
 
 def _symmetric() -> tuple[float, float]:

@@ -35,6 +35,18 @@ class Counting(TokenOverlapScorer):
         return super().score(pairs, progress)
 
 
+class Halves(Counting):
+    """A number for names and another for all else."""
+
+    def __init__(self, names: float = 0.2) -> None:
+        super().__init__()
+        self._names = names
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        super().score(pairs, progress)
+        return tuple(self._names if pair.claim == "Ada Thorne" else 0.9 for pair in pairs)
+
+
 @pytest.fixture(scope="module")
 def reader() -> EmbeddedReader:
     """The shipped one."""
@@ -73,6 +85,41 @@ def test_the_support_is_the_calibrated_log_of_the_expected_overlap(scorer: Short
     assert found == pytest.approx([1 / (1 + math.exp(-0.9 * math.log(math.exp(x) + 0.1) - 0.7)) for x in logs])
     # Half of what it would say itself: 2 of 3 words of both together.
     assert logs[1] >= math.log(2 / 3) + logs[0] - 1e-6
+
+
+def test_the_network_is_asked_beside_the_reader(reader: EmbeddedReader) -> None:
+    """By the formula; where the reader cannot be asked, or another window has the answer, nothing changes."""
+    other = Halves()
+    scorer = ShortAnswerScorer(other, lambda: reader, "f1" * 32, ReadingUse(0.9, 0.7, 0.1, 0.6))
+    claims = ["Ada Thorne", "clocks", "Leeds"]
+    logs = scorer.log_expected(WHO, WORKS, claims)
+    pairs = [Pair(WORKS, claim, WHO) for claim in claims]
+    expected = [
+        1 / (1 + math.exp(-0.9 * math.log(math.exp(x) + 0.1) - 0.6 * math.log(v / (1 - v)) - 0.7))
+        for x, v in zip(logs, (0.2, 0.9, 0.9), strict=True)
+    ]
+    said: list[tuple[int, int]] = []
+    assert scorer.score(pairs, lambda done, total: said.append((done, total))) == pytest.approx(expected)
+    assert other.seen == pairs and said == [(1, 3), (3, 3)]  # read, then asked of the other
+    assert scorer.score([Pair("It opened.", "Ada Thorne", WHO, WORKS)]) == (0.0,)
+    long, cut = Pair(WORKS, "clocks", "who " * 600), Pair(WORKS, "clocks", WHO, WORKS + " It burned in 1950.")
+    mixed = [long, cut, cut, pairs[0], Pair("", "Ada Thorne", WHO)]
+    assert scorer.score(mixed) == pytest.approx((0.9, expected[1], expected[1], expected[0], 0.2))
+    assert other.seen[3:] == [long, cut, pairs[0], mixed[-1]]
+    cached = CachedScorer(scorer)
+    assert cached.score(mixed) == cached.score(mixed) == pytest.approx(scorer.score(mixed))
+    assert scorer.name != ShortAnswerScorer(other, lambda: reader, "f1" * 32, USE).name
+
+
+@pytest.mark.parametrize("sure", (0.0, 1.0))
+def test_a_network_that_is_quite_sure_gives_a_finite_support(reader: EmbeddedReader, sure: float) -> None:
+    other = Halves(sure)
+    scorer = ShortAnswerScorer(other, lambda: reader, "f1" * 32, ReadingUse(0.9, 0.7, 0.1, 0.6))
+    (support,) = scorer.score([Pair(WORKS, "Ada Thorne", WHO)])
+    (log_expected,) = scorer.log_expected(WHO, WORKS, ["Ada Thorne"])
+    most = math.log(1e6 - 1) * (1 if sure else -1)
+    x = 0.9 * math.log(math.exp(log_expected) + 0.1) + 0.6 * most + 0.7
+    assert support == pytest.approx(1 / (1 + math.exp(-x)), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +189,8 @@ def test_whose_reader_a_name_tells_of(reader: EmbeddedReader, other: Counting) -
 
 
 def test_a_calibration_that_is_none() -> None:
-    for numbers in ((0.0, 0.0, 0.1), (-1.0, 0.0, 0.1), (math.nan, 0.0, 0.1), (1.0, math.inf, 0.1), (1.0, 0.0, 0.0)):
+    wrong = ((0.0, 0.0, 0.1), (-1.0, 0.0, 0.1), (math.nan, 0.0, 0.1), (1.0, math.inf, 0.1), (1.0, 0.0, 0.0))
+    for numbers in (*wrong, (1.0, 0.0, 0.1, -0.1), (1.0, 0.0, 0.1, math.nan)):
         with pytest.raises(EvaluationError, match="positive slope"):
             ReadingUse(*numbers)
 
