@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from app.decline_fitting import fit_declining
 from app.reading_material import reading_material, reading_rows
 from data.reading import ReadingExample
 from evaluation.reading.calibration import ReaderCalibration, calibrate_reader
@@ -26,6 +27,7 @@ from model.prefix_decoder import (
     warm_start,
 )
 from model.training.averaging import average_with, weights_of
+from model.training.declining import DeclineFit
 from model.training.loop import TrainProgress, TrainResult, TrainSettings
 from model.training.trainer import train
 from retrieval.chunking import ChunkingParams
@@ -40,6 +42,8 @@ class ReaderRecipe:
     marks and without following what it copies. closed_book_rows: questions without a passage, so that without retrieval
     the reader answers at its own risk. near_misses: so many of the answerable examples also with a changed question
     that their passage does not answer.
+    decline_rows: rows read once more behind the training, to fit when it declines on (model/training/declining.py); 0:
+    not fitted. only_decline: nothing is trained, that is fitted anew for the reader of ``start``.
     start: a trained reader's folder to go on from, None for MiniLM's own layers. start_share: so much of its weights in
     what is written, the rest are the run's.
     hold_out: sources of which nothing is trained. limit: examples read of each file. development: examples scored at
@@ -54,6 +58,8 @@ class ReaderRecipe:
     tokens: int | None = 4_600_000
     closed_book_rows: int = 24_000
     near_misses: float = 0.0
+    decline_rows: int = 8000
+    only_decline: bool = False
     start: Path | None = None
     start_share: float = 0.0
     hold_out: tuple[str, ...] = ()
@@ -70,13 +76,15 @@ class ReaderRecipe:
 class TrainedReader:
     """The outcome. skipped: bad lines left out. scores: by source, on articles held out whole.
 
-    calibration: None where the examples held out are all answerable or all not.
+    training: None where nothing was trained. declining: how its fit went, None where there was none. calibration: None
+    where the examples held out are all answerable or all not.
     """
 
     folder: Path
     rows: int
     skipped: tuple[str, ...]
-    training: TrainResult
+    training: TrainResult | None
+    declining: DeclineFit | None
     calibration: ReaderCalibration | None
     scores: tuple[ReadingScore, ...]
 
@@ -88,9 +96,12 @@ def train_reader(
     device: str = "cpu",
     say: Callable[[str], None],
     progress: Callable[[TrainProgress], None] | None = None,
+    reading: Callable[[int, int], None] | None = None,
     scoring: Callable[[int, int], None] | None = None,
 ) -> TrainedReader:
     """Build the rows, train (resuming from folder/checkpoints), write the reader to ``folder``, score it.
+
+    progress: told of each step; reading: of rows read once more behind the training; scoring: of examples answered.
 
     Raises DataError for unreadable files, ModelError as model.training.trainer.train does.
     """
@@ -101,8 +112,28 @@ def train_reader(
     begun, start_name = weights_of(model), prefix_decoder_fingerprint(start) if start else "MiniLM"
     writer = ReaderRowWriter(vocabulary, max_positions=PREFIX_CONFIG.max_positions)
     material = reading_material(recipe, writer, vocabulary.tokenizer, say)
-    result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
-    average_with(model, [(begun, recipe.start_share)])
+    result = None
+    if not recipe.only_decline:
+        result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
+        average_with(model, [(begun, recipe.start_share)])
+    sample = list(material.development)
+    random.Random(recipe.settings.seed).shuffle(sample)
+    # Nothing of a source held out is used to choose anything either.
+    known = [example for example in sample if example.source not in recipe.hold_out][: recipe.development]
+    declining = None
+    if recipe.decline_rows:
+        model, declining = fit_declining(
+            model,
+            material.rows,
+            reading_rows(known, writer, vocabulary.tokenizer, recipe.mix, seed=recipe.settings.seed),
+            vocabulary,
+            most=recipe.decline_rows,
+            seed=recipe.settings.seed,
+            tokens_per_batch=recipe.settings.tokens_per_batch,
+            say=say,
+            progress=reading,
+        )
+    run = {} if result is None else _about(result)
     save_prefix_decoder(
         model,
         folder,
@@ -115,19 +146,22 @@ def train_reader(
                 "start": start_name,
             },
             "rows": len(material.rows),
-            "steps": result.steps,
-            "schedules": result.schedules,
-            "loss": result.loss,
-            "seconds": round(result.seconds),
+            "declining": asdict(declining) if declining is not None else None,
+            **run,
         },
     )
-    sample = list(material.development)
-    random.Random(recipe.settings.seed).shuffle(sample)
-    # Nothing of a source held out is used to choose anything either.
-    known = [example for example in sample if example.source not in recipe.hold_out]
-    calibration = _calibrate(folder, known[: recipe.development] + material.made, vocabulary, recipe, device, scoring)
+    calibration = _calibrate(folder, known + material.made, vocabulary, recipe, device, scoring)
     scores = score_reader(folder, sample[: recipe.development], device=device, progress=scoring) if sample else ()
-    return TrainedReader(folder, len(material.rows), material.skipped, result, calibration, scores)
+    return TrainedReader(folder, len(material.rows), material.skipped, result, declining, calibration, scores)
+
+
+def _about(result: TrainResult) -> dict[str, object]:
+    return {
+        "steps": result.steps,
+        "schedules": result.schedules,
+        "loss": result.loss,
+        "seconds": round(result.seconds),
+    }
 
 
 def _calibrate(

@@ -20,11 +20,13 @@ class DecoderConfig:
     head "pointer" mixes the vocabulary softmax with copying from the prompt (See et al. 2017). embedding_norm: a norm
     over the summed embeddings. mark_separator: the token that ends the question in a prompt; exact-match marks
     (model/marks.py) are then added to the embeddings; None for none. first_ordinary_id: tokens below it are special.
-    follow: the pointer head knows where a copied stretch of up to so many tokens would go on; 0 for not. rope: how
-    rotary frequencies are scaled, None for plainly. qk_norm: queries and keys of each head are RMS-normed before they
-    are rotated (Qwen3). windows: for each layer, how many positions it reads, the token's own included, None for all;
-    () for no window anywhere. unrotated: layers without rotary positions (SmolLM3). activation "gelu_tanh" is GELU by
-    its tanh approximation (GPT-2). Raises ModelError with the offending value.
+    follow: the pointer head knows where a copied stretch of up to so many tokens would go on; 0 for not. decline: units
+    of the network that corrects how likely an answer begins with the prompt's marker that nothing shown answers
+    (model/declining.py); 0 for none. rope: how rotary frequencies are scaled, None for plainly. qk_norm: queries and
+    keys of each head are RMS-normed before they are rotated (Qwen3). windows: for each layer, how many positions it
+    reads, the token's own included, None for all; () for no window anywhere. unrotated: layers without rotary positions
+    (SmolLM3). activation "gelu_tanh" is GELU by its tanh approximation (GPT-2). Raises ModelError with the offending
+    value.
     """
 
     vocab_size: int
@@ -51,6 +53,7 @@ class DecoderConfig:
     mark_separator: int | None = None
     first_ordinary_id: int = 0
     follow: int = 0
+    decline: int = 0
     rope: RopeScaling | None = None
     qk_norm: bool = False
     windows: tuple[int | None, ...] = ()
@@ -77,6 +80,8 @@ class DecoderConfig:
             raise ModelError("decoder config: the pointer head needs a tied head and a prefix decoder")
         if self.follow < 0 or (self.follow and self.head != "pointer"):
             raise ModelError(f"decoder config: follow is {self.follow}: it needs the pointer head, and at least 0")
+        if self.decline < 0 or (self.decline and self.head != "pointer"):
+            raise ModelError(f"decoder config: decline is {self.decline}: it needs the pointer head, and at least 0")
         if self.mark_separator is not None and not self.prefix:
             raise ModelError("decoder config: exact-match marks need a prefix decoder")
         self._check_layers()

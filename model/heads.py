@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.config import DecoderConfig
+from model.declining import Decline
 from model.marks import follow_lengths
 
 
@@ -100,6 +101,8 @@ class PointerHead(nn.Module):
     a = softmax(q k^T / sqrt(E)) over copyable prompt tokens; g = sigmoid of a linear map of the state and the read-out
     context (their eq. 8). Before the tied embedding stands a residual dense-GELU-LayerNorm that starts as identity.
     With config.follow, positions right behind a stretch that ends the answer so far get a learned bias by its length.
+    With config.decline, how likely an answer is to begin with the prompt's first token, a marker that nothing shown
+    answers, is corrected (model/declining.py) where that may be copied; all else keeps its shares of the rest.
     """
 
     def __init__(self, config: DecoderConfig) -> None:
@@ -116,6 +119,7 @@ class PointerHead(nn.Module):
         self.follow: nn.Parameter | None = None
         if config.follow:  # a beginning that already prefers to go on with what it copies
             self.follow = nn.Parameter(torch.cat((torch.zeros(1), torch.linspace(2.0, 4.0, config.follow))))
+        self.decline = Decline(size, config.decline) if config.decline else None
         with torch.no_grad():  # the residual branch adds nothing at the start
             self.norm.weight.zero_()
             self.norm.bias.zero_()
@@ -156,7 +160,16 @@ class PointerHead(nn.Module):
         ids = memory.token_ids.expand(hidden.shape[0], -1)
         mixture = vocabulary.scatter_add(1, ids, copy)
         # Underflow must not become -inf: a token the model can emit has a finite log-probability.
-        return NextToken(mixture.clamp_min(torch.finfo(torch.float32).tiny).log(), copy)
+        logprobs = mixture.clamp_min(torch.finfo(torch.float32).tiny).log()
+        if self.decline is None or (memory.answer is not None and memory.answer.shape[1] > 1):
+            return NextToken(logprobs, copy)
+        marker = ids[:, :1]  # (B, 1)
+        pointed = logprobs.gather(1, marker)
+        declines, others = self._declining(hidden[:, None], pointed, memory)  # (B, 1) each
+        corrected = (logprobs + others).scatter(1, marker, declines)
+        # What was copied keeps its share of each token's probability.
+        parts = torch.where(ids == marker, declines - pointed, others).exp()
+        return NextToken(corrected, copy * parts)
 
     def target_logprobs(self, hidden: Tensor, targets: Tensor, embedding: Tensor, memory: HeadMemory | None) -> Tensor:
         """hidden (B, A, E), targets (B, A) -> log-probabilities (B, A) of the targets."""
@@ -166,5 +179,27 @@ class PointerHead(nn.Module):
         same = memory.token_ids[:, None, :] == targets[..., None]  # (B, A, P)
         # A finite floor keeps the gradient defined where the target does not stand in the prompt.
         copied = torch.logsumexp(weights.masked_fill(~same, -1e4), dim=-1)
-        vocabulary = self._vocabulary(hidden, embedding).gather(-1, targets[..., None]).squeeze(-1)
-        return torch.logaddexp(vocabulary + log_gate, copied + log_copy)
+        words = self._vocabulary(hidden, embedding)
+        vocabulary = words.gather(-1, targets[..., None]).squeeze(-1)
+        out = torch.logaddexp(vocabulary + log_gate, copied + log_copy)
+        if self.decline is None:
+            return out
+        marker = memory.token_ids[:, :1].expand(targets.shape)  # (B, A)
+        word = words.gather(-1, marker[..., None]).squeeze(-1)
+        at = (memory.token_ids[:, None, :] == marker[..., None]) & memory.copyable[:, None, :]
+        pointed = torch.logaddexp(word + log_gate, torch.logsumexp(weights.masked_fill(~at, -1e4), dim=-1) + log_copy)
+        declines, others = self._declining(hidden, pointed, memory)
+        corrected = torch.where(targets == marker, declines, out + others)
+        if memory.answer is None:
+            return corrected
+        begins = torch.arange(targets.shape[1], device=targets.device) == targets.shape[1] - memory.answer.shape[1]
+        return torch.where(begins, corrected, out)
+
+    def _declining(self, hidden: Tensor, pointed: Tensor, memory: HeadMemory) -> tuple[Tensor, Tensor]:
+        """hidden (B, A, E), pointed (B, A) -> see Decline.forward; unchanged where the marker may not be copied."""
+        if self.decline is None:
+            return pointed, torch.zeros_like(pointed)
+        marker = memory.states[:, :1].expand(hidden.shape)
+        declines, others = self.decline(torch.cat((hidden, marker), dim=-1), pointed)
+        may = memory.copyable[:, :1]
+        return torch.where(may, declines, pointed), torch.where(may, others, 0.0)

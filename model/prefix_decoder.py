@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from model.config import DecoderConfig
+from model.declining import Decline
 from model.decoder import Decoder
 from model.errors import ModelError
 from model.files import json_bytes, sha256_of, tensor_bytes, write_json, write_together
@@ -45,7 +46,8 @@ PREFIX_CONFIG = DecoderConfig(
 )
 # What readers trained from now on have beside; a file that names no features has none of them.
 READER_CONFIG = replace(PREFIX_CONFIG, mark_separator=102, first_ordinary_id=104, follow=3)
-_FEATURES = ("mark_separator", "first_ordinary_id", "follow")
+_FEATURES = ("mark_separator", "first_ordinary_id", "follow", "decline")
+_DECLINE = "head.decline."
 # MiniLM's vocabulary keeps ids 0..103 for [PAD], [unused..], [UNK], [CLS], [SEP], [MASK]: no text is encoded to them
 # but [UNK], so a document cannot write a marker, and the pointer never copies one.
 FIRST_COPYABLE_ID = 104
@@ -88,10 +90,28 @@ def warm_start(seed: int, *, plain: bool = False) -> Decoder:
 
 
 def continue_from(folder: Path) -> Decoder:
-    """A trained prefix decoder, ready to be trained further; word embeddings frozen. Raises as load_prefix_decoder."""
-    model = load_prefix_decoder(folder).train().requires_grad_(True)
+    """A trained prefix decoder, ready to be trained further; word embeddings frozen, without what corrects when it
+    declines: that is fitted behind a training. Raises as load_prefix_decoder."""
+    model = without_decline(load_prefix_decoder(folder)).train().requires_grad_(True)
     model.embedding.weight.requires_grad_(False)
     return model
+
+
+def with_decline(model: Decoder, decline: Decline | None) -> Decoder:
+    """The same weights (shared) with this correction of when it declines in place of any other; None: without any."""
+    units = decline.inner.out_features if decline is not None else 0
+    with torch.random.fork_rng(devices=[]):
+        other = Decoder(replace(model.config, decline=units)).to(model.device)
+    state = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(_DECLINE)}
+    if decline is not None:
+        state |= {f"{_DECLINE}{name}": tensor for name, tensor in decline.state_dict().items()}
+    other.load_state_dict(state, assign=True)
+    return other.train(model.training).requires_grad_(False)
+
+
+def without_decline(model: Decoder) -> Decoder:
+    """See with_decline."""
+    return with_decline(model, None)
 
 
 def save_prefix_decoder(model: Decoder, folder: Path, facts: dict[str, object]) -> None:

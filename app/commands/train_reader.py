@@ -24,6 +24,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="the first readers' network: no marks, no following")
     add_start(parser, "this reader")
     parser.add_argument(
+        "--decline-rows",
+        type=int,
+        default=8000,
+        metavar="N",
+        help="read N rows once more behind the training and fit on them when the reader declines (default 8000; 0: "
+        "as trained)",
+    )
+    parser.add_argument(
+        "--only-decline", action="store_true", help="train nothing: fit anew when the reader of --start declines"
+    )
+    parser.add_argument(
         "--output", type=a_path, required=True, metavar="FOLDER", help="where reader and checkpoints go"
     )
     add_rows(parser, tokens=4_600_000)
@@ -41,6 +52,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     check_reading(arguments)
     check_start(arguments)
+    _check_decline(arguments)
     base = ReaderRecipe(tuple(arguments.data))
     try:
         settings = replace(base.settings, **run_settings(arguments))
@@ -52,6 +64,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         start=arguments.start,
         start_share=arguments.start_share,
         plain=arguments.plain,
+        decline_rows=arguments.decline_rows,
+        only_decline=arguments.only_decline,
         mix=mix,
         settings=settings,
         **recipe_fields(arguments),
@@ -63,9 +77,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             device=str(pick_device(arguments.device)),
             say=output.say,
             progress=TrainingProgress(bar, output.say),
+            reading=lambda done, total: bar.update("reading rows again", done, total),
             scoring=lambda done, total: bar.update("scoring", done, total),
         )
-    say_how_it_ended(trained.training, output.say)
+    if trained.training is not None:
+        say_how_it_ended(trained.training, output.say)
     if trained.skipped:
         output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
     if output.as_json:
@@ -74,7 +90,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                 "folder": str(trained.folder),
                 "rows": trained.rows,
                 "skipped": len(trained.skipped),
-                "training": asdict(trained.training),
+                "training": asdict(trained.training) if trained.training else None,
+                "declining": asdict(trained.declining) if trained.declining else None,
                 "calibration": asdict(trained.calibration) if trained.calibration else None,
                 "scores": [asdict(score) for score in trained.scores],
             }
@@ -85,3 +102,18 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     say_scores(trained.scores, output)
     output.data(f"reader {trained.folder}")
     return EXIT_OK
+
+
+def _check_decline(arguments: argparse.Namespace) -> None:
+    """Raises UsageError for what cannot be meant."""
+    if arguments.decline_rows < 0:
+        raise UsageError(f"--decline-rows is {arguments.decline_rows}: it must not be negative")
+    if not arguments.only_decline:
+        return
+    if arguments.start is None:
+        raise UsageError("--only-decline is of a trained reader: name its folder with --start")
+    if not arguments.decline_rows:
+        raise UsageError("--only-decline with --decline-rows 0 does nothing: give it rows")
+    for name in ("steps", "epochs", "minutes", "start_share"):
+        if getattr(arguments, name):
+            raise UsageError(f"--only-decline trains nothing: leave --{name.replace('_', '-')} out")

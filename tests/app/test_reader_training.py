@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 import torch
 
+import app.decline_fitting as decline_fitting
 from app.reader_training import ReaderRecipe, TrainedReader, score_reader, train_reader
 from data.errors import DataError
 from data.reading import load_reading
 from generation.params import SamplingParams
 from generation.reader import EmbeddedReader
+from generation.reader_rows import RowMix
 from model.errors import ModelError
 from model.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint
 from model.training.loop import TrainProgress
@@ -59,8 +61,8 @@ def trained(files: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
 
 def test_a_reader_is_trained_written_and_scored(trained: tuple[TrainedReader, list[str]]) -> None:
     result, said = trained
-    assert result.training.steps == 2
-    assert result.training.resumed_at == 0
+    assert result.training is not None
+    assert (result.training.steps, result.training.resumed_at) == (2, 0)
     assert len(result.skipped) == 1
     assert "lights.jsonl:25:" in result.skipped[0]
     # Eight articles: the first and the seventh in order of name are held out.
@@ -177,3 +179,53 @@ def test_questions_without_passages_alone_can_be_trained_on(files: tuple[Path, P
     only = recipe(files, reading=(files[1],), closed_book=(), development=0)
     only = replace(only, settings=replace(only.settings, max_steps=1))
     assert train_reader(only, tmp_path, say=lambda text: None).rows > 0
+
+
+def _many(folder: Path) -> Path:
+    """Forty-eight articles whose passages fit the context whole, a third of the questions unanswered."""
+    lines = []
+    for n in range(48):
+        context = f"Lamp {n} of the harbour was drawn by Ada Thorne in {1800 + n}. It stands {30 + n} metres high."
+        base = {"title": f"Lamp {n}", "context": context, "source": "lamps"}
+        lines += [
+            {**base, "question": f"When was lamp {n} drawn?", "answers": [str(1800 + n)]},
+            {**base, "question": f"How high is lamp {n}?", "answers": [f"{30 + n} metres"]},
+            {**base, "question": f"Who paid for lamp {n}?", "answers": [], "answerable": False},
+        ]
+    path = folder / "lamps.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    return path
+
+
+def test_when_it_declines_is_fitted_behind_the_training_and_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 40)
+    monkeypatch.setattr(decline_fitting, "LEAST_HELD", 10)
+    asked = ReaderRecipe((_many(tmp_path),), development=40, mix=RowMix(alone=1.0, without_gold=0.0))
+    asked = replace(asked, settings=replace(asked.settings, max_steps=1, tokens_per_batch=2000))
+    said: list[str] = []
+    first = train_reader(asked, tmp_path / "first", say=said.append)
+    assert first.declining is not None and first.declining.kept  # MiniLM's layers point at nothing in particular
+    assert any(f"fitted on {first.declining.rows} rows" in line for line in said)
+    facts = json.loads((tmp_path / "first" / "reader.json").read_text())
+    assert facts["features"]["decline"] == 32
+    assert facts["declining"]["loss_after"] == first.declining.loss_after < facts["declining"]["loss_before"]
+    trained = load_prefix_decoder(tmp_path / "first").state_dict()
+    only = replace(asked, start=tmp_path / "first", only_decline=True, decline_rows=60)
+    again = train_reader(only, tmp_path / "again", say=said.append)
+    assert (again.training, again.declining is not None) == (None, True)
+    assert again.declining is not None and again.declining.rows == 60
+    anew = load_prefix_decoder(tmp_path / "again").state_dict()
+    assert {name for name in anew if not torch.equal(anew[name], trained[name])} == {
+        f"head.decline.{part}" for part in ("inner.weight", "inner.bias", "outer.weight", "outer.bias", "scale")
+    }
+    without = train_reader(replace(asked, decline_rows=0), tmp_path / "first", say=said.append)
+    assert without.declining is None
+    assert load_prefix_decoder(tmp_path / "first").config.decline == 0
+
+
+def test_of_few_rows_it_is_said_that_nothing_was_fitted(trained: tuple[TrainedReader, list[str]]) -> None:
+    result, said = trained
+    assert result.declining is None
+    assert any("when it declines is as it was trained" in line and "400 rows with 40" in line for line in said)

@@ -74,7 +74,7 @@ def test_a_file_with_features_comes_back_with_them(tmp_path: Path) -> None:
     model = speaking(plain=False)
     save_prefix_decoder(model, tmp_path, {})
     facts = json.loads((tmp_path / CONFIG).read_text())
-    assert facts["features"] == {"mark_separator": 102, "first_ordinary_id": 104, "follow": 3}
+    assert facts["features"] == {"mark_separator": 102, "first_ordinary_id": 104, "follow": 3, "decline": 0}
     loaded = load_prefix_decoder(tmp_path)
     assert loaded.config == model.config
     assert torch.equal(logprobs(loaded), logprobs(model))

@@ -1,0 +1,72 @@
+"""When a reader declines, fitted behind its training: which rows are read for it, and what is said of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from generation.reader_vocabulary import ReaderVocabulary
+from model.decoder import Decoder
+from model.device import bf16_pays
+from model.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID, with_decline
+from model.training.declining import DeclineFit, first_states, fit_decline
+from model.training.rows import TokenRow
+
+LEAST_ROWS, LEAST_HELD = 400, 100
+"""Rows to fit on and rows of other articles, of both kinds, below which nothing is fitted."""
+
+
+def fit_declining(
+    model: Decoder,
+    rows: Sequence[TokenRow],
+    held: Sequence[TokenRow],
+    vocabulary: ReaderVocabulary,
+    *,
+    most: int,
+    seed: int,
+    tokens_per_batch: int,
+    say: Callable[[str], None],
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Decoder, DeclineFit | None]:
+    """The reader with its correction fitted on ``most`` of ``rows``, drawn at random, or as it was.
+
+    held: rows of articles that nothing is trained on; the correction is kept where it is better on them. None: there
+    were too few rows of either kind, which is said.
+    """
+    shown = [row for row in rows if vocabulary.chunks[0] in row.prompt]
+    shown = random.Random(seed).sample(shown, min(most, len(shown)))
+    beside = [row for row in held if vocabulary.chunks[0] in row.prompt]
+    for kind, found, least in (("to fit on", shown, LEAST_ROWS), ("of other articles", beside, LEAST_HELD)):
+        fewest = min(sum((row.answer[0] == NULL_ID) == declines for row in found) for declines in (False, True))
+        if fewest < least // 10 or len(found) < least:
+            say(
+                f"when it declines is as it was trained: of {len(found)} rows {kind} {fewest} are of the rarer kind, "
+                f"and {least} rows with {least // 10} of each are needed to fit it behind the training"
+            )
+            return model, None
+    model.eval()
+    total = len(shown) + len(beside)
+    states = []
+    for found, before in ((shown, 0), (beside, len(shown))):
+
+        def count(done: int, _: int, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, total)
+
+        states.append(
+            first_states(
+                model,
+                found,
+                null_id=NULL_ID,
+                first_copyable_id=FIRST_COPYABLE_ID,
+                tokens_per_batch=tokens_per_batch,
+                bf16=bf16_pays(model.device),
+                progress=count,
+            )
+        )
+    decline, fit = fit_decline(states[0], states[1], seed=seed)
+    say(
+        f"when it declines, fitted on {fit.rows} rows: loss on {fit.held} of other articles {fit.loss_before:.4f} by "
+        f"the pointer, {fit.loss_after:.4f} corrected" + ("" if fit.kept else ", so it is left as it was")
+    )
+    return (with_decline(model, decline) if fit.kept else model), fit

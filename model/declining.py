@@ -1,0 +1,47 @@
+"""When a reader declines: the pointer at "nothing shown answers", corrected by what the answer's first state knows.
+
+A reader learns to point at that marker among everything else that it learns, mostly where the passages have nothing to
+do with the question. Its states tell near misses apart better than the pointer does (a probe of hidden states:
+Kadavath et al. 2022, section 5, P(IK)), so a small network on two of them is fitted behind the training, with all
+other weights as they are.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+_LEAST, _MOST = -60.0, -1e-6  # log-probabilities whose odds are finite in fp32
+
+
+class Decline(nn.Module):
+    """logit P(declines) = scale logit(p) + w gelu(W h + b) + c: p what the pointer gives it, h two states.
+
+    h (2E): the state that the answer begins with, then the marker's. hidden: rows of W. As made it changes nothing.
+    """
+
+    def __init__(self, size: int, hidden: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(2 * size, hidden)
+        self.outer = nn.Linear(hidden, 1)
+        self.scale = nn.Parameter(torch.ones(1))
+        with torch.no_grad():
+            nn.init.zeros_(self.outer.weight)
+            nn.init.zeros_(self.outer.bias)
+
+    def log_odds(self, states: Tensor, pointed: Tensor) -> Tensor:
+        """states (..., 2E), pointed (...): the pointer's log-probability of declining -> (...), in fp32."""
+        said: Tensor = self.outer(F.gelu(self.inner(states))).squeeze(-1).float()
+        return self.pointed_odds(pointed) + said
+
+    def pointed_odds(self, pointed: Tensor) -> Tensor:
+        """The pointer's part of them."""
+        kept = pointed.float().clamp(_LEAST, _MOST)
+        return self.scale.float() * (kept - torch.log(-torch.expm1(kept)))
+
+    def forward(self, states: Tensor, pointed: Tensor) -> tuple[Tensor, Tensor]:
+        """(log-probability of declining, what is added to that of everything else), (...) each."""
+        odds = self.log_odds(states, pointed)
+        kept = pointed.clamp(_LEAST, _MOST)
+        return F.logsigmoid(odds), F.logsigmoid(-odds) - torch.log(-torch.expm1(kept))
