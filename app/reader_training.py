@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from app.decline_fitting import fit_declining
+from app.errors import AppError
 from app.reading_material import reading_material, reading_rows
 from data.reading import ReadingExample
 from evaluation.reading.calibration import ReaderCalibration, calibrate_reader
@@ -23,6 +24,7 @@ from model.prefix_decoder import (
     change_reader_use,
     continue_from,
     prefix_decoder_fingerprint,
+    reader_use,
     save_prefix_decoder,
     warm_start,
 )
@@ -43,7 +45,8 @@ class ReaderRecipe:
     the reader answers at its own risk. near_misses: so many of the answerable examples also with a changed question
     that their passage does not answer.
     decline_rows: rows read once more behind the training, to fit when it declines on (model/training/declining.py); 0:
-    not fitted. only_decline: nothing is trained, that is fitted anew for the reader of ``start``.
+    not fitted. only_decline: nothing is trained, that is fitted anew for the reader of ``start``, whose temperature and
+    null bias stay where no examples are held out to choose others.
     start: a trained reader's folder to go on from, None for MiniLM's own layers. start_share: so much of its weights in
     what is written, the rest are the run's.
     hold_out: sources of which nothing is trained. limit: examples read of each file. development: examples scored at
@@ -103,13 +106,15 @@ def train_reader(
 
     progress: told of each step; reading: of rows read once more behind the training; scoring: of examples answered.
 
-    Raises DataError for unreadable files, ModelError as model.training.trainer.train does.
+    Raises DataError for unreadable files, ModelError as model.training.trainer.train does, AppError where only_decline
+    would leave the reader no better.
     """
     vocabulary = reader_vocabulary()
     start = recipe.start
     model = (continue_from(start) if start else warm_start(recipe.settings.seed, plain=recipe.plain)).to(device)
     # Kept from here on: by the end of the run another model may lie in that folder.
     begun, start_name = weights_of(model), prefix_decoder_fingerprint(start) if start else "MiniLM"
+    used: dict[str, object] = {"use": asdict(reader_use(start))} if start else {}
     writer = ReaderRowWriter(vocabulary, max_positions=PREFIX_CONFIG.max_positions)
     material = reading_material(recipe, writer, vocabulary.tokenizer, say)
     result = None
@@ -133,7 +138,12 @@ def train_reader(
             say=say,
             progress=reading,
         )
-    run = {} if result is None else _about(result)
+    if recipe.only_decline and (declining is None or not declining.kept):
+        raise AppError(
+            "nothing was written: when the reader of --start declines could not be fitted any better (the line above "
+            "says why); give it more rows, or of both kinds"
+        )
+    run = used if result is None else _about(result)
     save_prefix_decoder(
         model,
         folder,

@@ -32,3 +32,18 @@ PREFIX = dataclasses.replace(
     head="pointer",
 )
 MARKED = dataclasses.replace(PREFIX, vocab_size=23, max_positions=32, mark_separator=2, first_ordinary_id=5, follow=3)
+
+# Its head mixes the vocabulary with copying, as the reader's does.
+POINTER = DecoderConfig(
+    vocab_size=23,
+    hidden_size=8,
+    num_layers=1,
+    num_heads=2,
+    num_kv_heads=2,
+    head_dim=4,
+    intermediate_size=8,
+    max_positions=16,
+    tied_head=True,
+    prefix=True,
+    head="pointer",
+)

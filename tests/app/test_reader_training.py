@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import app.decline_fitting as decline_fitting
+from app.errors import AppError
 from app.reader_training import ReaderRecipe, TrainedReader, score_reader, train_reader
 from data.errors import DataError
 from data.reading import load_reading
@@ -220,6 +221,10 @@ def test_when_it_declines_is_fitted_behind_the_training_and_anew(
     assert {name for name in anew if not torch.equal(anew[name], trained[name])} == {
         f"head.decline.{part}" for part in ("inner.weight", "inner.bias", "outer.weight", "outer.bias", "scale")
     }
+    monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 400)
+    with pytest.raises(AppError, match="nothing was written"):
+        train_reader(replace(only, start=tmp_path / "again"), tmp_path / "none", say=said.append)
+    assert not (tmp_path / "none").exists()
     without = train_reader(replace(asked, decline_rows=0), tmp_path / "first", say=said.append)
     assert without.declining is None
     assert load_prefix_decoder(tmp_path / "first").config.decline == 0

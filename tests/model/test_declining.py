@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.config import DecoderConfig
 from model.declining import Decline
 from model.errors import ModelError
 from model.heads import HeadMemory, PointerHead
@@ -23,23 +22,10 @@ from model.prefix_decoder import (
     with_decline,
     without_decline,
 )
+from tests.tiny_decoders import POINTER
 
-V, E, P = 23, 8, 6
-SMALL = DecoderConfig(
-    vocab_size=V,
-    hidden_size=E,
-    num_layers=1,
-    num_heads=2,
-    num_kv_heads=2,
-    head_dim=4,
-    intermediate_size=8,
-    max_positions=16,
-    tied_head=True,
-    prefix=True,
-    head="pointer",
-    follow=2,
-    decline=4,
-)
+V, E, P = POINTER.vocab_size, POINTER.hidden_size, 6
+SMALL = replace(POINTER, follow=2, decline=4)
 IDS = torch.tensor([[1, 5, 7, 5, 9, 2]])  # 1 is the marker
 COPYABLE = torch.tensor([[True, True, True, True, True, False]])
 

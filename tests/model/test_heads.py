@@ -5,23 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.config import DecoderConfig
 from model.heads import HeadMemory, PointerHead
+from tests.tiny_decoders import POINTER as CONFIG
 
-V, E, P = 23, 8, 6
-CONFIG = DecoderConfig(
-    vocab_size=V,
-    hidden_size=E,
-    num_layers=1,
-    num_heads=2,
-    num_kv_heads=2,
-    head_dim=4,
-    intermediate_size=8,
-    max_positions=16,
-    tied_head=True,
-    prefix=True,
-    head="pointer",
-)
+V, E, P = CONFIG.vocab_size, CONFIG.hidden_size, 6
 IDS = torch.tensor([[1, 5, 7, 5, 9, 2]])
 COPYABLE = torch.tensor([[False, True, True, True, True, False]])
 
