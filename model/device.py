@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from functools import cache
 
@@ -35,14 +36,30 @@ def bf16_pays(device: torch.device) -> bool:
     return _bf16_pays_on_cpu()
 
 
+_SMALL, _LARGE = 128, 512  # rows and columns
+_HOPELESS = 4.0  # so many times slower
+_TURNS, _LEAST_TURNS, _SECONDS = 20, 5, 0.5
+
+
 @cache
 def _bf16_pays_on_cpu() -> bool:
-    """The least of many times, taken in turns: beside other work a few in a row may all have waited for a core."""
-    best = {torch.float32: float("inf"), torch.bfloat16: float("inf")}
-    operands = {dtype: torch.ones(512, 512, dtype=dtype) for dtype in best}
-    for _ in range(20):
+    """A large product decides. A small one first rules out CPUs that only emulate bf16: the large one takes seconds."""
+    return _ratio(_SMALL) < _HOPELESS and _ratio(_LARGE) * 1.3 < 1
+
+
+def _ratio(size: int) -> float:
+    """Least seconds of a product in bf16 over the least in fp32.
+
+    Of many, taken in turns: beside other work a few in a row may all have waited for a core.
+    """
+    best = {torch.float32: math.inf, torch.bfloat16: math.inf}
+    operands = {dtype: torch.ones(size, size, dtype=dtype) for dtype in best}
+    begun = time.perf_counter()
+    for turn in range(_TURNS):
+        if turn >= _LEAST_TURNS and time.perf_counter() - begun > _SECONDS:
+            break
         for dtype, a in operands.items():
             start = time.perf_counter()
             a @ a
             best[dtype] = min(best[dtype], time.perf_counter() - start)
-    return best[torch.bfloat16] * 1.3 < best[torch.float32]
+    return best[torch.bfloat16] / best[torch.float32]

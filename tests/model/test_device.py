@@ -7,6 +7,7 @@ import sys
 import pytest
 import torch
 
+from model import device as probing
 from model.device import bf16_pays, pick_device
 from model.errors import ModelError
 from model.freed_memory import keep_freed_memory, return_freed_memory
@@ -27,3 +28,18 @@ def test_probes() -> None:
     assert bf16_pays(torch.device("cpu")) in (True, False)
     assert keep_freed_memory() is (sys.platform == "linux")
     return_freed_memory()
+
+
+@pytest.mark.parametrize(("small", "large", "pays"), [(20.0, 0.1, False), (2.0, 0.5, True), (0.5, 0.9, False)])
+def test_where_bf16_is_emulated_the_large_product_is_not_asked_for(
+    monkeypatch: pytest.MonkeyPatch, small: float, large: float, pays: bool
+) -> None:
+    asked: list[int] = []
+
+    def ratio(size: int) -> float:
+        asked.append(size)
+        return small if size == 128 else large
+
+    monkeypatch.setattr(probing, "_ratio", ratio)
+    assert probing._bf16_pays_on_cpu.__wrapped__() is pays
+    assert asked == ([128] if small > 4 else [128, 512])
