@@ -36,7 +36,8 @@ def fit_declining(
     shown = [row for row in rows if vocabulary.chunks[0] in row.prompt]
     shown = random.Random(seed).sample(shown, min(most, len(shown)))
     beside = [row for row in held if vocabulary.chunks[0] in row.prompt]
-    for kind, found, least in (("to fit on", shown, LEAST_ROWS), ("of other articles", beside, LEAST_HELD)):
+    held_out = "of other articles (--development)"
+    for kind, found, least in (("to fit on", shown, LEAST_ROWS), (held_out, beside, LEAST_HELD)):
         fewest = min(sum((row.answer[0] == NULL_ID) == declines for row in found) for declines in (False, True))
         if fewest < least // 10 or len(found) < least:
             say(

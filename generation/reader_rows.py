@@ -28,21 +28,23 @@ class RowMix:
     """Shares of each kind of row. Where a probability is given, rows are drawn with it, independently.
 
     repeats: how often an answerable example with more than a sentence of context is used, each time among other chunks.
-    without_gold: an answerable question whose passage is withheld, to be refused. alone: the gold chunk by itself (an
-    unanswerable question's own chunks by themselves). strangers: where the gold chunk is not alone, others than its
-    neighbours are among those beside it; they have to be searched for (as for rows without their gold chunk).
-    max_chunks: shown at once.
+    without_gold: an answerable question whose passage is withheld, to be refused. alone: no chunk of another passage is
+    shown; whole: of these, all chunks of the passage, else the gold chunk by itself. strangers: where the gold chunk is
+    not alone, others than its neighbours are among those beside it; they have to be searched for (as for rows without
+    their gold chunk). max_chunks: shown at once. An unanswerable question's gold chunk is the one of its passage that
+    shares most words with it: were all of them shown, as of no answerable question, their number would tell them apart.
     Raises GenerationError with the offending value.
     """
 
     repeats: int = 2
     alone: float = 0.35
+    whole: float = 0.5
     without_gold: float = 0.15
     strangers: float = 0.7
     max_chunks: int = 4
 
     def __post_init__(self) -> None:
-        for name in ("alone", "without_gold", "strangers"):
+        for name in ("alone", "whole", "without_gold", "strangers"):
             if not 0 <= getattr(self, name) <= 1:
                 raise GenerationError(f"{name} is {getattr(self, name)}: it must be a share, in [0, 1]")
         for name in ("repeats", "max_chunks"):
@@ -108,30 +110,30 @@ class ReaderRows:
     def _with_chunks(
         self, example: ReadingExample, own: Sequence[int], found: _Once, rng: random.Random
     ) -> Iterator[TokenRow]:
-        gold = self._gold(example, own)
+        gold = self._gold(example, own) if example.answerable else self._nearest(example.question, own, rng)
+        if gold is None:
+            return  # the answer does not stand in its passage: learning it would be learning to make things up
         mine = set(own)
 
         def others() -> list[int]:
             return [i for i in found() if i not in mine and not self._mentions(i, example.answers)]
 
         siblings = [i for i in own if i != gold]
-        answers: tuple[str, ...] = ()
-        if not example.answerable:
-            shown = self._mixed(list(own), others if rng.random() >= self._mix.alone else list, rng)
-        elif gold is None:
-            return  # the answer does not stand in its passage: learning it would be learning to make things up
-        elif rng.random() < self._mix.without_gold:
+        if example.answerable and rng.random() < self._mix.without_gold:
             rest = [i for i in siblings if not self._mentions(i, example.answers)][:1]
             shown = self._mixed(rest, others, rng)
-            if not shown:
-                return
-        elif rng.random() < self._mix.alone:
-            shown, answers = [gold], example.answers
+            if shown:
+                yield from self._row(example, shown, ())
+            return
+        if rng.random() < self._mix.alone:
+            whole = rng.random() < self._mix.whole
+            shown = [gold, *siblings][: self._mix.max_chunks if whole else 1]
+            rng.shuffle(shown)
         else:
             near = siblings[:2]
             more = others if rng.random() < self._mix.strangers else list
-            shown, answers = self._mixed([gold], lambda: near + more(), rng), example.answers
-        yield from self._row(example, shown, answers)
+            shown = self._mixed([gold], lambda: near + more(), rng)
+        yield from self._row(example, shown, example.answers if example.answerable else ())
 
     def _mixed(self, must: list[int], others: Callable[[], Sequence[int]], rng: random.Random) -> list[int]:
         most = max(len(must), rng.randint(1, self._mix.max_chunks))
@@ -150,6 +152,11 @@ class ReaderRows:
                 if answer.lower() in self._pool.chunks[index].text.lower():
                     return index
         return None
+
+    def _nearest(self, question: str, own: Sequence[int], rng: random.Random) -> int:
+        asked = set(question.lower().split())
+        shared = [len(asked & set(self._pool.chunks[i].text.lower().split())) for i in own]
+        return rng.choice([i for i, n in zip(own, shared, strict=True) if n == max(shared)])
 
     def _mentions(self, index: int, answers: Sequence[str]) -> bool:
         text = self._pool.chunks[index].text.lower()

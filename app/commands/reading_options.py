@@ -36,6 +36,13 @@ def add_sources(parser: argparse.ArgumentParser, *, made: int) -> None:
 def add_rows(parser: argparse.ArgumentParser, *, tokens: int | None) -> None:
     """Which rows are made of them. tokens: the default of --tokens, None for all."""
     parser.add_argument("--alone", type=float, default=0.35, help="share of rows with their own passage only")
+    parser.add_argument(
+        "--whole",
+        type=float,
+        default=0.5,
+        metavar="SHARE",
+        help="so many of these with all chunks of the passage, the others with the one that answers (default 0.5)",
+    )
     parser.add_argument("--repeats", type=int, default=2, help="rows of an answerable example (default 2)")
     parser.add_argument(
         "--hold-out", action="append", default=[], metavar="SOURCE", help="train on nothing of this source, score on it"

@@ -49,7 +49,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     base = DecoderRecipe(decoder_folder(arguments.model), tuple(arguments.data))
     try:
         settings = replace(base.settings, **run_settings(arguments))
-        mix = replace(base.mix, alone=arguments.alone, repeats=arguments.repeats, max_chunks=arguments.chunks)
+        mix = replace(
+            base.mix,
+            alone=arguments.alone,
+            whole=arguments.whole,
+            repeats=arguments.repeats,
+            max_chunks=arguments.chunks,
+        )
     except (ModelError, GenerationError) as error:
         raise UsageError(str(error)) from error
     recipe = replace(

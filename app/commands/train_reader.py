@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     base = ReaderRecipe(tuple(arguments.data))
     try:
         settings = replace(base.settings, **run_settings(arguments))
-        mix = replace(base.mix, alone=arguments.alone, repeats=arguments.repeats)
+        mix = replace(base.mix, alone=arguments.alone, whole=arguments.whole, repeats=arguments.repeats)
     except (ModelError, GenerationError) as error:
         raise UsageError(str(error)) from error
     recipe = replace(

@@ -167,3 +167,46 @@ def test_neighbours_stand_beside_the_gold_chunk_where_strangers_do_not(vocabular
     found = [row for row in build(vocabulary, strangers=0.0, without_gold=0.0, alone=0.0) if row.answer[0] > 103]
     assert {shown(row) for row in found} >= {1, 2}
     assert max(map(shown, found)) <= 3  # the gold chunk and two neighbours
+
+
+@pytest.mark.parametrize("whole", [0.0, 1.0])
+def test_how_many_chunks_are_shown_does_not_tell_whether_they_answer(
+    vocabulary: ReaderVocabulary, whole: float
+) -> None:
+    """One passage, two questions: what is shown of it alone is as much for the one as for the other."""
+    pair = (example(0), example(0, question="Who paid for Skerry?", answers=(), answerable=False))
+    pool = chunk_contexts(pair, vocabulary.tokenizer, ChunkingParams())
+    count = len(pool.of_example[0])
+    assert 1 < count <= 4
+
+    def shown(mix: RowMix) -> list[tuple[bool, int]]:
+        rows = ReaderRows(writer(vocabulary, 512), pool, words_search(pool), mix, seed=0).rows(pair)
+        return [
+            (row.answer[0] == vocabulary.no_answer, sum(token in vocabulary.chunks for token in row.prompt))
+            for row in rows
+        ]
+
+    alone = shown(RowMix(repeats=1, alone=1.0, whole=whole, without_gold=0.0))
+    assert alone == [(False, count if whole else 1), (True, count if whole else 1)]
+    many = [
+        found
+        for seed in range(40)
+        for found in ReaderRows(
+            writer(vocabulary, 512), pool, words_search(pool), RowMix(1, alone=0.0, without_gold=0.0), seed=seed
+        ).rows(pair)
+    ]
+    refused = [row for row in many if row.answer[0] == vocabulary.no_answer]
+    least = [
+        min(sum(token in vocabulary.chunks for token in row.prompt) for row in rows)
+        for rows in (refused, [row for row in many if row not in refused])
+    ]
+    assert least == [1, 1]
+
+
+def test_an_unanswerable_question_is_put_to_the_chunk_that_is_most_about_it(vocabulary: ReaderVocabulary) -> None:
+    asked = example(0, question="How high did the light of Skerry stand", answers=(), answerable=False)
+    pool = chunk_contexts([asked], vocabulary.tokenizer, ChunkingParams())
+    mix = RowMix(alone=1.0, whole=0.0)
+    for seed in range(5):
+        (row,) = ReaderRows(writer(vocabulary, 512), pool, words_search(pool), mix, seed=seed).rows([asked])
+        assert holds(vocabulary.tokenizer.encode("drawn by Ada Thorne").token_ids, row.prompt)
