@@ -156,7 +156,8 @@ class ReaderRows:
     def _nearest(self, question: str, own: Sequence[int], rng: random.Random) -> int:
         asked = set(question.lower().split())
         shared = [len(asked & set(self._pool.chunks[i].text.lower().split())) for i in own]
-        return rng.choice([i for i, n in zip(own, shared, strict=True) if n == max(shared)])
+        most = max(shared)
+        return rng.choice([i for i, n in zip(own, shared, strict=True) if n == most])
 
     def _mentions(self, index: int, answers: Sequence[str]) -> bool:
         text = self._pool.chunks[index].text.lower()

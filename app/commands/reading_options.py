@@ -97,6 +97,11 @@ def run_settings(arguments: argparse.Namespace) -> Mapping[str, Any]:
     }
 
 
+def row_mix(arguments: argparse.Namespace) -> Mapping[str, Any]:
+    """The fields of RowMix that the arguments of add_rows set."""
+    return {name: getattr(arguments, name) for name in ("alone", "whole", "repeats")}
+
+
 def recipe_fields(arguments: argparse.Namespace) -> Mapping[str, Any]:
     """The fields that both recipes have and the arguments set, but for ``reading``, ``mix`` and ``settings``."""
     lists = {name: tuple(getattr(arguments, name)) for name in ("closed_book", "texts", "hold_out")}

@@ -13,7 +13,15 @@ import argparse
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from app.commands.reading_options import add_rows, add_run, add_sources, check_reading, recipe_fields, run_settings
+from app.commands.reading_options import (
+    add_rows,
+    add_run,
+    add_sources,
+    check_reading,
+    recipe_fields,
+    row_mix,
+    run_settings,
+)
 from app.commands.training_options import a_path
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
@@ -49,13 +57,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     base = DecoderRecipe(decoder_folder(arguments.model), tuple(arguments.data))
     try:
         settings = replace(base.settings, **run_settings(arguments))
-        mix = replace(
-            base.mix,
-            alone=arguments.alone,
-            whole=arguments.whole,
-            repeats=arguments.repeats,
-            max_chunks=arguments.chunks,
-        )
+        mix = replace(base.mix, **row_mix(arguments), max_chunks=arguments.chunks)
     except (ModelError, GenerationError) as error:
         raise UsageError(str(error)) from error
     recipe = replace(

@@ -11,7 +11,15 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict, replace
 
-from app.commands.reading_options import add_rows, add_run, add_sources, check_reading, recipe_fields, run_settings
+from app.commands.reading_options import (
+    add_rows,
+    add_run,
+    add_sources,
+    check_reading,
+    recipe_fields,
+    row_mix,
+    run_settings,
+)
 from app.commands.training_options import a_path, add_start, check_start
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
@@ -56,7 +64,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     base = ReaderRecipe(tuple(arguments.data))
     try:
         settings = replace(base.settings, **run_settings(arguments))
-        mix = replace(base.mix, alone=arguments.alone, whole=arguments.whole, repeats=arguments.repeats)
+        mix = replace(base.mix, **row_mix(arguments))
     except (ModelError, GenerationError) as error:
         raise UsageError(str(error)) from error
     recipe = replace(
