@@ -7,7 +7,6 @@ import math
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch.nn.attention.bias import causal_upper_left
 
 from model.attention_state import AttentionState
 from model.config import DecoderConfig
@@ -66,7 +65,12 @@ def causal_training_mask(steps: int, device: torch.device) -> Tensor | None:
     Padding on the right needs none of its own: nothing before it reads it. On a GPU the fused kernel leaves out the
     half of the scores that nothing reads only where it is told so in these words.
     """
-    return causal_upper_left(steps, steps) if device.type == "cuda" else None
+    if device.type != "cuda":
+        return None
+    # Imported here because it brings torch's compiler along, 2 s that only a GPU's training has a use for.
+    from torch.nn.attention.bias import causal_upper_left
+
+    return causal_upper_left(steps, steps)
 
 
 def step_mask(past: int, steps: int, device: torch.device) -> Tensor | None:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.chunking import TokenCounter
 from retrieval.encoder import unit_vectors
-from retrieval.encoding.kinds import Kind, Pass
-from retrieval.encoding.library_pass import LibraryPass
+from retrieval.encoding.kinds import Kind
+from retrieval.encoding.opened import OpenedEncoder
 from retrieval.errors import RetrievalError
-from retrieval.token_counting import TokenizerCounter
 
 Precision = Literal["fp32", "bf16", "auto"]
 
@@ -33,7 +31,8 @@ class SentenceTransformerEncoder:
 
     A folder is read from the disk and no hub is contacted. A name that is no folder is a hub id, and only then may the
     library download. Code that comes with a model is never run, and weights are read from safetensors only. A plain
-    BERT on the CPU (MiniLM is one) goes through retrieval/encoding/bert_pass.py, everything else through the library.
+    BERT on the CPU (MiniLM is one) goes through retrieval/encoding/bert_pass.py, everything else through the library;
+    MiniLM as its package carries it needs no library at all (retrieval/encoding/packaged.py).
 
     Queries are embedded in fp32 whatever the precision is, which is that of passages: the vectors of one query do not
     depend on a setting, and go with collections that were embedded in either. With "auto" the collection decides, see
@@ -53,15 +52,15 @@ class SentenceTransformerEncoder:
         if precision not in get_args(Precision):
             raise RetrievalError(f"the encoder's precision is fp32, bf16 or auto, not {precision!r}")
         self._name = str(path_or_name)
-        model = _load(path_or_name, device)
-        self._counter = _counter(model, self._name)
-        self._dimension = int(model.get_embedding_dimension())
-        self._max_tokens = int(model.max_seq_length)
         self._device = device
         self._precision = precision
-        self._whole = _fingerprint(model, self._counter)
+        opened = _open(path_or_name, device, batch_size, bf16=precision != "fp32")
+        self._counter = opened.counter
+        self._dimension = opened.dimension
+        self._max_tokens = opened.max_tokens
+        self._embed = opened.embed
+        self._whole = opened.fingerprint
         self._rounded = hashlib.sha256(f"{self._whole}:bf16".encode()).hexdigest()
-        self._embed = _pass(model, device, batch_size, bf16=precision != "fp32")
 
     @property
     def name(self) -> str:
@@ -163,76 +162,27 @@ def default_encoder_folder() -> Path:
     return folder
 
 
-def _load(path_or_name: str | Path, device: str) -> Any:
+def _open(path_or_name: str | Path, device: str, batch_size: int, *, bf16: bool) -> OpenedEncoder:
     folder = Path(path_or_name)
     local = folder.is_dir()
     if not local and (isinstance(path_or_name, Path) or not _HUB_NAME.fullmatch(path_or_name)):
         raise RetrievalError(f"there is no encoder folder {str(path_or_name)!r}, and that is no hub id either")
     if local and not any(folder.rglob("*.safetensors")):
         raise RetrievalError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
-    # Imported here because it takes seconds and searching by words alone does not need it.
-    library = importlib.import_module("sentence_transformers")
-    logging = importlib.import_module("transformers.utils.logging")
-    bar = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        return library.SentenceTransformer(
-            str(path_or_name),
-            device=device,
-            trust_remote_code=False,
-            local_files_only=local,
-            model_kwargs={"use_safetensors": True},
-        )
-    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
-        raise RetrievalError(f"the encoder {str(path_or_name)!r} cannot be loaded: {error}") from error
-    finally:
-        if bar:
-            logging.enable_progress_bar()
+    # Imported here because both take seconds and searching by words alone does not need them: the one torch, the other
+    # the library as well.
+    if local and device == "cpu":
+        from retrieval.encoding.packaged import open_packaged
 
+        packaged = open_packaged(folder, bf16=bf16)
+        if packaged is not None:
+            return packaged
+    from retrieval.encoding.from_library import open_from_library
 
-def _pass(model: Any, device: str, batch_size: int, bf16: bool) -> Pass:
-    if device == "cpu":
-        # torch comes with it, which takes a second to import.
-        from retrieval.encoding.bert_pass import bert_pass
-
-        own = bert_pass(model, bf16)
-        if own is not None:
-            return own
-    return LibraryPass(model, batch_size)
+    return open_from_library(str(path_or_name), device, batch_size, local=local, bf16=bf16)
 
 
 def _bf16_pays(device: str) -> bool:
     from model.device import bf16_pays, pick_device
 
     return bf16_pays(pick_device(device))
-
-
-def _counter(model: Any, name: str) -> TokenizerCounter:
-    """A copy of the model's tokenizer that neither truncates nor pads."""
-    backend = getattr(model.tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        raise RetrievalError(f"the encoder {name!r} has no tokenizer.json, so its tokens cannot be counted; add one")
-    return TokenizerCounter(backend.to_str())
-
-
-def _fingerprint(model: Any, counter: TokenizerCounter) -> str:
-    digest = hashlib.sha256()
-    for key, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{key}:{tensor.dtype}:{tuple(tensor.shape)};".encode())
-        # By way of bytes, because numpy has no bfloat16. On the CPU this copies nothing.
-        digest.update(memoryview(tensor.detach().cpu().contiguous().flatten().view(_bytes()).numpy()))
-    # The transformer's own configuration is left out: the library adds keys to it from version to version.
-    modules = [(type(m).__name__, m.get_config_dict() if i else None) for i, m in enumerate(model)]
-    rest = {
-        "modules": modules,
-        "max_tokens": int(model.max_seq_length),
-        "prompts": model.prompts,
-        "default_prompt": model.default_prompt_name,
-        "tokenizer": hashlib.sha256(counter.definition.encode()).hexdigest(),
-    }
-    digest.update(json.dumps(rest, sort_keys=True, ensure_ascii=True, default=str).encode())
-    return digest.hexdigest()
-
-
-def _bytes() -> Any:
-    return importlib.import_module("torch").uint8

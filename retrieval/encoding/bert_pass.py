@@ -6,7 +6,7 @@ keys and values, gelu inside a product, texts sorted by tokens instead of charac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from torch import Tensor
 
 from model.tokenizer import panics_named
 from retrieval.encoding.bert import Bert, bert_config
@@ -26,6 +27,8 @@ _PLAIN_MODULES = ("Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
 _PROBES = ("  Ünïcode, CAPITALS and 1,000.50\n\tblanks ", "one word after another " * 400)
 _CLOSE = 1e-4
 
+Pool = Callable[[Tensor, Tensor], Tensor]
+
 
 class BertPass:
     """Calls embed: sentence vectors of texts, as the library's model gives them, not normalised unless it does that.
@@ -33,17 +36,28 @@ class BertPass:
     Safe to use from several threads: forward passes take turns, since each uses all cores.
     """
 
-    def __init__(self, model: Any, bert: Bert, coarse: Bert | None, prompts: dict[Kind, str]) -> None:
-        """model: the library's. bert: its transformer in fp32. coarse: in bf16, if that is ever asked for."""
+    def __init__(
+        self,
+        bert: Bert,
+        coarse: Bert | None,
+        tokenizer: Tokenizer,
+        pool: Pool,
+        *,
+        dimension: int,
+        pad: int = 0,
+        prompts: Mapping[Kind, str] | None = None,
+    ) -> None:
+        """bert: the transformer in fp32. coarse: in bf16, if ever asked for. tokenizer: truncates, does no padding.
+
+        pool: (B, T, E) token vectors and (B, T) attention to (B, dimension). pad: a token id. prompts: before texts.
+        """
         self._bert = bert
         self._coarse = coarse
-        self._prompts = prompts
-        self._behind = tuple(model)[1:]
-        self._tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(int(model.max_seq_length), direction=model.tokenizer.truncation_side)
-        self._pad = int(model.tokenizer.pad_token_id or 0)
-        self._dimension = int(model.get_embedding_dimension())
+        self._prompts = prompts or {}
+        self._pool = pool
+        self._tokenizer = tokenizer
+        self._pad = pad
+        self._dimension = dimension
         self._lock = Lock()
 
     def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
@@ -51,7 +65,7 @@ class BertPass:
         bert = self._coarse if bf16 and self._coarse is not None else self._bert
         found = np.empty((len(texts), self._dimension), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            asked = [self._prompts[kind] + text for text in texts[start : start + _TEXTS_AT_ONCE]]
+            asked = [self._prompts.get(kind, "") + text for text in texts[start : start + _TEXTS_AT_ONCE]]
             with panics_named():
                 rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(asked)]
             for places in batches([len(row) for row in rows], _TOKENS_PER_BATCH):
@@ -66,10 +80,7 @@ class BertPass:
         ids = torch.full(attention.shape, self._pad, dtype=torch.int64)
         ids[attention.bool()] = torch.from_numpy(np.concatenate([np.asarray(row, dtype=np.int64) for row in rows]))
         with self._lock:
-            features: dict[str, Any] = {"token_embeddings": bert(ids, attention), "attention_mask": attention}
-            for module in self._behind:
-                features = module(features)
-        vectors: NDArray[np.float32] = features["sentence_embedding"].float().numpy()
+            vectors: NDArray[np.float32] = self._pool(bert(ids, attention), attention).float().numpy()
         return vectors
 
 
@@ -111,11 +122,26 @@ def bert_pass(model: Any, bf16: bool) -> BertPass | None:
         "query": _prompt(model, ("query",)),
         "passage": _prompt(model, ("document", "passage", "corpus")),
     }
-    made = BertPass(model, bert, None, prompts)
+    tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(int(model.max_seq_length), direction=model.tokenizer.truncation_side)
+
+    def pool(vectors: Tensor, attention: Tensor) -> Tensor:
+        features: dict[str, Any] = {"token_embeddings": vectors, "attention_mask": attention}
+        for module in modules:
+            features = module(features)
+        pooled: Tensor = features["sentence_embedding"]
+        return pooled
+
+    def made_with(coarse: Bert | None) -> BertPass:
+        dimension, pad = int(model.get_embedding_dimension()), int(model.tokenizer.pad_token_id or 0)
+        return BertPass(bert, coarse, tokenizer, pool, dimension=dimension, pad=pad, prompts=prompts)
+
+    made = made_with(None)
     kinds: tuple[Kind, ...] = ("passage",) if prompts["query"] == prompts["passage"] else ("passage", "query")
     if not all(_alike(model, made, kind) for kind in kinds):
         return None
-    return BertPass(model, bert, Bert(config, theirs, torch.bfloat16), prompts) if bf16 else made
+    return made_with(Bert(config, theirs, torch.bfloat16)) if bf16 else made
 
 
 def _alike(model: Any, made: BertPass, kind: Kind) -> bool:

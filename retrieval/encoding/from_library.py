@@ -1,0 +1,93 @@
+"""Opening any sentence-transformers model by the library, which takes seconds to import."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from typing import Any
+
+from retrieval.encoding.kinds import Pass
+from retrieval.encoding.library_pass import LibraryPass
+from retrieval.encoding.opened import OpenedEncoder
+from retrieval.errors import RetrievalError
+from retrieval.token_counting import TokenizerCounter
+
+
+def open_from_library(name: str, device: str, batch_size: int, *, local: bool, bf16: bool) -> OpenedEncoder:
+    """The model ``name``, a folder (``local``) or a hub id that may be downloaded.
+
+    batch_size: texts a forward pass of the library. bf16: whether passages will be asked for in it. Raises
+    RetrievalError if the library cannot load it, or if it has a tokenizer that cannot count.
+    """
+    model = _load(name, device, local)
+    counter = _counter(model, name)
+    return OpenedEncoder(
+        counter,
+        int(model.get_embedding_dimension()),
+        int(model.max_seq_length),
+        _fingerprint(model, counter),
+        _pass(model, device, batch_size, bf16),
+    )
+
+
+def _load(name: str, device: str, local: bool) -> Any:
+    library = importlib.import_module("sentence_transformers")
+    logging = importlib.import_module("transformers.utils.logging")
+    bar = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        return library.SentenceTransformer(
+            name,
+            device=device,
+            trust_remote_code=False,
+            local_files_only=local,
+            model_kwargs={"use_safetensors": True},
+        )
+    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+        raise RetrievalError(f"the encoder {name!r} cannot be loaded: {error}") from error
+    finally:
+        if bar:
+            logging.enable_progress_bar()
+
+
+def _pass(model: Any, device: str, batch_size: int, bf16: bool) -> Pass:
+    if device == "cpu":
+        # torch comes with it, which takes a second to import.
+        from retrieval.encoding.bert_pass import bert_pass
+
+        own = bert_pass(model, bf16)
+        if own is not None:
+            return own
+    return LibraryPass(model, batch_size)
+
+
+def _counter(model: Any, name: str) -> TokenizerCounter:
+    """A copy of the model's tokenizer that neither truncates nor pads."""
+    backend = getattr(model.tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise RetrievalError(f"the encoder {name!r} has no tokenizer.json, so its tokens cannot be counted; add one")
+    return TokenizerCounter(backend.to_str())
+
+
+def _fingerprint(model: Any, counter: TokenizerCounter) -> str:
+    digest = hashlib.sha256()
+    for key, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{key}:{tensor.dtype}:{tuple(tensor.shape)};".encode())
+        # By way of bytes, because numpy has no bfloat16. On the CPU this copies nothing.
+        digest.update(memoryview(tensor.detach().cpu().contiguous().flatten().view(_bytes()).numpy()))
+    # The transformer's own configuration is left out: the library adds keys to it from version to version.
+    modules = [(type(m).__name__, m.get_config_dict() if i else None) for i, m in enumerate(model)]
+    rest = {
+        "modules": modules,
+        "max_tokens": int(model.max_seq_length),
+        "prompts": model.prompts,
+        "default_prompt": model.default_prompt_name,
+        "tokenizer": hashlib.sha256(counter.definition.encode()).hexdigest(),
+    }
+    digest.update(json.dumps(rest, sort_keys=True, ensure_ascii=True, default=str).encode())
+    return digest.hexdigest()
+
+
+def _bytes() -> Any:
+    return importlib.import_module("torch").uint8
