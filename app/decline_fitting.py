@@ -6,12 +6,14 @@ import random
 from collections.abc import Callable, Sequence
 
 from generation.reader_vocabulary import ReaderVocabulary
+from model.declining import Decline
 from model.decoder import Decoder
 from model.device import bf16_pays
 from model.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID, with_decline
 from model.training.declining import DeclineFit, first_states, fit_decline
 from model.training.rows import TokenRow
 
+_KEPT = {"fitted": "", "begun": ", which is kept", "none": ", so it is left as it was trained"}
 LEAST_ROWS, LEAST_HELD = 400, 100
 """Rows to fit on and rows of other articles, of both kinds, below which nothing is fitted."""
 
@@ -25,13 +27,14 @@ def fit_declining(
     most: int,
     seed: int,
     tokens_per_batch: int,
+    begun: Decline | None = None,
     say: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Decoder, DeclineFit | None]:
-    """The reader with its correction fitted on ``most`` of ``rows``, drawn at random, or as it was.
+    """The reader with its correction fitted on ``most`` of ``rows``, drawn at random; with ``begun``, that of the
+    reader it was trained on from; or with none: whichever is best on ``held``, rows of articles not trained on.
 
-    held: rows of articles that nothing is trained on; the correction is kept where it is better on them. None: there
-    were too few rows of either kind, which is said.
+    None: there were too few rows of either kind to tell, which is said; then it has none.
     """
     shown = [row for row in rows if vocabulary.chunks[0] in row.prompt]
     shown = random.Random(seed).sample(shown, min(most, len(shown)))
@@ -65,9 +68,12 @@ def fit_declining(
                 progress=count,
             )
         )
-    decline, fit = fit_decline(states[0], states[1], seed=seed)
+    decline, fit = fit_decline(states[0], states[1], seed=seed, begun=begun)
     say(
         f"when it declines, fitted on {fit.rows} rows: loss on {fit.held} of other articles {fit.loss_before:.4f} by "
-        f"the pointer, {fit.loss_after:.4f} corrected" + ("" if fit.kept else ", so it is left as it was")
+        f"the pointer, {fit.loss_after:.4f} corrected"
+        + (f", {fit.loss_begun:.4f} by the correction it began with" if fit.loss_begun is not None else "")
+        + _KEPT[fit.used]
     )
-    return (with_decline(model, decline) if fit.kept else model), fit
+    chosen = {"fitted": decline, "begun": begun, "none": None}[fit.used]
+    return (with_decline(model, chosen) if chosen is not None else model), fit

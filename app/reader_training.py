@@ -23,6 +23,7 @@ from model.prefix_decoder import (
     PREFIX_CONFIG,
     change_reader_use,
     continue_from,
+    correction_of,
     prefix_decoder_fingerprint,
     reader_use,
     save_prefix_decoder,
@@ -114,6 +115,7 @@ def train_reader(
     model = (continue_from(start) if start else warm_start(recipe.settings.seed, plain=recipe.plain)).to(device)
     # Kept from here on: by the end of the run another model may lie in that folder.
     begun, start_name = weights_of(model), prefix_decoder_fingerprint(start) if start else "MiniLM"
+    corrected = correction_of(start) if start else None
     used: dict[str, object] = {"use": asdict(reader_use(start))} if start else {}
     writer = ReaderRowWriter(vocabulary, max_positions=PREFIX_CONFIG.max_positions)
     material = reading_material(recipe, writer, vocabulary.tokenizer, say)
@@ -135,10 +137,11 @@ def train_reader(
             most=recipe.decline_rows,
             seed=recipe.settings.seed,
             tokens_per_batch=recipe.settings.tokens_per_batch,
+            begun=corrected,
             say=say,
             progress=reading,
         )
-    if recipe.only_decline and (declining is None or not declining.kept):
+    if recipe.only_decline and (declining is None or declining.used != "fitted"):
         raise AppError(
             "nothing was written: when the reader of --start declines could not be fitted any better (the line above "
             "says why); give it more rows, or of both kinds"

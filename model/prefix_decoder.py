@@ -114,6 +114,12 @@ def without_decline(model: Decoder) -> Decoder:
     return with_decline(model, None)
 
 
+def correction_of(folder: Path) -> Decline | None:
+    """What corrects when the reader in ``folder`` declines, if anything does. Raises as load_prefix_decoder."""
+    found = getattr(load_prefix_decoder(folder).head, "decline", None)
+    return found if isinstance(found, Decline) else None
+
+
 def save_prefix_decoder(model: Decoder, folder: Path, facts: dict[str, object]) -> None:
     """Write reader.safetensors (fp16, without word embeddings) and reader.json (facts for the model card). A failure
     leaves what was there whole."""

@@ -36,8 +36,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=8000,
         metavar="N",
-        help="read N rows once more behind the training and fit on them when the reader declines (default 8000; 0: "
-        "as trained)",
+        help="read N rows once more behind the training and fit on them when the reader declines; what --start had "
+        "for it is kept where that is better on other articles (default 8000; 0: as trained)",
     )
     parser.add_argument(
         "--only-decline", action="store_true", help="train nothing: fit anew when the reader of --start declines"

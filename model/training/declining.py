@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -30,16 +31,21 @@ class FirstStates:
     declines: Tensor
 
 
+Correction = Literal["fitted", "begun", "none"]
+
+
 @dataclass(frozen=True, slots=True)
 class DeclineFit:
     """rows: fitted on. held: rows of other articles, and the loss on them (nats a row: whether to decline) by the
-    pointer with the best scale and shift alone, and with the network. kept: whether the network was better there."""
+    pointer with the best scale and shift alone, with the network fitted, and with the one that the reader had before
+    it was trained on (None: it had none), as it was. used: which of the three was best there."""
 
     rows: int
     held: int
     loss_before: float
     loss_after: float
-    kept: bool
+    loss_begun: float | None
+    used: Correction
 
 
 def first_states(
@@ -78,11 +84,14 @@ def first_states(
     return FirstStates(states.clone(), pointed.clone(), torch.tensor([row.answer[0] == null_id for row in rows]))
 
 
-def fit_decline(train: FirstStates, held: FirstStates, *, seed: int, units: int = UNITS) -> tuple[Decline, DeclineFit]:
+def fit_decline(
+    train: FirstStates, held: FirstStates, *, seed: int, units: int = UNITS, begun: Decline | None = None
+) -> tuple[Decline, DeclineFit]:
     """The network fitted on ``train`` by cross-entropy (AdamW, dropout), and what it is worth on ``held``.
 
-    ``held`` decides nothing but ``kept``. The same states and seed give the same network on one machine. Raises
-    ModelError where either has not both kinds.
+    begun: that of the reader before it was trained on. The rows it was trained on know less of when to decline than
+    rows it has not seen, so that an earlier network may be the better one. ``held`` decides nothing but ``used``. The
+    same states and seed give the same network on one machine. Raises ModelError where either has not both kinds.
     """
     for name, found in (("train", train), ("held", held)):
         if not 0 < int(found.declines.sum()) < len(found.declines):
@@ -104,8 +113,13 @@ def fit_decline(train: FirstStates, held: FirstStates, *, seed: int, units: int 
             parameter.copy_(parameter.half().float())
         after = _loss(decline.log_odds(held.states, held.pointed), held)
         before = _loss(plain.log_odds(held.states, held.pointed), held)
+        earlier = None if begun is None else _loss(begun.log_odds(held.states, held.pointed), held)
     decline.requires_grad_(False).eval()
-    return decline, DeclineFit(len(train.declines), len(held.declines), before, after, after < before)
+    worth: dict[Correction, float] = {"none": before, "fitted": after}
+    if earlier is not None:
+        worth["begun"] = earlier
+    used = min(worth, key=lambda name: worth[name])
+    return decline, DeclineFit(len(train.declines), len(held.declines), before, after, earlier, used)
 
 
 def _loss(odds: Tensor, found: FirstStates) -> float:

@@ -207,27 +207,52 @@ def test_when_it_declines_is_fitted_behind_the_training_and_anew(
     asked = replace(asked, settings=replace(asked.settings, max_steps=1, tokens_per_batch=2000))
     said: list[str] = []
     first = train_reader(asked, tmp_path / "first", say=said.append)
-    assert first.declining is not None and first.declining.kept  # MiniLM's layers point at nothing in particular
+    assert (
+        first.declining is not None and first.declining.used == "fitted"
+    )  # MiniLM's layers point at nothing in particular
     assert any(f"fitted on {first.declining.rows} rows" in line for line in said)
     facts = json.loads((tmp_path / "first" / "reader.json").read_text())
     assert facts["features"]["decline"] == 32
     assert facts["declining"]["loss_after"] == first.declining.loss_after < facts["declining"]["loss_before"]
     trained = load_prefix_decoder(tmp_path / "first").state_dict()
-    only = replace(asked, start=tmp_path / "first", only_decline=True, decline_rows=60)
+    bare = train_reader(replace(asked, decline_rows=0), tmp_path / "bare", say=said.append)
+    assert bare.declining is None
+    assert load_prefix_decoder(tmp_path / "bare").config.decline == 0
+    only = replace(asked, start=tmp_path / "bare", only_decline=True, decline_rows=60)
     again = train_reader(only, tmp_path / "again", say=said.append)
-    assert (again.training, again.declining is not None) == (None, True)
-    assert again.declining is not None and again.declining.rows == 60
+    assert again.training is None
+    assert again.declining is not None and (again.declining.rows, again.declining.used) == (60, "fitted")
     anew = load_prefix_decoder(tmp_path / "again").state_dict()
-    assert {name for name in anew if not torch.equal(anew[name], trained[name])} == {
-        f"head.decline.{part}" for part in ("inner.weight", "inner.bias", "outer.weight", "outer.bias", "scale")
-    }
+    added = {f"head.decline.{part}" for part in ("inner.weight", "inner.bias", "outer.weight", "outer.bias", "scale")}
+    assert set(anew) - set(trained) == set() and all(
+        name in added or torch.equal(anew[name], trained[name]) for name in anew
+    )
     monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 400)
     with pytest.raises(AppError, match="nothing was written"):
         train_reader(replace(only, start=tmp_path / "again"), tmp_path / "none", say=said.append)
     assert not (tmp_path / "none").exists()
-    without = train_reader(replace(asked, decline_rows=0), tmp_path / "first", say=said.append)
-    assert without.declining is None
-    assert load_prefix_decoder(tmp_path / "first").config.decline == 0
+
+
+def test_going_on_from_a_reader_keeps_its_correction_where_that_is_the_better_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 10)
+    monkeypatch.setattr(decline_fitting, "LEAST_HELD", 10)
+    asked = ReaderRecipe((_many(tmp_path),), development=40, mix=RowMix(alone=1.0, without_gold=0.0))
+    asked = replace(asked, settings=replace(asked.settings, max_steps=1, tokens_per_batch=2000))
+    said: list[str] = []
+    train_reader(asked, tmp_path / "first", say=said.append)
+    # Ten rows tell less than all.
+    other = train_reader(replace(asked, start=tmp_path / "first", decline_rows=10), tmp_path / "other", say=said.append)
+    assert other.declining is not None and other.declining.used == "begun"
+    assert other.declining.loss_begun is not None
+    assert other.declining.loss_begun < min(other.declining.loss_before, other.declining.loss_after)
+    assert any("by the correction it began with, which is kept" in line for line in said)
+    first, second = (load_prefix_decoder(tmp_path / name).state_dict() for name in ("first", "other"))
+    assert torch.equal(first["head.decline.inner.weight"], second["head.decline.inner.weight"])
+    only = replace(asked, start=tmp_path / "other", only_decline=True, decline_rows=10)
+    with pytest.raises(AppError, match="nothing was written"):
+        train_reader(only, tmp_path / "none", say=said.append)
 
 
 def test_of_few_rows_it_is_said_that_nothing_was_fitted(trained: tuple[TrainedReader, list[str]]) -> None:

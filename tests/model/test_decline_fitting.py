@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from generation.reader_probing import distributions
+from model.declining import Decline
 from model.errors import ModelError
 from model.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID, warm_start
 from model.training.declining import FirstStates, first_states, fit_decline
@@ -30,7 +31,7 @@ def test_what_the_states_tell_is_learned() -> None:
     torch.random.set_rng_state(before)
     decline, fit = fit_decline(train, held, seed=0)
     assert torch.equal(torch.random.get_rng_state(), before)  # nobody else's numbers move
-    assert (fit.rows, fit.held, fit.kept) == (3000, 1000, True)
+    assert (fit.rows, fit.held, fit.used, fit.loss_begun) == (3000, 1000, "fitted", None)
     odds = held.pointed - torch.log(-torch.expm1(held.pointed)) + 3 * (held.states[:, 2] - 3.0) / 0.2
     best = float(torch.nn.functional.binary_cross_entropy_with_logits(odds, held.declines.float()))
     assert best < fit.loss_after < best + 0.12 < fit.loss_before - 0.15
@@ -45,8 +46,17 @@ def test_what_the_states_tell_is_learned() -> None:
 
 def test_what_other_articles_contradict_is_not_kept() -> None:
     _, fit = fit_decline(drawn(1000, 1, telling=3), drawn(1000, 2, telling=-3), seed=0)
-    assert not fit.kept
+    assert fit.used == "none"
     assert fit.loss_after > fit.loss_before
+
+
+def test_an_earlier_one_is_kept_where_it_is_better_on_other_articles() -> None:
+    held = drawn(1000, 2, telling=3)
+    earlier, alone = fit_decline(drawn(3000, 1, telling=3), held, seed=0)
+    _, fit = fit_decline(drawn(3000, 3, telling=0), held, seed=0, begun=earlier)
+    assert (fit.used, fit.loss_begun) == ("begun", alone.loss_after)
+    _, other = fit_decline(drawn(3000, 1, telling=3), held, seed=0, begun=Decline(earlier.inner.in_features // 2, 4))
+    assert other.used == "fitted" and other.loss_begun is not None
 
 
 @pytest.mark.parametrize("name", ["train", "held"])
