@@ -6,7 +6,6 @@ was compared with the library's (tests/retrieval/test_packaged_encoder.py).
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +16,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional as F
 
+from model.files import sha256_of
 from model.minilm import MINILM_SHA256
 from retrieval.encoding.bert import Bert, bert_config
 from retrieval.encoding.bert_pass import BertPass
@@ -45,14 +45,17 @@ _LEAST_TOKENS = 1e-9
 
 
 def open_packaged(folder: Path, *, bf16: bool) -> OpenedEncoder | None:
-    """The encoder in ``folder`` on the CPU; None where a file is another one than the package's, missing or added.
+    """The encoder in ``folder`` on the CPU; None where a file is another one than the package's.
 
-    bf16: whether passages will be asked for in it.
+    So it is where one is missing, added or cannot be read. bf16: whether passages will be asked for in it.
     """
     found = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
     if found - _UNREAD != set(_PUBLISHED):
         return None
-    if any(_sha256(folder / name) != sha256 for name, sha256 in _PUBLISHED.items()):
+    try:
+        if any(sha256_of(folder / name) != sha256 for name, sha256 in _PUBLISHED.items()):
+            return None
+    except OSError:  # the library says what is wrong with it, under the encoder's name
         return None
     config = bert_config(SimpleNamespace(**json.loads((folder / _CONFIG).read_text(encoding="utf-8"))))
     if config is None:
@@ -65,11 +68,6 @@ def open_packaged(folder: Path, *, bf16: bool) -> OpenedEncoder | None:
     coarse = Bert(config, theirs, torch.bfloat16) if bf16 else None
     embed = BertPass(Bert(config, theirs, torch.float32), coarse, tokenizer, _mean, dimension=_DIMENSION)
     return OpenedEncoder(TokenizerCounter(definition), _DIMENSION, _MAX_TOKENS, _FINGERPRINT, embed)
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _mean(vectors: Tensor, attention: Tensor) -> Tensor:

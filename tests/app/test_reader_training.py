@@ -198,35 +198,39 @@ def _many(folder: Path) -> Path:
     return path
 
 
+def _few_are_enough(monkeypatch: pytest.MonkeyPatch, least: int, folder: Path) -> ReaderRecipe:
+    monkeypatch.setattr(decline_fitting, "LEAST_ROWS", least)
+    monkeypatch.setattr(decline_fitting, "LEAST_HELD", 10)
+    asked = ReaderRecipe((_many(folder),), development=40, mix=RowMix(alone=1.0, without_gold=0.0))
+    return replace(asked, settings=replace(asked.settings, max_steps=1, tokens_per_batch=2000))
+
+
 def test_when_it_declines_is_fitted_behind_the_training_and_anew(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 40)
-    monkeypatch.setattr(decline_fitting, "LEAST_HELD", 10)
-    asked = ReaderRecipe((_many(tmp_path),), development=40, mix=RowMix(alone=1.0, without_gold=0.0))
-    asked = replace(asked, settings=replace(asked.settings, max_steps=1, tokens_per_batch=2000))
+    asked = _few_are_enough(monkeypatch, 40, tmp_path)
     said: list[str] = []
     first = train_reader(asked, tmp_path / "first", say=said.append)
-    assert (
-        first.declining is not None and first.declining.used == "fitted"
-    )  # MiniLM's layers point at nothing in particular
+    assert first.declining is not None
+    assert first.declining.used == "fitted"  # MiniLM's layers point at nothing in particular
     assert any(f"fitted on {first.declining.rows} rows" in line for line in said)
     facts = json.loads((tmp_path / "first" / "reader.json").read_text())
     assert facts["features"]["decline"] == 32
     assert facts["declining"]["loss_after"] == first.declining.loss_after < facts["declining"]["loss_before"]
     trained = load_prefix_decoder(tmp_path / "first").state_dict()
-    bare = train_reader(replace(asked, decline_rows=0), tmp_path / "bare", say=said.append)
-    assert bare.declining is None
-    assert load_prefix_decoder(tmp_path / "bare").config.decline == 0
-    only = replace(asked, start=tmp_path / "bare", only_decline=True, decline_rows=60)
+    without = train_reader(replace(asked, decline_rows=0), tmp_path / "first", say=said.append)
+    assert without.declining is None
+    assert load_prefix_decoder(tmp_path / "first").config.decline == 0
+    only = replace(asked, start=tmp_path / "first", only_decline=True, decline_rows=60)
     again = train_reader(only, tmp_path / "again", say=said.append)
     assert again.training is None
-    assert again.declining is not None and (again.declining.rows, again.declining.used) == (60, "fitted")
+    assert again.declining is not None
+    assert (again.declining.rows, again.declining.used) == (60, "fitted")
     anew = load_prefix_decoder(tmp_path / "again").state_dict()
-    added = {f"head.decline.{part}" for part in ("inner.weight", "inner.bias", "outer.weight", "outer.bias", "scale")}
-    assert set(anew) - set(trained) == set() and all(
-        name in added or torch.equal(anew[name], trained[name]) for name in anew
-    )
+    assert set(anew) == set(trained)
+    assert {name for name in anew if not torch.equal(anew[name], trained[name])} == {
+        f"head.decline.{part}" for part in ("inner.weight", "inner.bias", "outer.weight", "outer.bias", "scale")
+    }
     monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 400)
     with pytest.raises(AppError, match="nothing was written"):
         train_reader(replace(only, start=tmp_path / "again"), tmp_path / "none", say=said.append)
@@ -236,10 +240,7 @@ def test_when_it_declines_is_fitted_behind_the_training_and_anew(
 def test_going_on_from_a_reader_keeps_its_correction_where_that_is_the_better_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 10)
-    monkeypatch.setattr(decline_fitting, "LEAST_HELD", 10)
-    asked = ReaderRecipe((_many(tmp_path),), development=40, mix=RowMix(alone=1.0, without_gold=0.0))
-    asked = replace(asked, settings=replace(asked.settings, max_steps=1, tokens_per_batch=2000))
+    asked = _few_are_enough(monkeypatch, 10, tmp_path)
     said: list[str] = []
     train_reader(asked, tmp_path / "first", say=said.append)
     # Ten rows tell less than all.
@@ -253,6 +254,7 @@ def test_going_on_from_a_reader_keeps_its_correction_where_that_is_the_better_on
     only = replace(asked, start=tmp_path / "other", only_decline=True, decline_rows=10)
     with pytest.raises(AppError, match="nothing was written"):
         train_reader(only, tmp_path / "none", say=said.append)
+    assert not (tmp_path / "none").exists()
 
 
 def test_of_few_rows_it_is_said_that_nothing_was_fitted(trained: tuple[TrainedReader, list[str]]) -> None:

@@ -18,15 +18,7 @@ from transformers import BertConfig, BertModel
 from retrieval.encoding.bert_pass import batches, bert_pass
 from retrieval.errors import RetrievalError
 from retrieval.sentence_transformer import SentenceTransformerEncoder, default_encoder_folder
-
-ODD = (
-    "The notice period is six weeks.",
-    "  leading blanks,\n\n and LINES\t",
-    "",
-    "Ünïcode ﬁne: 漢字 and \u0301 marks, 1,000.50 $ \U0001f600",
-    "very long " * 300,
-    "a",
-)
+from tests.retrieval.odd_texts import ODD
 
 MakeEncoder = Callable[..., Path]
 

@@ -13,15 +13,7 @@ from retrieval.encoding.from_library import open_from_library
 from retrieval.encoding.opened import OpenedEncoder
 from retrieval.encoding.packaged import open_packaged
 from retrieval.sentence_transformer import SentenceTransformerEncoder, default_encoder_folder
-
-ODD = (
-    "The notice period is six weeks.",
-    "  leading blanks,\n\n and LINES\t",
-    "",
-    "Ünïcode ﬁne: 漢字 and \u0301 marks, 1,000.50 $ \U0001f600",
-    "very long " * 300,
-    "[SEP] [MASK] [CLS] are words here too",
-)
+from tests.retrieval.odd_texts import ODD
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +64,14 @@ def test_whatever_differs_from_the_package_is_the_librarys(tmp_path: Path, chang
     assert open_packaged(folder, bf16=False) is not None
     change(folder)
     assert open_packaged(folder, bf16=False) is None
+
+
+def test_a_file_that_cannot_be_read_is_the_librarys_to_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: Path) -> str:
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr("retrieval.encoding.packaged.sha256_of", failing)
+    assert open_packaged(default_encoder_folder(), bf16=False) is None
 
 
 def test_a_changed_length_is_heeded_by_what_opens_it_then(tmp_path: Path) -> None:
