@@ -29,6 +29,11 @@ def work_quietly() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
+def leave_quietly() -> None:
+    """For the process itself, once its work is done: it is on its way out, and SIGTERM would only interrupt that."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
 def end(process: BaseProcess, seconds: float = 5.0) -> None:
     """End it, in good order if that takes no longer than ``seconds``."""
     if process.pid is None:  # it could not be started
@@ -41,4 +46,5 @@ def end(process: BaseProcess, seconds: float = 5.0) -> None:
 
 
 def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    leave_quietly()
     sys.exit(0)

@@ -23,7 +23,7 @@ from retrieval.chunking import TokenCounter
 from retrieval.encoder import Encoder, PortableCounting, QueriesForOthers
 from retrieval.encoding.adapted import Adaptable
 from retrieval.errors import RetrievalError
-from retrieval.spawning import end, start_deaf, work_quietly
+from retrieval.spawning import end, leave_quietly, start_deaf, work_quietly
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +207,7 @@ def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
             encoder = make()
             known = _known(encoder)
         except Exception as error:
+            leave_quietly()  # whoever hears of it ends this process
             pipe.send(_portable(error))
             return
         pipe.send(known)
