@@ -70,9 +70,9 @@ def test_rag_prepares_in_one_call_without_changing_the_result() -> None:
 
 @pytest.mark.parametrize("k", [0, -1])
 def test_k_below_one_is_refused(k: int) -> None:
-    with pytest.raises(EvaluationError, match=f"k is {k}"):
+    with pytest.raises(EvaluationError, match=rf"\bk\b.* {k}\b"):
         Rag(Search(), k)
-    with pytest.raises(EvaluationError, match=f"k is {k}"):
+    with pytest.raises(EvaluationError, match=rf"\bk\b.* {k}\b"):
         Oracle(Passages(), k)
 
 
@@ -114,11 +114,11 @@ def test_oracle_prepares_only_what_needs_a_search() -> None:
 
 def test_missing_gold_is_an_error_that_names_the_question() -> None:
     arm = Oracle(Passages(), 2)
-    with pytest.raises(MissingGoldError, match="'q' names no evidence"):
+    with pytest.raises(MissingGoldError, match=r"'q'.*no evidence"):
         arm.chunks(question())
     with pytest.raises(MissingGoldError, match="nowhere"):
         arm.chunks(question(relevant_document_ids=("nowhere",)))
-    with pytest.raises(MissingGoldError, match="holds none"):
+    with pytest.raises(MissingGoldError, match="none"):
         arm.chunks(question(evidence=(EvidenceSpan("a", 500, 510),)))
 
 

@@ -68,15 +68,15 @@ def test_weights_are_repetition_up_to_the_smoothing_and_have_no_scale() -> None:
 
 @pytest.mark.parametrize("label", [True, False])
 def test_one_class_is_an_error(label: bool) -> None:
-    with pytest.raises(EvaluationError, match="claims of both kinds"):
+    with pytest.raises(EvaluationError, match="both"):
         fit_platt([0.1, 0.2, 0.3], [label] * 3)
-    with pytest.raises(EvaluationError, match="claims of both kinds"):
+    with pytest.raises(EvaluationError, match="both"):
         fit_platt([], [])
 
 
 def test_a_falling_curve_is_an_error() -> None:
     logits, supported = drawn(1.0, 0.0, 500, seed=4)
-    with pytest.raises(EvaluationError, match="cannot be calibrated"):
+    with pytest.raises(EvaluationError, match="calibrated"):
         fit_platt((-logits).tolist(), supported.tolist())
 
 
@@ -98,7 +98,7 @@ def test_logits_that_say_nothing_keep_the_base_rate() -> None:
 def test_numbers_that_are_none_are_refused(
     logits: list[float], supported: list[bool], weights: list[float] | None
 ) -> None:
-    with pytest.raises(EvaluationError, match="finite logits and positive weights"):
+    with pytest.raises(EvaluationError, match="positive weights"):
         fit_platt(logits, supported, weights)
 
 
@@ -119,9 +119,9 @@ def test_an_offset_stands_beside_the_curve() -> None:
 
 
 def test_lengths_must_agree() -> None:
-    with pytest.raises(EvaluationError, match="3 logits, 2 labels, 2 weights and 2 offsets"):
+    with pytest.raises(EvaluationError, match=r"3 logits"):
         fit_platt([1.0, 2.0, 3.0], [True, False])
-    with pytest.raises(EvaluationError, match="2 logits, 2 labels, 1 weights and 2 offsets"):
+    with pytest.raises(EvaluationError, match="1 weights"):
         fit_platt([1.0, 2.0], [True, False], [1.0])
     assert fit_platt([1.0, -1.0], [True, False]) == Calibration(*_symmetric())
 
@@ -137,9 +137,9 @@ def test_a_curve_in_two_variables_is_found_again() -> None:
     design = np.vstack((x, np.ones(20_000)))
     errors = np.sqrt(np.diag(np.linalg.inv((design * (p * (1 - p))) @ design.T)))
     assert (np.abs(np.array([*slopes, intercept]) - truth) < 4.5 * errors).all()
-    with pytest.raises(EvaluationError, match="cannot be calibrated"):
+    with pytest.raises(EvaluationError, match="calibrated"):
         fit_logistic([x[0].tolist(), (-x[1]).tolist()], (random.random(20_000) < p).tolist())
-    with pytest.raises(EvaluationError, match="3 logits, 2 labels"):
+    with pytest.raises(EvaluationError, match="3 logits"):
         fit_logistic([[1.0, 2.0], [1.0, 2.0, 3.0]], [True, False])
 
 

@@ -19,15 +19,15 @@ def estimate(rate: float | None, lower: float | None, upper: float | None, reaso
 def test_undefined_is_none_with_a_reason() -> None:
     nothing = undefined(0.95, "no answers")
     assert nothing.rate is None and not nothing.defined and nothing.reason == "no answers"
-    with pytest.raises(ValueError, match="with a reason"):
+    with pytest.raises(ValueError, match="reason"):
         estimate(None, None, None)
-    with pytest.raises(ValueError, match="all None"):
+    with pytest.raises(ValueError, match="None"):
         estimate(0.5, None, None, "x")
 
 
 @pytest.mark.parametrize("values", [(0.5, 0.6, 0.7), (math.nan, 0.0, 1.0), (0.5, 0.1, 1.5)])
 def test_limits_that_make_no_sense_are_refused(values: tuple[float, float, float]) -> None:
-    with pytest.raises(ValueError, match="finite, ordered"):
+    with pytest.raises(ValueError, match="finite"):
         estimate(*values)
 
 
@@ -55,11 +55,11 @@ def test_counts_by_arm_and_question() -> None:
 
 def test_a_sample_counted_twice_an_unknown_outcome_and_an_empty_run_are_refused() -> None:
     record = OutcomeRecord("a", "rag", 0, "supported")
-    with pytest.raises(EvaluationError, match="sample 0 of question 'a' in arm 'rag' appears twice"):
+    with pytest.raises(EvaluationError, match=r"0.*'a'.*'rag'.*twice"):
         OutcomeTable.from_records([record, record])
-    with pytest.raises(EvaluationError, match="'true': it must be one of hallucinated, supported"):
+    with pytest.raises(EvaluationError, match=r"'true'.*hallucinated, supported"):
         OutcomeTable.from_records([OutcomeRecord("a", "rag", 0, "true")])  # type: ignore[arg-type]
     with pytest.raises(EvaluationError, match="no outcome"):
         OutcomeTable.from_records([])
-    with pytest.raises(EvaluationError, match="no arm 'oracle' in this run: it has rag"):
+    with pytest.raises(EvaluationError, match=r"'oracle'.*rag"):
         OutcomeTable.from_records([record]).arm("oracle")

@@ -128,8 +128,8 @@ def test_the_name_follows_the_facts_and_not_their_order(database: str, tmp_path:
 def test_bad_tables_are_named(database: str, tmp_path: Path) -> None:
     path = tmp_path / "facts.jsonl"
     for text, said in (
-        ('{"subject": "a", "relation": "b"}', "line|facts.jsonl:1: the fact has no value"),
-        ('{"subject": "a", "relation": "b", "value": 1, "tolerance": "much"}', "tolerance is 'much'"),
+        ('{"subject": "a", "relation": "b"}', "facts.jsonl:1.*value"),
+        ('{"subject": "a", "relation": "b", "value": 1, "tolerance": "much"}', "tolerance.*'much'"),
         ("[1]", "must be"),
     ):
         path.write_text(text)
@@ -140,11 +140,11 @@ def test_bad_tables_are_named(database: str, tmp_path: Path) -> None:
         connection.execute("CREATE TABLE empty (subject TEXT, relation TEXT, value TEXT)")
     other = f"sqlite:///{tmp_path / 'other.db'}"
     for source, said in (
-        (other, "no column 'relation', it has subject, object"),
-        (f"{other}#empty", "holds no fact"),
-        (f"{other}#none", "no table 'none'"),
-        (f"sqlite:///{tmp_path / 'missing.db'}", "no database file"),
-        ("nonsense://x", "not a database URL"),
+        (other, "'relation'.*subject, object"),
+        (f"{other}#empty", "no fact"),
+        (f"{other}#none", "'none'"),
+        (f"sqlite:///{tmp_path / 'missing.db'}", "missing.db"),
+        ("nonsense://x", "database URL"),
         ("postgresql+psycopg2://me:secret@host/x", "driver is missing|the database says"),
     ):
         with pytest.raises(DataError, match=said) as error:

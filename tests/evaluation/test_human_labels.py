@@ -88,13 +88,13 @@ def test_names_follow_the_labels(tmp_path: Path) -> None:
     ("rows", "said"),
     [
         ([{"answer": "a", "label": "purple"}], "labels.jsonl:1: .*purple"),
-        ([{"answer": "a", "label": 1}], "may mean supported or hallucinated"),
-        ([{"label": "supported"}], "neither an answer nor a claim"),
-        ([{"answer": "a", "verdict": "x"}], "no label; its fields are answer, verdict"),
-        ([{"answer": "a", "label": ""}], "there is no label in"),
+        ([{"answer": "a", "label": 1}], "supported or hallucinated"),
+        ([{"label": "supported"}], "answer nor a claim"),
+        ([{"answer": "a", "verdict": "x"}], "label.*answer, verdict"),
+        ([{"answer": "a", "label": ""}], "no label"),
         (
             [{"answer": "a", "label": "supported"}, {"answer": " a", "label": "refuted"}],
-            ":2 says contradicted and .*:1",
+            ":2.*contradicted.*:1",
         ),
     ],
 )

@@ -50,7 +50,7 @@ def test_of_equal_null_biases_the_one_that_answers_more() -> None:
 
 def test_a_null_bias_needs_both_kinds() -> None:
     """Nothing unanswerable, nothing to choose on."""
-    with pytest.raises(EvaluationError, match="answerable and unanswerable"):
+    with pytest.raises(EvaluationError, match="unanswerable"):
         choose_null_bias([Probed(True, 1.0, 0.0)])
 
 
@@ -97,5 +97,5 @@ def test_the_temperature_has_the_least_loss_of_those_tried(reader: EmbeddedReade
     # What it would say greedily grows likelier with every fall of the temperature.
     assert found.temperature == 0.5
     assert found.loss_after < found.loss_before
-    with pytest.raises(EvaluationError, match="held-out rows"):
+    with pytest.raises(EvaluationError, match="held-out"):
         fit_temperature(reader, [])

@@ -21,7 +21,7 @@ from tests.evaluation.reference_helpers import ASKED, judge
 def test_unanswerable_makes_every_claim_unverifiable() -> None:
     verdict = judge("Paris", answerable=False)
     assert (verdict.label, verdict.support) == ("unverifiable", 0.0)
-    assert verdict.reason == "the collection does not answer this question"
+    assert "does not answer" in verdict.reason
 
 
 @pytest.mark.parametrize("references", [(), ("...",), ("", " ")])

@@ -127,12 +127,12 @@ def test_runs_are_listed_and_found_by_a_unique_beginning(runs: RunStore) -> None
 
 
 def test_unknown_run_lists_the_known_ones(runs: RunStore) -> None:
-    with pytest.raises(EvaluationError, match=r"no run 'nope'.*holds no runs"):
+    with pytest.raises(EvaluationError, match=r"'nope'.*no runs"):
         runs.load_samples("nope")
     run_id = runs.create_or_open_run(CONFIG, QUESTIONS, "first")
-    with pytest.raises(EvaluationError, match=rf"no run 'nope'.*{run_id} \(first, running\)"):
+    with pytest.raises(EvaluationError, match=rf"'nope'.*{run_id}.*first, running"):
         runs.load_samples("nope")
-    with pytest.raises(EvaluationError, match="no run ''"):
+    with pytest.raises(EvaluationError, match="run ''"):
         runs.load_run("")
 
 
@@ -167,10 +167,10 @@ def test_every_setting_makes_another_run(changes: dict[str, object]) -> None:
     ("changes", "message"),
     [
         ({"arms": ()}, "at least one arm"),
-        ({"arms": (ArmSpec("rag", ""), ArmSpec("rag", "k"))}, "'rag' is named twice"),
+        ({"arms": (ArmSpec("rag", ""), ArmSpec("rag", "k"))}, "'rag'.*twice"),
         ({"arms": (ArmSpec("", ""),)}, "1 to 64"),
         ({"samples": 0}, "0 samples"),
-        ({"seed": -1}, "seed is -1"),
+        ({"seed": -1}, "seed.*-1"),
         ({"verifier": ""}, "verifier"),
     ],
 )

@@ -136,11 +136,11 @@ def test_impossible_pairs_are_refused() -> None:
     table = OutcomeTable.from_records(
         [OutcomeRecord("a", "x", 0, "supported"), OutcomeRecord("b", "y", 0, "supported")]
     )
-    with pytest.raises(EvaluationError, match="no question in common"):
+    with pytest.raises(EvaluationError, match="in common"):
         summarise(table, pairs=[("x", "y")])
     with pytest.raises(EvaluationError, match="itself"):
         summarise(table, pairs=[("x", "x")])
-    with pytest.raises(EvaluationError, match="no arm 'z'"):
+    with pytest.raises(EvaluationError, match="'z'"):
         summarise(table, pairs=[("x", "z")])
 
 
@@ -163,7 +163,7 @@ def test_flags_below_ten_questions_on_either_side() -> None:
 
 def test_settings_are_checked() -> None:
     for bad in ({"level": 1.0}, {"bootstrap": 10}, {"permutations": 1}, {"seed": -1}):
-        with pytest.raises(ValueError, match=r"is|and"):
+        with pytest.raises(ValueError, match=next(iter(bad))):
             Settings(**bad)  # type: ignore[arg-type]
 
 

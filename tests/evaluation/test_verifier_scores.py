@@ -124,7 +124,7 @@ def test_a_response_with_an_unscored_sentence() -> None:
     unknown, low, high = ClaimSupport(None, reason="why"), ClaimSupport(0.3), ClaimSupport(0.8)
     assert worst((unknown, low, high)) == low
     assert worst((unknown, high)) == unknown
-    assert worst(()).reason == "the response makes no claim"
+    assert "no claim" in worst(()).reason
 
 
 def pair(claim: str, supported: bool, source: str = "s", evidence: str = "key") -> PairExample:
@@ -215,8 +215,8 @@ def test_one_class_only_is_undefined_with_a_reason() -> None:
     scores = table.overall
     for figure in (scores.auroc, scores.balanced_accuracy):
         assert figure.estimate is None
-        assert figure.reason == "every statement is supported: two classes are compared"
-    assert scores.f1_hallucinated.reason == "nothing is hallucinated and nothing was flagged"
+        assert "every statement is supported" in figure.reason
+    assert "nothing was flagged" in scores.f1_hallucinated.reason
     assert scores.calibration_error.estimate == pytest.approx(0.1)
     assert table.macro_auroc.estimate is None
     assert "without s" in table.macro_auroc.reason
@@ -225,7 +225,7 @@ def test_one_class_only_is_undefined_with_a_reason() -> None:
 def test_nothing_scored_is_undefined() -> None:
     table = detection_table([Judged(None, True, "g", "s", "why")])
     assert table.overall.n == 0
-    assert table.overall.calibration_error.reason == "no statement was scored"
+    assert "no statement" in table.overall.calibration_error.reason
     assert table.unscored == (("why", 1),)
 
 
@@ -282,7 +282,7 @@ def test_cosine_reads_the_question_and_encodes_a_text_once() -> None:
     assert found == pytest.approx((3 / np.sqrt(10), 0.0, 1.0, 3 / np.sqrt(10)))
     assert encoder.seen == ["ab", "c", "a b", "aab", "ab"]
     assert (scorer.room("x"), scorer.count(["a b"]), scorer.score([])) == (18, (2,), ())
-    with pytest.raises(ModelError, match="claim is empty"):
+    with pytest.raises(ModelError, match="empty"):
         scorer.score([Pair("x", " ")])
 
 

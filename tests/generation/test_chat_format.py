@@ -40,21 +40,21 @@ def test_a_model_that_can_think_is_asked_not_to(llama: MakeLlama) -> None:
 def test_a_template_that_is_no_text(llama: MakeLlama) -> None:
     folder = llama(chat=True)
     (folder / "chat_template.jinja").write_bytes(b"\xff\xfe{{")
-    with pytest.raises(GenerationError, match=r"chat_template\.jinja cannot be read as UTF-8"):
+    with pytest.raises(GenerationError, match=r"chat_template\.jinja.*UTF-8"):
         chat_template(folder)
 
 
 def test_an_endlessly_nested_tokenizer_config(llama: MakeLlama) -> None:
     folder = llama(chat=True)
     (folder / "tokenizer_config.json").write_text("[" * 100_000)
-    with pytest.raises(GenerationError, match=r"tokenizer_config\.json is not valid JSON"):
+    with pytest.raises(GenerationError, match=r"tokenizer_config\.json"):
         chat_frame(folder)
 
 
 def test_a_template_cannot_count_to_a_billion(llama: MakeLlama) -> None:
     folder = llama(chat=True)
     (folder / "chat_template.jinja").write_text("{% for n in range(1000000000) %}x{% endfor %}", "utf-8")
-    with pytest.raises(GenerationError, match=r"cannot be rendered.*Range too big"):
+    with pytest.raises(GenerationError, match="Range too big"):
         chat_frame(folder)
 
 
@@ -63,5 +63,5 @@ def test_a_file_of_hundreds_of_megabytes_is_not_read(llama: MakeLlama, name: str
     folder = llama(chat=True)
     with (folder / name).open("wb") as file:
         file.truncate(500_000_000)  # a hole: it takes no disk
-    with pytest.raises(GenerationError, match=rf"{name} is 500,000,000 bytes long"):
+    with pytest.raises(GenerationError, match=rf"{name}.*500,000,000"):
         chat_frame(folder)

@@ -122,7 +122,7 @@ def test_one_token_and_the_end_of_the_context(config: DecoderConfig) -> None:
     assert full.finish_reason == "length"
     longest = tuple(range(24))
     assert len(decode(model, longest, WARM, (0, 1), NONE)[1].token_ids) == 1
-    with pytest.raises(ModelError, match="25 tokens do not fit the context of 24"):
+    with pytest.raises(ModelError, match=r"25.*24"):
         decode(model, (*longest, 1), WARM, (0,), NONE)
     assert decode(model, PROMPT, WARM, (), NONE) == ()
 

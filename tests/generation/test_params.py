@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
@@ -31,18 +32,17 @@ from generation.params import SamplingParams
     ],
 )
 def test_a_wrong_value_is_refused_by_name_and_value(field: str, value: float) -> None:
-    with pytest.raises(GenerationError) as caught:
+    with pytest.raises(GenerationError, match=rf"{field}.*{re.escape(str(value))}"):
         SamplingParams(**{field: value})  # type: ignore[arg-type]
-    assert str(caught.value).startswith(f"{field} is {value}:")
 
 
 @pytest.mark.parametrize(
     ("bias", "message"),
     [
-        (((-1, 2.0),), "logit_bias names token -1: ids start at 0"),
-        (((3, 1.0), (3, 2.0)), "logit_bias names token 3 twice"),
-        (((3, math.nan),), "logit_bias of token 3 is nan"),
-        (((3, -math.inf),), "logit_bias of token 3 is -inf.*-1e9 rules a token out"),
+        (((-1, 2.0),), "logit_bias.*-1"),
+        (((3, 1.0), (3, 2.0)), "logit_bias.*3 twice"),
+        (((3, math.nan),), "logit_bias.*3.*nan"),
+        (((3, -math.inf),), "logit_bias.*3.*-inf"),
     ],
 )
 def test_a_wrong_bias_is_refused(bias: tuple[tuple[int, float], ...], message: str) -> None:

@@ -67,7 +67,7 @@ def test_name_and_fingerprint(reader: EmbeddedReader) -> None:
 
 @pytest.mark.parametrize("question", ["", " \n", "\x00", "\u200b\u2060"])
 def test_a_question_of_nothing_that_can_be_seen_is_empty(reader: EmbeddedReader, question: str) -> None:
-    with pytest.raises(GenerationError, match="the question is empty"):
+    with pytest.raises(GenerationError, match="empty"):
         reader.prompt(question, [], 5)
 
 

@@ -73,10 +73,10 @@ def test_a_chunk_is_cut_after_the_last_sentence_that_fits(prompter: ReaderPrompt
 def test_a_question_is_never_cut(prompter: ReaderPrompter, chunk: MakeChunk) -> None:
     question = "who " * 50
     assert len(prompter.prompt(question, [chunk(LIGHT)], 52).token_ids) == 52
-    with pytest.raises(GenerationError, match="50 tokens; with 51 tokens for the prompt at most 49 fit"):
+    with pytest.raises(GenerationError, match=r"50.*51.*49"):
         prompter.prompt(question, [chunk(LIGHT)], 51)
     for empty in ("", "  \n"):
-        with pytest.raises(GenerationError, match="question is empty"):
+        with pytest.raises(GenerationError, match="empty"):
             prompter.prompt(empty, [], 100)
 
 
@@ -86,9 +86,9 @@ def test_the_readers_budget_leaves_the_answer_its_room(reader: EmbeddedReader, c
         prompt = reader.prompt("Who?", [chunk("word " * 600), chunk(LIGHT)], new)
         # The last token of an answer is never read.
         assert len(prompt.token_ids) + new - 1 <= 512
-    with pytest.raises(GenerationError, match=r"max_tokens is 511.*no room"):
+    with pytest.raises(GenerationError, match=r"max_tokens.*511"):
         reader.prompt("Who?", [], 511)
-    with pytest.raises(GenerationError, match="600 tokens"):
+    with pytest.raises(GenerationError, match="600"):
         reader.prompt("who " * 600, [], 1)
 
 

@@ -150,5 +150,5 @@ def test_adjusting_changes_neither_the_logits_given_nor_other_rows() -> None:
 
 
 def test_a_bias_outside_the_vocabulary_is_refused_by_name() -> None:
-    with pytest.raises(GenerationError, match=r"logit_bias names token 9: this model's ids are 0..8"):
+    with pytest.raises(GenerationError, match=r"logit_bias.*9.*8"):
         adjusted_logits(torch.zeros((1, 9)), [SamplingParams(logit_bias=((9, 1.0),))], None, [0], ())

@@ -99,11 +99,11 @@ def test_the_largest_uniform_draws_the_last_token_kept() -> None:
 
 def test_rows_and_parameters_must_match() -> None:
     logits = torch.zeros((2, 5))
-    with pytest.raises(ValueError, match="1 sampling parameters for 2 rows"):
+    with pytest.raises(ValueError, match=r"1 sampling.*2"):
         kept_probabilities(logits, [SamplingParams()])
-    with pytest.raises(ValueError, match="1 uniforms for 2 rows"):
+    with pytest.raises(ValueError, match=r"1 uniforms.*2"):
         draw_tokens(logits, [SamplingParams()] * 2, [0.5])
-    with pytest.raises(ValueError, match="needs the tokens that were seen"):
+    with pytest.raises(ValueError, match="seen"):
         adjusted_logits(logits, [SamplingParams(repetition_penalty=2.0)] * 2, None, [0, 0], ())
 
 

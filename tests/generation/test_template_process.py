@@ -46,21 +46,21 @@ SMALL = TemplateLimits(memory_bytes=1 << 28, cpu_seconds=1, longest=1000)
 LOOPS = "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}"
 DOUBLE = "{% set n = namespace(x='xxxxxxxxxxxxxxxx') %}{% for i in range(60) %}{% set n.x = n.x ~ n.x %}{% endfor %}"
 BAD = {
-    "nested loops": (LOOPS, "more than 1 seconds of processor time"),
+    "nested loops": (LOOPS, "1 seconds"),
     "recursion": ("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "recursion"),
-    "doubling": (DOUBLE, "more than 256 MiB of memory"),
-    "repeated": ("{{ 'x' * 10000000000 }}", "more than 256 MiB of memory"),
-    "centred": ("{{ 'x' | center(10000000000) }}", "more than 256 MiB of memory"),
-    "formatted": ("{{ '%2000000000d' | format(1) }}", "more than 256 MiB of memory"),
-    "power": ("{{ 10 ** (10 ** 9) }}", "more than 1 seconds of processor time"),
-    "long": ("{% for a in range(1001) %}x{% endfor %}", "it gives 1,001 characters"),
+    "doubling": (DOUBLE, "256 MiB"),
+    "repeated": ("{{ 'x' * 10000000000 }}", "256 MiB"),
+    "centred": ("{{ 'x' | center(10000000000) }}", "256 MiB"),
+    "formatted": ("{{ '%2000000000d' | format(1) }}", "256 MiB"),
+    "power": ("{{ 10 ** (10 ** 9) }}", "1 seconds"),
+    "long": ("{% for a in range(1001) %}x{% endfor %}", "1,001"),
     "raised": ("{{ raise_exception('only one system message') }}", "only one system message"),
     "empty message": ("{{ raise_exception('') }}", "TemplateError"),
-    "syntax": ("{% if %}", "Expected an expression"),
-    "undefined": ("{{ nothing.at.all }}", "'nothing' is undefined"),
+    "syntax": ("{% if %}", "expression"),
+    "undefined": ("{{ nothing.at.all }}", "'nothing'"),
     "private": ("{{ ''.__class__.__mro__ }}", "unsafe"),
     "escape": ("{{ messages.__init__.__globals__ }}", "unsafe|undefined"),
-    "namespace": ("{% set n = namespace(_x=1) %}", "begins with an underscore"),
+    "namespace": ("{% set n = namespace(_x=1) %}", "underscore"),
     "changed": ("{{ messages.append(1) }}", "unsafe"),
 }
 
@@ -75,7 +75,7 @@ def test_a_bad_template_ends_with_its_reason(name: str) -> None:
 def test_no_file_and_nothing_of_the_environment_is_within_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLUMBLINE_MODEL_KEY", "sk-secret")
     for template in ("{% include '/etc/passwd' %}", "{% import '/etc/passwd' as p %}", "{% extends '/etc/passwd' %}"):
-        with pytest.raises(GenerationError, match="no loader"):
+        with pytest.raises(GenerationError, match="loader"):
             rendered(template, {})
     assert rendered("{{ environ is defined }}{{ os is defined }}", {}) == "FalseFalse"
 

@@ -92,7 +92,7 @@ def test_a_stop_string_ends_the_text_before_it(peer: TransformersGenerator) -> N
 
 
 def test_a_bias_of_a_token_that_does_not_exist_is_refused(peer: TransformersGenerator) -> None:
-    with pytest.raises(GenerationError, match="logit_bias names token 99999: this model's ids are"):
+    with pytest.raises(GenerationError, match=r"logit_bias.*99999"):
         peer.generate(peer.prompt("Who?", [], 5), SamplingParams(logit_bias=((99_999, 1.0),)), (0,))
 
 
@@ -103,7 +103,7 @@ def test_nan_weights_are_never_drawn_from(llama: MakeLlama) -> None:
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     generator = TransformersGenerator(folder)
     for temperature in (0.0, 1.0):
-        with pytest.raises(GenerationError, match="NaN or infinite"):
+        with pytest.raises(GenerationError, match="NaN"):
             generator.generate(generator.prompt("Who?", [], 5), SamplingParams(temperature=temperature), (0,))
 
 
@@ -112,28 +112,28 @@ def test_pickles_and_code_of_the_checkpoint_are_refused(llama: MakeLlama, tmp_pa
     config = json.loads((folder / "config.json").read_text())
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match="pickled weights can run code"):
+    with pytest.raises(ModelError, match="pickle"):
         TransformersGenerator(folder)
     (tmp_path / "evil.py").write_text("raise SystemExit('ran')")
     strange = config | {"model_type": "strange", "auto_map": {"AutoModelForCausalLM": "evil.Model"}}
     (tmp_path / "config.json").write_text(json.dumps(strange))
-    with pytest.raises(ModelError, match="auto_map is set: code in checkpoints is never run"):
+    with pytest.raises(ModelError, match="auto_map"):
         TransformersGenerator(tmp_path)
     save_file({"a": torch.ones(1)}, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(config | {"model_type": "strange"}))
-    with pytest.raises(ModelError, match="cannot be loaded by transformers"):
+    with pytest.raises(ModelError, match="transformers"):
         TransformersGenerator(tmp_path)
-    with pytest.raises(ModelError, match="no such folder"):
+    with pytest.raises(ModelError, match="nowhere"):
         TransformersGenerator(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"num_hidden_layers": 10**9}, r"config\.json: num_hidden_layers is 1000000000: more than 1,024"),
-        ({"vocab_size": 10**7, "hidden_size": 4096}, r"million parameters, its files of 0\.\d MB cannot hold them"),
-        ({"intermediate_size": 10**400}, r"config\.json: intermediate_size is 1000.*: more than 1,099,511,627,776"),
-        ({"hidden_size": 2**39, "intermediate_size": 2**39}, r"impossible size|cannot hold them"),
+        ({"num_hidden_layers": 10**9}, r"config\.json.*num_hidden_layers.*1000000000"),
+        ({"vocab_size": 10**7, "hidden_size": 4096}, r"parameters.* 0\.\d MB"),
+        ({"intermediate_size": 10**400}, r"config\.json.*intermediate_size.*1000"),
+        ({"hidden_size": 2**39, "intermediate_size": 2**39}, r"impossible|parameters"),
     ],
 )
 def test_a_config_larger_than_its_files_takes_no_memory(llama: MakeLlama, fields: dict[str, int], message: str) -> None:
@@ -149,7 +149,7 @@ def test_a_model_larger_than_the_memory_is_refused_before_it_is_loaded(
 ) -> None:
     folder = llama()
     monkeypatch.setattr("model.memory.available_bytes", lambda device: 1000)
-    with pytest.raises(ModelError, match=r"has 0\.0 GB free: use a smaller dtype"):
+    with pytest.raises(ModelError, match=r"0\.0 GB"):
         TransformersGenerator(folder)
 
 

@@ -88,10 +88,10 @@ def test_what_is_saved_is_what_is_loaded_and_damage_is_named(tmp_path: Path) -> 
     loaded = load_bm25(tmp_path, Bm25Params())
     assert loaded.search(["w1", "w5"], 10) == index.search(["w1", "w5"], 10)
     (tmp_path / "bm25_words.json").write_text('{"size": 30, "words": ["one"]}')
-    with pytest.raises(RetrievalError, match="do not fit each other"):
+    with pytest.raises(RetrievalError, match="fit"):
         load_bm25(tmp_path, Bm25Params())
     (tmp_path / "bm25_data.npy").write_bytes(b"no array")
-    with pytest.raises(RetrievalError, match="cannot be read"):
+    with pytest.raises(RetrievalError, match="read"):
         load_bm25(tmp_path, Bm25Params())
 
 

@@ -97,5 +97,5 @@ def test_common_words_never_lower_a_score_under_lucene() -> None:
 
 @pytest.mark.parametrize("bad", [{"delta": -0.1}, {"delta": float("nan")}, {"k1": float("nan")}, {"weighting": "plus"}])
 def test_bad_parameters_are_refused(bad: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"delta|k1|weighting"):
+    with pytest.raises(ValueError, match=next(iter(bad))):
         Bm25Params(**bad)

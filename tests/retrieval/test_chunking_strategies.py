@@ -54,7 +54,7 @@ def test_every_strategy_keeps_offsets_limits_and_every_character(
         for chunk in chunks:
             assert text[chunk.start : chunk.end] == chunk.text
             assert len(chunk.text) <= characters
-            assert words([chunk.text])[0] <= tokens or len(chunk.text) == 1
+            assert words([chunk.text])[0] <= tokens
         assert all(left.end < right.end and left.start < right.start for left, right in pairwise(chunks))
 
 
@@ -83,7 +83,7 @@ def test_windows_of_tokens_are_full_and_overlap() -> None:
 def test_half_of_a_surrogate_pair_is_refused_and_text_without_spaces_is_cut() -> None:
     for strategy in ("sentences", "headings", "tokens"):
         params = ChunkingParams(5, max_characters=7, strategy=strategy)
-        with pytest.raises(ValueError, match="surrogate pair at character 2"):
+        with pytest.raises(ValueError, match=r"surrogate.* 2"):
             chunk_document(Document("d", "", "a \ud800"), words, params)
         assert "".join(texts(Document("d", "", "漢字" * 50), params)) == "漢字" * 50
 
@@ -99,8 +99,8 @@ def test_the_parameters_of_older_indexes_are_written_as_they_were() -> None:
     [
         ({"strategy": "pages"}, "'pages'"),
         ({"strategy": "tokens", "overlap_tokens": 110}, "overlap_tokens"),
-        ({"overlap_tokens": 1}, "takes overlap_sentences"),
-        ({"strategy": "tokens", "overlap_sentences": 1}, "takes overlap_tokens"),
+        ({"overlap_tokens": 1}, "overlap_sentences"),
+        ({"strategy": "tokens", "overlap_sentences": 1}, "overlap_tokens"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_named(bad: dict[str, object], says: str) -> None:

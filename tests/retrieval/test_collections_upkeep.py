@@ -74,7 +74,7 @@ def test_rows_are_set_right_from_the_folder(store: Store, home: Path, encoder: A
         connection.execute(damage)
     assert says in problems(store, home)
     if what == "id":
-        with pytest.raises(RetrievalError, match="lie nowhere else, the first of them 'doc-002'"):
+        with pytest.raises(RetrievalError, match="'doc-002'"):
             repair_collection(store, home, "c", encoder)
         return
     encoder.encoded.clear()
@@ -107,17 +107,17 @@ def test_what_lies_nowhere_else_is_named_and_nothing_is_touched(
         connection.execute(update(documents).where(documents.c.document_id == "doc-004").values(text="forged"))
     assert "title or text of document 'doc-004'" in problems(store, home)
     files = {path.name: path.read_bytes() for path in indexed.iterdir()}
-    with pytest.raises(RetrievalError, match=r"1 documents of 'c' are damaged.*'doc-004'.*nothing was changed"):
+    with pytest.raises(RetrievalError, match=r"1 documents of 'c'.*'doc-004'"):
         repair_collection(store, home, "c", encoder)
     assert {path.name: path.read_bytes() for path in indexed.iterdir()} == files
-    with pytest.raises(RetrievalError, match="is damaged and was not written to a file"):
+    with pytest.raises(RetrievalError, match="damaged"):
         export_collection(store, home, "c", home / "c.tar")
     assert not list(home.glob("*c.tar*"))
 
 
 def test_repair_wants_the_encoder_that_indexed(store: Store, home: Path, make_encoder: Any, indexed: Path) -> None:
     (indexed / "vectors.faiss").unlink()
-    with pytest.raises(RetrievalError, match="indexed with another encoder"):
+    with pytest.raises(RetrievalError, match="another encoder"):
         repair_collection(store, home, "c", make_encoder(salt="other"))
 
 
@@ -153,5 +153,5 @@ def test_a_collection_that_is_being_written_is_neither_exported_nor_repaired(
             lambda: export_collection(store, home, "c", home / "c.tar"),
             lambda: repair_collection(store, home, "c", encoder),
         ):
-            with pytest.raises(RetrievalError, match=r"being written by process \d+ on .+ since 2"):
+            with pytest.raises(RetrievalError, match=r"process \d+ on .+ since 2"):
                 function()

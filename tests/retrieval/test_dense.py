@@ -181,16 +181,16 @@ def test_bad_queries_vectors_masks_and_files_are_refused(tmp_path: Path) -> None
         index.search(np.zeros((1, 3), dtype=np.float32), 1)
     with pytest.raises(RetrievalError, match="not a number"):
         index.search(np.full((1, 4), np.nan, dtype=np.float32), 1)
-    with pytest.raises(RetrievalError, match="filter speaks of 2 chunks"):
+    with pytest.raises(RetrievalError, match=r"filter.*2"):
         index.search(unit(1, 4), 1, np.ones(2, dtype=bool))
     bad = unit(5, 4)
     bad[3, 2] = np.inf
     (tmp_path / "no.faiss").write_bytes(b"nothing")
-    with pytest.raises(RetrievalError, match="cannot be read as a FAISS index"):
+    with pytest.raises(RetrievalError, match="FAISS"):
         load_dense(tmp_path / "no.faiss", 7)
     for kind in ("hnsw", "ivf"):
         build_dense(unit(30, 8), small(kind, "none")).index.save(tmp_path / kind)
-        with pytest.raises(RetrievalError, match="holds a graph or lists"):
+        with pytest.raises(RetrievalError, match="graph"):
             load_flat(tmp_path / kind, (tmp_path / kind).stat().st_size)
         with pytest.raises(RetrievalError, match="vector 3 of 5"):
             build_dense(bad, DenseParams(kind=kind))  # type: ignore[arg-type]

@@ -71,7 +71,7 @@ def test_queries_go_with_collections_that_were_embedded_in_either_precision(
     second = index_documents(store, home, "c", given, minilm)
     assert (second.embedded, second.rebuilt) == (2, True)
     assert second.generation_hash != first.generation_hash
-    with pytest.raises(RetrievalError, match="another encoder"):
+    with pytest.raises(RetrievalError, match="encoder"):
         open_retriever(store, home, "c", OtherEncoder(minilm))
 
 
@@ -97,14 +97,14 @@ def test_a_text_without_a_usable_vector_is_named() -> None:
 def test_changed_default_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"other")
     monkeypatch.setattr("retrieval.sentence_transformer.default_encoder_folder", lambda: tmp_path)
-    with pytest.raises(RetrievalError, match="not the published"):
+    with pytest.raises(RetrievalError, match="published"):
         load_default_encoder()
 
 
 def test_what_is_no_encoder_is_refused_without_asking_a_hub(tmp_path: Path) -> None:
-    with pytest.raises(RetrievalError, match="no encoder folder"):
+    with pytest.raises(RetrievalError, match="folder"):
         SentenceTransformerEncoder(tmp_path / "missing")
-    with pytest.raises(RetrievalError, match="no encoder folder"):
+    with pytest.raises(RetrievalError, match="folder"):
         SentenceTransformerEncoder("./not/there/at-all")
     (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
     with pytest.raises(RetrievalError, match="safetensors"):

@@ -43,7 +43,7 @@ def test_processes_cut_as_one_does_and_a_killed_one_is_named(counter: TokenizerC
         assert len(cutters.cut(given)) == 37  # and the worker goes on
         pids = [process.pid for process in cutters._processes]
         os.kill(pids[0], signal.SIGKILL)
-        with pytest.raises(RetrievalError, match="process that cuts documents ended by itself"):
+        with pytest.raises(RetrievalError, match="ended"):
             for _ in range(3):  # the pipe may take one more task before its end is seen
                 cutters.cut(given)
     for pid in pids:
@@ -66,7 +66,7 @@ def test_counting_goes_to_another_process_and_back_unchanged(counter: TokenizerC
 
 
 def test_a_negative_number_of_workers_is_refused(counter: TokenizerCounter) -> None:
-    with pytest.raises(RetrievalError, match="must not be negative"):
+    with pytest.raises(RetrievalError, match=r"workers.*-1"):
         Cutters(counter, ChunkingParams(), workers=-1)
 
 

@@ -121,7 +121,7 @@ def test_an_interrupted_job_ends_after_the_document_that_is_being_read(
 def test_an_encoder_that_cannot_be_sent_to_workers_is_refused(
     store: Store, home: Path, encoder: Any, make_documents: Documents
 ) -> None:
-    with pytest.raises(RetrievalError, match=r"cannot be sent to 2 other processes"):
+    with pytest.raises(RetrievalError, match="2 other processes"):
         index_documents(store, home, "c", make_documents(2), encoder, job=JobParams(workers=2))
 
 
@@ -149,7 +149,7 @@ class Broken:
 
 @pytest.mark.parametrize(
     ("fault", "says"),
-    [("nan", "no usable vector for 1 of"), ("long", "length 2"), ("wide", "shape"), ("few", "shape")],
+    [("nan", "vector for 1 of"), ("long", "length 2"), ("wide", "shape"), ("few", "shape")],
 )
 def test_bad_vectors_end_the_job_by_name_and_nothing_of_them_is_kept(
     store: Store, home: Path, encoder: Any, make_documents: Documents, fault: str, says: str
@@ -236,7 +236,7 @@ def test_a_changed_row_is_healed_by_its_source(
     with store.write() as connection:
         forged = update(documents).where(documents.c.document_id == "doc-002")
         connection.execute(forged.values(text="forged", outline=None))
-    with pytest.raises(RetrievalError, match="'doc-002' of 'c' is damaged"):
+    with pytest.raises(RetrievalError, match="'doc-002' of 'c'"):
         open_retriever(store, home, "c", encoder)
     report = index_documents(store, home, "c", given, encoder)
     assert (report.generation_hash, report.rebuilt) == (first.generation_hash, False)
@@ -254,7 +254,7 @@ def test_a_generation_of_another_collection_never_answers(
         of_b = select(generations.c.id).join(collections, collections.c.id == generations.c.collection_id)
         key = connection.execute(of_b.where(collections.c.name == "b")).scalar_one()
         connection.execute(update(collections).where(collections.c.name == "a").values(current_generation_id=key))
-    with pytest.raises(RetrievalError, match="no published index"):
+    with pytest.raises(RetrievalError, match="published"):
         open_retriever(store, home, "a", encoder)
 
 
@@ -291,7 +291,7 @@ def test_a_vector_file_reads_as_an_array_and_leaves_nothing(tmp_path: Path) -> N
         np.testing.assert_array_equal(file[np.asarray([9, 0, 4])], matrix[[9, 0, 4]])
         np.testing.assert_array_equal(file[1:9:3], matrix[1:9:3])
         assert file[4:2].shape == file[np.asarray([], dtype=int)].shape == (0, 4)
-        with pytest.raises(OSError, match="ended at byte 160, before row 11"):
+        with pytest.raises(OSError, match=r"160.*11"):
             file[np.asarray([0, 10])]
         assert (len(file), file.shape) == (10, (10, 4))
     assert not list(tmp_path.iterdir())

@@ -64,7 +64,7 @@ def test_leaving_early_closes_the_source_in_its_own_thread_and_ends_that() -> No
 
 
 def test_a_bound_below_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one item"):
+    with pytest.raises(ValueError, match="at least one"):
         Ahead(iter(()), 0)
 
 

@@ -62,13 +62,13 @@ def test_depth_limits_what_each_retriever_puts_forward(retriever: Retriever) -> 
 @pytest.mark.parametrize(
     ("query", "k", "options", "says"),
     [
-        ("", 5, {}, "query is empty"),
-        (" \n", 5, {}, "query is empty"),
+        ("", 5, {}, "empty"),
+        (" \n", 5, {}, "empty"),
         ("a \ud800", 5, {}, "surrogate"),
-        ("a", 0, {}, "k must be at least 1"),
-        ("a", 5, {"mode": "magic"}, "mode must be one of"),
-        ("a", 5, {"fusion": "magic"}, "fusion must be one of"),
-        ("a", 5, {"depth": 0}, "depth must be at least 1"),
+        ("a", 0, {}, "k must"),
+        ("a", 5, {"mode": "magic"}, "mode"),
+        ("a", 5, {"fusion": "magic"}, "fusion"),
+        ("a", 5, {"depth": 0}, "depth"),
         ("a", 5, {"dense_weight": 2.0}, "dense_weight"),
     ],
 )
@@ -78,16 +78,16 @@ def test_bad_queries_are_refused(retriever: Retriever, query: str, k: int, optio
 
 
 def test_opening_says_which_collections_there_are(store: Store, home: Path, encoder: Any, retriever: Retriever) -> None:
-    with pytest.raises(RetrievalError, match="no collection 'thing'; the known ones are things"):
+    with pytest.raises(RetrievalError, match=r"'thing'.*things"):
         open_retriever(store, home, "thing", encoder)
-    with pytest.raises(RetrievalError, match="known ones are things"):
+    with pytest.raises(RetrievalError, match="things"):
         delete_collection(store, home, "thing")
-    with pytest.raises(RetrievalError, match="known ones are things"):
+    with pytest.raises(RetrievalError, match="things"):
         check_collection(store, home, "thing")
 
 
 def test_another_encoder_is_refused(store: Store, home: Path, make_encoder: Any, retriever: Retriever) -> None:
-    with pytest.raises(RetrievalError, match="another encoder"):
+    with pytest.raises(RetrievalError, match="encoder"):
         open_retriever(store, home, "things", make_encoder(salt="other"))
 
 
@@ -125,7 +125,7 @@ def test_a_changed_text_in_the_database_is_refused(
 ) -> None:
     with store.write() as connection:
         connection.execute(update(documents).where(documents.c.document_id == "doc-003").values(text="forged " * 60))
-    with pytest.raises(RetrievalError, match="'doc-003' of 'things' is damaged"):
+    with pytest.raises(RetrievalError, match="'doc-003' of 'things'"):
         open_retriever(store, home, "things", encoder)
 
 
@@ -165,5 +165,5 @@ def test_flat_search_refuses_other_dimensions_and_nan(tmp_path: Path) -> None:
     with pytest.raises(RetrievalError, match="not a number"):
         index.search(np.full((1, 3), np.nan, dtype=np.float32), 1)
     (tmp_path / "no.faiss").write_bytes(b"nothing")
-    with pytest.raises(RetrievalError, match="cannot be read as a FAISS index"):
+    with pytest.raises(RetrievalError, match="FAISS"):
         load_flat(tmp_path / "no.faiss", 7)

@@ -134,15 +134,15 @@ def test_rewrites_imagined_passages_and_hops(retriever: Retriever) -> None:
 
 
 def test_bad_queries_and_missing_helpers_are_refused(retriever: Retriever) -> None:
-    with pytest.raises(RetrievalError, match="needs a cross-encoder"):
+    with pytest.raises(RetrievalError, match="cross-encoder"):
         Search(retriever, RetrievalParams(rerank=RerankParams()))
-    with pytest.raises(RetrievalError, match="query is empty"):
+    with pytest.raises(RetrievalError, match="empty"):
         Search(retriever).retrieve_many(("a", " "), 3)
-    with pytest.raises(RetrievalError, match="k must be at least 1"):
+    with pytest.raises(RetrievalError, match="k must"):
         Search(retriever, PARAMS["mmr"]).retrieve("a", 0)
-    with pytest.raises(RetrievalError, match="no document has the metadata 'x'"):
+    with pytest.raises(RetrievalError, match="metadata 'x'"):
         Search(retriever, RetrievalParams(filters=(parse_filter("x=1"),))).retrieve("a", 3)
-    with pytest.raises(RetrievalError, match="not in this index"):
+    with pytest.raises(RetrievalError, match="index"):
         retriever.position(replace(retriever.chunks[0], start=1, text=retriever.chunks[0].text[1:]))
 
 

@@ -15,5 +15,5 @@ def test_a_pattern_that_takes_for_ever_is_an_error_that_can_be_caught() -> None:
     made.pre_tokenizer = pre_tokenizers.Split(Regex("(a+)+$"), behavior="isolated")
     counter = TokenizerCounter(made.to_str())
     assert counter(["aa", "a"]) == (2, 1)
-    with pytest.raises(ModelError, match="retry-limit-in-match over"):
+    with pytest.raises(ModelError, match="retry-limit-in-match"):
         counter(["a", "a" * 40 + "!"])

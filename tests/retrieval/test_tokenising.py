@@ -118,7 +118,7 @@ def test_long_texts_of_one_kind_are_read_through_once(text: str, count: int) -> 
 
 @pytest.mark.parametrize("bad", [{"stemming": "klingon"}, {"stop_words": "klingon"}, {"cjk": "trigrams"}])
 def test_unknown_values_are_refused_and_listed(bad: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"klingon|trigrams"):
+    with pytest.raises(ValueError, match=next(iter(bad.values()))):
         TokenisingParams(**bad)
     with pytest.raises(ValueError, match=r"german.*swedish"):
         for_language("klingon")

@@ -139,19 +139,19 @@ def test_what_does_not_fit_is_named() -> None:
     draw = draw_labels(simulated.records, ARMS, 6, 7)
     labels = simulated.labels(draw)
     first = next(iter(labels))
-    with pytest.raises(EvaluationError, match=r"have no label.*or use the first"):
+    with pytest.raises(EvaluationError, match="no label"):
         join_labels(simulated.records, draw, {k: v for k, v in labels.items() if k != first})
     with pytest.raises(EvaluationError, match=r"not drawn.*'zzz'"):
         join_labels(simulated.records, draw, {**labels, ("zzz", "rag", 0): "supported"})
     wrong: Any = "true"
-    with pytest.raises(EvaluationError, match="labelled 'true'"):
+    with pytest.raises(EvaluationError, match="'true'"):
         join_labels(simulated.records, draw, {**labels, first: wrong})
-    with pytest.raises(EvaluationError, match="20 questions and the run has 19"):
+    with pytest.raises(EvaluationError, match=r"20.*19"):
         join_labels([r for r in simulated.records if r.question_id != "q000"], draw, labels)
-    with pytest.raises(EvaluationError, match="was drawn and is not in the run"):
+    with pytest.raises(EvaluationError, match="not in the run"):
         gone = [r for r in simulated.records if (r.question_id, r.arm, r.sample) != first]
         join_labels(gone, draw, labels)
-    with pytest.raises(EvaluationError, match=r"'oracle' was not labelled"):
+    with pytest.raises(EvaluationError, match="'oracle'"):
         correct(join_labels(simulated.records, draw, labels), [("rag", "oracle")], QUICK)
-    with pytest.raises(ValueError, match=r"level is 1\.5"):
+    with pytest.raises(ValueError, match=r"level.*1\.5"):
         CorrectedSettings(level=1.5)

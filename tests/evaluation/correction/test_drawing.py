@@ -88,7 +88,7 @@ def test_a_question_without_one_of_the_arms_is_left_out_and_counted() -> None:
 @pytest.mark.parametrize(
     ("arms", "questions", "message"),
     [
-        (("closed_book", "nope"), 5, "no arm 'nope'.*closed_book, rag"),
+        (("closed_book", "nope"), 5, "'nope'.*closed_book, rag"),
         (("rag",), 41, "2 to 40"),
         (("rag",), 1, "2 to 40"),
         ((), 5, "at least one"),
@@ -101,7 +101,7 @@ def test_what_cannot_be_drawn_says_why(arms: tuple[str, ...], questions: int, me
 
 
 def test_a_question_needs_a_stratum_and_a_sample_counts_once() -> None:
-    with pytest.raises(EvaluationError, match="no stratum"):
+    with pytest.raises(EvaluationError, match="stratum"):
         draw_labels(run(10), ("rag",), 4, 1, {"q000": "a"})
-    with pytest.raises(EvaluationError, match="appears twice"):
+    with pytest.raises(EvaluationError, match="twice"):
         draw_labels([*run(3), *run(3)], ("rag",), 3, 1)

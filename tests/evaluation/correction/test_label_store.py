@@ -64,7 +64,7 @@ def test_a_draw_comes_back_as_it_was_and_a_stratified_one_too(store: Store) -> N
 def test_wanting_more_keeps_what_was_shown_first() -> None:
     assert wanted_items(drawn(20))[:20] == wanted_items(drawn(10))
     assert {q.probability for q in drawn(10).chosen.questions} == {10 / 30}
-    with pytest.raises(EvaluationError, match="name 1 to all"):
+    with pytest.raises(EvaluationError, match="1 to all"):
         drawn(31)
 
 
@@ -84,7 +84,7 @@ def test_a_response_that_is_gone_takes_its_labels_along_and_gets_no_new_ones(sto
     with store.write() as connection:
         connection.execute(delete(samples).where(samples.c.question_id == items[0][0]))
     assert labels.load("r", "d") == ()
-    with pytest.raises(EvaluationError, match="nothing was kept"):
+    with pytest.raises(EvaluationError, match="nothing"):
         labels.save("r", "d", [GivenLabel(items[2], "ann", "supported"), GivenLabel(items[0], "ann", "supported")])
     assert labels.load("r", "d") == ()
 
@@ -96,7 +96,7 @@ def test_names_that_cannot_be(name: str) -> None:
 
 
 def test_impossible_labels_are_refused(store: Store) -> None:
-    with pytest.raises(EvaluationError, match="must be one of"):
+    with pytest.raises(EvaluationError, match="'maybe'"):
         LabelStore(store).save("r", "d", [GivenLabel(("q00", "rag", 0), "ann", "maybe")])  # type: ignore[arg-type]
 
 

@@ -145,7 +145,7 @@ def test_nothing_to_rearrange_is_said() -> None:
     found = drift(same, SETTINGS, PERMUTATIONS)
     assert found.reading == "untested" and found.p_both is None and "claims of both kinds" in found.summary
     assert read(found.shuffled, found.permuted) == "untested"
-    with pytest.raises(EvaluationError, match="no response makes a claim"):
+    with pytest.raises(EvaluationError, match="claim"):
         drift([ClaimSequence("a", ())], SETTINGS)
 
 

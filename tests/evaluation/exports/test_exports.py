@@ -104,7 +104,7 @@ def test_ragtruth_spans_come_back_where_they_were(tmp_path: Path) -> None:
     text = "It lasts “ten” years."
     assert responses[1].spans == ((2, len(text)),) and responses[1].text == text
     assert responses[0].question == "How long?" and responses[0].evidence.count(NOTE) == 3
-    with pytest.raises(EvaluationError, match="no response of run abcdef12 was given passages"):
+    with pytest.raises(EvaluationError, match=r"response.*abcdef12"):
         export_ragtruth(chosen(RUN, ["closed_book"]), tmp_path / "none")
 
 
@@ -113,17 +113,17 @@ def test_a_trec_run_holds_documents_at_their_best_rank(tmp_path: Path) -> None:
     assert (written.rows, written.left_out) == (3, 0)
     found = {q: [d.document_id for d in ranking] for q, ranking in read_run(tmp_path / "run.txt").items()}
     assert found == {"q1": ["warranty", "office"], "q2": ["office"]}
-    with pytest.raises(EvaluationError, match="no prompt of run abcdef12 was shown a passage"):
+    with pytest.raises(EvaluationError, match=r"prompt.*abcdef12"):
         export_trec(chosen(RUN, ["closed_book"]), tmp_path / "run.txt")
 
 
 def test_where_it_cannot_be_written_and_what_is_not_there(tmp_path: Path) -> None:
     for export in (export_ragas, export_inspect, export_trec):
-        with pytest.raises(EvaluationError, match="cannot write"):
+        with pytest.raises(EvaluationError, match="write"):
             export(RUN, tmp_path / "no" / "file")
     (tmp_path / "file").write_text("")
-    with pytest.raises(EvaluationError, match="cannot make the folder"):
+    with pytest.raises(EvaluationError, match="folder"):
         export_ragtruth(RUN, tmp_path / "file")
-    with pytest.raises(EvaluationError, match="no arm 'oracle': it has rag, closed_book"):
+    with pytest.raises(EvaluationError, match=r"'oracle'.*rag, closed_book"):
         chosen(RUN, ["oracle"])
     assert [p.name for p in tmp_path.iterdir()] == ["file"]

@@ -68,16 +68,20 @@ def test_numbers_within_larger_ones_dates_and_times_are_no_values() -> None:
     assert exchange.applied(text) == text.replace("stay, 17, 17 and 17.", "stay, 40, 40 and 40.")
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_two_values_said_of_different_things_are_swapped(seed: int) -> None:
+def test_two_values_said_of_different_things_are_swapped() -> None:
     claims = answer(NEWS, "Engineers warned in 1987.", "Berg, who steered it, is from Marrow.", "Nobody was hurt.")
-    exchange = swapped_values(claims, Random(seed))
-    assert exchange is not None
-    one, other = exchange.values
-    assert exchange.values == {one: other, other: one}
-    assert any(one in e.claim or other in e.claim for e in claims)
-    assert {one, other} == {"1987", "1994"} or not (one + other).isdigit()
-    assert not any(one in part and other in part for part in NEWS.split(". "))
+    pairs = set()
+    for seed in range(20):
+        exchange = swapped_values(claims, Random(seed))
+        assert exchange is not None
+        one, other = exchange.values
+        assert exchange.values == {one: other, other: one}
+        assert any(one in e.claim or other in e.claim for e in claims)
+        assert not any(one in part and other in part for part in NEWS.split(". "))
+        pairs.add(frozenset((one, other)))
+    years = {pair for pair in pairs if any(value.isdigit() for value in pair)}
+    assert years == {frozenset(("1987", "1994"))}  # a number takes the place of a number of its kind
+    assert len(pairs) > 2  # names are swapped too
 
 
 def test_nothing_is_swapped_that_may_be_said_of_the_same() -> None:

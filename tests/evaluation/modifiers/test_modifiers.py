@@ -73,9 +73,9 @@ def test_gold_stands_at_its_place(place: int) -> None:
 
 def test_where_nothing_is_known_to_be_gold_nothing_is_a_distractor() -> None:
     arm = ModifiedArm(Rag(Library(), 1), [Distractors(pool(), 1)])
-    with pytest.raises(MissingGoldError, match="'q2' names no evidence"):
+    with pytest.raises(MissingGoldError, match=r"'q2'.*no evidence"):
         arm.chunks(QUESTIONS[1])
-    with pytest.raises(MissingGoldError, match="finds only 3 chunks"):
+    with pytest.raises(MissingGoldError, match="3 chunks"):
         ModifiedArm(ClosedBook(), [Distractors(pool(), 9)]).chunks(CAPITAL)
     with pytest.raises(EvaluationError, match=r"position:4.*in 1\.\.3"):
         GoldAt(pool(), 4, 3)
@@ -149,7 +149,7 @@ def test_exemplars_do_not_tell() -> None:
     assert "paris" not in said.casefold()
     few = FewShot(8)
     few.begin(QUESTIONS)
-    with pytest.raises(NotPossibleError, match="only 7 other questions"):
+    with pytest.raises(NotPossibleError, match="7 other"):
         few.asked(CAPITAL, CAPITAL.text)
 
 

@@ -91,15 +91,15 @@ def test_bad_plans_are_refused() -> None:
     pilot = PilotData(np.zeros((10, 1)), np.ones((10, 1)))
     with pytest.raises(ValueError, match="two arms"):
         plan_questions(pilot, "power", 0.8)
-    with pytest.raises(ValueError, match="target is 1"):
+    with pytest.raises(ValueError, match=r"target.* 1\b"):
         plan_questions(pilot, "half_width", 1.0)
-    with pytest.raises(ValueError, match="at least one each"):
+    with pytest.raises(ValueError, match="at least one"):
         plan_questions(pilot, "half_width", 0.1, [0])
     with pytest.raises(EvaluationError, match="at least 5"):
         PilotData(np.zeros((4, 1)), np.ones((4, 1)))
-    with pytest.raises(ValueError, match="no more hallucinated"):
+    with pytest.raises(ValueError, match="hallucinated"):
         PilotData(np.full((10, 1), 2.0), np.ones((10, 1)))
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match="fit"):
         VerifierPilot(3, 2, 1, 1)
     with pytest.raises(ValueError, match="at least 10"):
         plan_labels(QuestionModel((0.3,), (0.5,), 0.0), VerifierPilot(1, 1, 1, 1), 0.1, 5, 1)

@@ -36,13 +36,13 @@ def test_trec_and_beir_qrels_read_alike(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [("", "is empty"), ("q1 a 1\n", "1 bad lines.*four columns"), ("q1 0 a x\n", "grade 'x'"), ("q\td\tx\n", "grade")],
+    [("", "empty"), ("q1 a 1\n", "1 bad.*four"), ("q1 0 a x\n", "grade 'x'"), ("q\td\tx\n", "grade")],
 )
 def test_bad_qrels_are_refused(tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "q").write_text(content)
     with pytest.raises(EvaluationError, match=f"(?s){says}"):
         read_qrels(tmp_path / "q")
-    with pytest.raises(EvaluationError, match="cannot be read"):
+    with pytest.raises(EvaluationError, match="read"):
         read_qrels(tmp_path / "nowhere")
 
 
@@ -50,11 +50,11 @@ def test_judgements_must_fit_questions_and_collection() -> None:
     judged = judged_questions(QUESTIONS, GRADES, frozenset("abc"))
     assert [question.id for question in judged.questions] == ["q1", "q2"]
     assert "1 of 4 judged documents are not in the collection" in judged.notes[0]
-    with pytest.raises(EvaluationError, match=r"judges 1 questions that are not among the 1 given.*'q2'"):
+    with pytest.raises(EvaluationError, match=r"1 questions.*'q2'"):
         judged_questions(QUESTIONS[:1], GRADES, frozenset("abcd"))
-    with pytest.raises(EvaluationError, match="none of the 4 documents"):
+    with pytest.raises(EvaluationError, match="4 documents"):
         judged_questions(QUESTIONS, GRADES, frozenset("xyz"))
-    with pytest.raises(EvaluationError, match="nothing to find"):
+    with pytest.raises(EvaluationError, match="nothing"):
         judged_questions(QUESTIONS, Judgements({"q1": {"a": 0}}, "here"), frozenset("a"))
     own = judged_by_questions((Question("q", "t", relevant_document_ids=("a",)), QUESTIONS[0]), "f")
     assert own.grades == {"q": {"a": 1}}
@@ -69,7 +69,7 @@ def test_measures_by_hand() -> None:
     assert by_question(run, GRADES, ids, "RR@10").tolist() == [0.5, 0.0]
     assert by_question(run, GRADES, ids, "R@2").tolist() == [0.5, 0.0]
     assert by_question({}, GRADES, ids, "AP").tolist() == [0.0, 0.0]
-    with pytest.raises(EvaluationError, match=r"'nDCG10' is no measure.*nDCG@10"):
+    with pytest.raises(EvaluationError, match=r"'nDCG10'.*nDCG@10"):
         parsed_measure("nDCG10")
 
 
@@ -96,7 +96,7 @@ def test_runs_are_written_in_trecs_six_columns_and_read_back(tmp_path: Path) -> 
     assert [item.document_id for item in back["q%201"]] == ["a%20b", "c"], "the order stays although scores rise"
     assert back["q2"] == run["q2"]
     (tmp_path / "bad").write_text("q Q0 d 1 0.5\n")
-    with pytest.raises(EvaluationError, match="bad:1: 5 columns"):
+    with pytest.raises(EvaluationError, match=r"bad:1.*5"):
         read_run(tmp_path / "bad")
 
 

@@ -71,8 +71,8 @@ def test_folds_are_even_repeat_and_depend_on_the_seed() -> None:
 
 
 def test_too_few_questions_and_folds_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(EvaluationError, match=r"9 questions .* too few"):
+    with pytest.raises(EvaluationError, match=r"9 questions"):
         tune(SETTINGS, lambda _: np.zeros(9), "m")
     for folds in (1, 21):
-        with pytest.raises(EvaluationError, match=f"{folds} folds do not fit 20"):
+        with pytest.raises(EvaluationError, match=f"{folds} folds.*20"):
             tune(SETTINGS, lambda _: np.zeros(20), "m", folds=folds)

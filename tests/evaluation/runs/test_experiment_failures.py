@@ -42,7 +42,7 @@ def test_a_generator_that_fails_on_one_question_leaves_it_unscored(lab: SimpleNa
     assert result.failed == 9 + 3
     for r in records:
         assert (r.evaluation.outcome, r.failure, r.completion) == ("unscored", "generator", None)
-        assert r.evaluation.reason == "the generator failed: RuntimeError: no luck \ufffd"
+        assert "RuntimeError: no luck \ufffd" in r.evaluation.reason
     again = lab.run(runs, lab.Parrot(), retry_failed=True)
     assert (again.drawn, again.failed) == (9, 0)
     fresh = [r for r in runs.load_samples(result.run_id) if r.question_id == "q1"]
@@ -57,9 +57,7 @@ def test_a_generator_that_is_down_ends_the_run_and_keeps_what_was_good(lab: Simp
             raise ConnectionError("refused")
         return "Paris"
 
-    with pytest.raises(
-        EvaluationError, match=rf"failed on {FAILURES_IN_A_ROW} cells in a row.*ConnectionError: refused"
-    ):
+    with pytest.raises(EvaluationError, match=rf"{FAILURES_IN_A_ROW} cells.*ConnectionError: refused"):
         lab.run(runs, lab.Scripted(down))
     run_id = lab.config().run_id
     assert {r.question_id for r in runs.load_samples(run_id)} == {"q0"}
@@ -125,7 +123,7 @@ def test_a_verifier_that_raises_leaves_the_claims_unscored(lab: SimpleNamespace,
     assert [r.evaluation.outcome for r in records] == ["abstained"] * 3 + ["unscored"] * 3 + ["supported"] * 12
     failed = [r for r in records if r.failure == "verifier"]
     assert {r.question_id for r in failed} == {"q1"}
-    assert failed[0].evaluation.reason == "the verifier failed: MemoryError: too long"
+    assert "MemoryError: too long" in failed[0].evaluation.reason
     assert failed[0].evaluation.verdicts[0].label == "unscored"
     assert result.failed == 3
 
@@ -151,9 +149,8 @@ def test_a_search_that_fails_on_one_question_is_recorded(lab: SimpleNamespace, s
     runs, chosen = RunStore(store), [Gappy()]
     result = run_experiment(lab.config(chosen=chosen), lab.QUESTIONS, chosen, lab.Parrot(), ReferenceVerifier(), runs)
     failed = [r for r in runs.load_samples(result.run_id) if r.failure]
-    assert {(r.question_id, r.failure, r.evaluation.reason) for r in failed} == {
-        ("q2", "retrieval", "the search failed: RuntimeError: index gap")
-    }
+    assert {(r.question_id, r.failure) for r in failed} == {("q2", "retrieval")}
+    assert all("RuntimeError: index gap" in r.evaluation.reason for r in failed)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +166,7 @@ def test_what_differs_from_the_config_is_refused(
     lab: SimpleNamespace, store: Store, changes: dict[str, object], message: str
 ) -> None:
     other = replace(lab.config(), **changes)  # type: ignore[arg-type]
-    with pytest.raises(EvaluationError, match=f"configured for {message}"):
+    with pytest.raises(EvaluationError, match=message):
         run_experiment(other, lab.QUESTIONS, lab.arms(), lab.Parrot(), ReferenceVerifier(), RunStore(store))
     assert RunStore(store).list_runs() == ()
 
@@ -178,8 +175,8 @@ def test_what_differs_from_the_config_is_refused(
     ("questions", "message"),
     [
         ((), "no questions"),
-        ((Question("q0", "Where?"), Question("q0", "When?")), "'q0' occurs twice"),
-        ((Question("x" * 256, "?"),), "longer than 255"),
+        ((Question("q0", "Where?"), Question("q0", "When?")), "'q0'.*twice"),
+        ((Question("x" * 256, "?"),), "255"),
     ],
 )
 def test_unusable_question_sets_are_refused(

@@ -73,7 +73,7 @@ def test_a_config_with_a_grid_is_read_back_and_one_without_keeps_its_id(lab: Sim
     config = grid_config(lab)
     assert config_from_json(config_to_json(config), "x") == config
     assert "grid" not in config_to_json(lab.config())
-    with pytest.raises(EvaluationError, match="stands in the grid twice"):
+    with pytest.raises(EvaluationError, match="twice"):
         lab.config(grid=(Decoding(),))
 
 

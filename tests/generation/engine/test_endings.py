@@ -67,7 +67,7 @@ def test_memory_is_refused_with_all_that_a_position_costs(tiny: Tiny) -> None:
     each = bytes_per_position(model.config, model.dtype) + ending_bytes_per_position(model)
     engine = Engine(model, EngineOptions(memory_bytes=11 * each, cache_bytes=0))
     assert engine.free_positions == 10
-    with pytest.raises(GenerationError, match=f"take {11 * each} bytes of keys and values; the engine has {10 * each}"):
+    with pytest.raises(GenerationError, match=f"{11 * each}.*{10 * each}"):
         engine.submit(EngineRequest(tuple(range(10)), SHORT, (0,)))
     assert engine.run([EngineRequest(tuple(range(9)), SHORT, (0,))])[0].samples[0].token_ids
 

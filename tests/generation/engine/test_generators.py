@@ -113,7 +113,7 @@ def test_several_callers_get_what_each_would_alone(causal: CausalGenerator, chun
 
 def test_a_prompt_that_cannot_be_served_is_an_error_for_its_caller(causal: CausalGenerator) -> None:
     long = Prompt("?", (), (), (1,) * 513)
-    with pytest.raises(GenerationError, match="513 tokens, the context 512"):
+    with pytest.raises(GenerationError, match=r"513.*512"):
         causal.generate(long, WARM, (0,))
-    with pytest.raises(GenerationError, match="has no tokens"):
+    with pytest.raises(GenerationError, match="no tokens"):
         next(causal.stream(Prompt("?", (), (), ()), WARM, (0,)))

@@ -90,18 +90,18 @@ def test_requests_wait_for_memory_in_order(tiny: Tiny, plainly: Plainly) -> None
 def test_what_can_never_be_served_is_refused(tiny: Tiny) -> None:
     engine = Engine(tiny("llama"), EngineOptions(memory_bytes=128 * 21, cache_bytes=0))
     for prompt, message in (
-        ((), "the prompt has no tokens"),
-        ((1,) * 41, "41 tokens, the context 40"),
-        ((1, 31), "holds token 31; the model has tokens 0 to 30"),
-        ((1, -1), "holds token -1"),
-        ((1,) * 14, "14 tokens and up to 8 new ones take 2688 bytes.*the engine has 2560"),
+        ((), "no tokens"),
+        ((1,) * 41, "41.*40"),
+        ((1, 31), "token 31.*30"),
+        ((1, -1), "token -1"),
+        ((1,) * 14, "2688.*2560"),
     ):
         with pytest.raises(GenerationError, match=message):
             engine.submit(request(prompt))
     biased = EngineRequest(PROMPT, SamplingParams(logit_bias=((31, 1.0),)), (0,))
-    with pytest.raises(GenerationError, match="logit_bias names token 31"):
+    with pytest.raises(GenerationError, match=r"logit_bias.*31"):
         engine.submit(biased)
-    with pytest.raises(GenerationError, match="max_tokens is 0"):
+    with pytest.raises(GenerationError, match=r"max_tokens.* 0\b"):
         SamplingParams(max_tokens=0)
     assert not engine.busy
     (result,) = engine.run([request((1,) * 13)])
@@ -215,7 +215,7 @@ def test_out_of_memory_fails_the_youngest_and_the_others_go_on(tiny: Tiny, plain
     for handle, last in zip(handles[:2], (4, 5), strict=True):
         expected = [s.token_ids for s in plainly(model, request((1, 2, last)))]
         assert [s.token_ids for s in engine.result(handle).samples] == expected
-    with pytest.raises(GenerationError, match="out of memory while 3 requests were at work"):
+    with pytest.raises(GenerationError, match=r"out of memory.*3"):
         engine.result(handles[2])
     assert engine.free_positions == free
     model.limit = 3
@@ -254,7 +254,7 @@ def test_out_of_memory_while_drawing_fails_the_youngest_and_changes_no_draw(tiny
         engine.step()
     for handle, last in zip(handles[:2], (4, 5), strict=True):
         assert [s.token_ids for s in engine.result(handle).samples] == expected[last]
-    with pytest.raises(GenerationError, match="out of memory while 3 requests were at work"):
+    with pytest.raises(GenerationError, match=r"out of memory.*3"):
         engine.result(handles[2])
     assert engine.free_positions == free
     head.limit = 1

@@ -13,7 +13,7 @@ def test_names_and_the_probe() -> None:
     cpu = torch.device("cpu")
     assert pick_precision("fp32", cpu) is torch.float32
     assert pick_precision("bf16", cpu) is torch.bfloat16
-    with pytest.raises(GenerationError, match="precision fp8 is not known"):
+    with pytest.raises(GenerationError, match="fp8"):
         pick_precision("fp8", cpu)
     gain = bf16_gain()
     assert gain > 0
@@ -26,5 +26,5 @@ def test_weights_default_to_what_no_probe_decides() -> None:
     assert weight_precision("", cpu) == WeightPrecision(torch.float32)
     assert weight_precision("bf16", cpu) == WeightPrecision(torch.bfloat16)
     assert weight_precision("int8", cpu) == WeightPrecision(pick_precision("auto", cpu), int8=True)
-    with pytest.raises(GenerationError, match="use fp32, bf16, int8 or auto"):
+    with pytest.raises(GenerationError, match=r"int4.*fp32, bf16, int8"):
         weight_precision("int4", cpu)

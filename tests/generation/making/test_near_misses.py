@@ -61,7 +61,7 @@ def test_the_share_and_the_seed_say_all() -> None:
     assert near_misses(drawn, 0.0, seed=1) == []
     assert near_misses(drawn, 0.5, seed=1) == near_misses(drawn, 0.5, seed=1)
     assert len(near_misses(drawn, 0.3, seed=1)) < len(near_misses(drawn, 1.0, seed=1))
-    with pytest.raises(GenerationError, match=r"near misses is 1.5: it must be a share"):
+    with pytest.raises(GenerationError, match=r"1\.5"):
         near_misses(drawn, 1.5, seed=1)
 
 

@@ -119,10 +119,16 @@ def test_no_article_is_too_short_or_too_strange() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [{"unanswerable": 1.5}, {"noisy": -0.1}, {"cloze": -1.0}, {"cloze": 0, "recurring": 0, "definition": 0}]
+    ("bad", "named"),
+    [
+        ({"unanswerable": 1.5}, r"unanswerable.*1\.5"),
+        ({"noisy": -0.1}, r"noisy.*-0\.1"),
+        ({"cloze": -1.0}, r"-1\.0"),
+        ({"cloze": 0, "recurring": 0, "definition": 0}, r"0, 0, 0"),
+    ],
 )
-def test_shares_out_of_range_are_named(bad: dict[str, float]) -> None:
-    with pytest.raises(ValueError, match="must"):
+def test_shares_out_of_range_are_named(bad: dict[str, float], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
         ReadingMix(**bad)
 
 

@@ -39,12 +39,8 @@ def test_what_may_pass_is_asked_again_with_growing_waits(
 
 def test_in_the_end_it_gives_up_and_says_why(server: Any, wire: Any, remote: Make, fake_time: Any) -> None:
     server.script = [wire.reply(500, "<html>Internal\n error</html>")]
-    with pytest.raises(GenerationError) as caught:
+    with pytest.raises(GenerationError, match=f"{server.url}.*3 times.*500.*<html>Internal error</html>"):
         ask(remote(retries=2, backoff_s=40.0, most_backoff_s=30.0))
-    assert str(caught.value) == (
-        f"the server at {server.url} failed 3 times, at last: it answered 500: <html>Internal error</html>. "
-        "Try again later, or look at its log"
-    )
     assert fake_time.slept == [15.0, 15.0]
 
 
@@ -65,7 +61,7 @@ def test_the_wait_a_server_asks_for_is_kept(server: Any, wire: Any, remote: Make
 
 def test_a_wait_that_is_too_long_is_not_begun(server: Any, wire: Any, remote: Make, fake_time: Any) -> None:
     server.script = [wire.reply(429, error("come back tomorrow"), retry_after="86400")]
-    with pytest.raises(GenerationError, match=r"429: come back tomorrow\), and waiting 8.64e\+04 s .* too long"):
+    with pytest.raises(GenerationError, match=r"429.*come back tomorrow.*8.64e\+04 s"):
         ask(remote(total_s=60.0))
     assert fake_time.slept == []
 
@@ -76,15 +72,15 @@ def test_a_wait_that_is_too_long_is_not_begun(server: Any, wire: Any, remote: Ma
         (
             401,
             error("Incorrect key provided: " + KEY),
-            r"refused the API key it was given \(401\): .*\*\*\*.*right one",
+            r"API key.*401.*\*\*\*",
         ),
-        (403, error("no"), r"refused the API key it was given \(403\)"),
-        (404, error("no such model"), r"does not know the model 'tiny' \(404\): no such model; it serves tiny, other"),
-        (400, error("top_k is not known"), r"refused the request \(400\): top_k is not known"),
-        (422, {"detail": [{"msg": "field required"}]}, r"\(422\): .*field required"),
-        (429, error("no money", "insufficient_quota"), r"no quota left for this key \(429\): no money"),
-        (302, "", r"redirect \(302\), which is not followed"),
-        (418, "", r"refused the request \(418\)"),
+        (403, error("no"), r"API key.*403"),
+        (404, error("no such model"), r"'tiny'.*404.*no such model.*tiny, other"),
+        (400, error("top_k is not known"), r"400.*top_k is not known"),
+        (422, {"detail": [{"msg": "field required"}]}, r"422.*field required"),
+        (429, error("no money", "insufficient_quota"), r"quota.*429.*no money"),
+        (302, "", r"redirect.*302"),
+        (418, "", "418"),
     ],
 )
 def test_what_will_not_pass_is_an_error_at_once(
@@ -111,7 +107,7 @@ def test_a_password_in_the_url_is_sent_where_there_is_no_key(server: Any, wire: 
 
 def test_without_a_key_none_is_sent(server: Any, wire: Any, remote: Make) -> None:
     server.script = [wire.reply(401, error("key needed"))]
-    with pytest.raises(GenerationError, match="refused a request without an API key"):
+    with pytest.raises(GenerationError, match=r"without.* API key"):
         ask(remote())
     assert "authorization" not in server.headers[0]
 
@@ -119,18 +115,18 @@ def test_without_a_key_none_is_sent(server: Any, wire: Any, remote: Make) -> Non
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("{", "sent what is not JSON \\('{'\\): is it a server with OpenAI's interface"),
-        ("[1]", "sent JSON that is no object"),
-        ("", "sent what is not JSON"),
-        ("[" * 100_000, "sent what is not JSON"),
-        ({}, "without choices"),
-        ({"choices": []}, "sent 0 choices for 1"),
-        ({"choices": "x"}, "without choices"),
-        ({"choices": [{}]}, "sent a choice without text \\(finish_reason 'stop'\\)"),
-        ({"choices": [{"message": {"content": None}, "finish_reason": "length"}]}, "thinking took all the tokens"),
+        ("{", "not JSON.*'{'"),
+        ("[1]", "object"),
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ({}, "choices"),
+        ({"choices": []}, "0 choices.*1"),
+        ({"choices": "x"}, "choices"),
+        ({"choices": [{}]}, "text.*'stop'"),
+        ({"choices": [{"message": {"content": None}, "finish_reason": "length"}]}, "thinking"),
         ({"choices": [{"message": {"content": "x"}, "finish_reason": "content_filter"}]}, "'content_filter'"),
-        ({"error": {"message": "out of memory"}}, "reported an error: out of memory"),
-        ({"error": "plain"}, "reported an error: plain"),
+        ({"error": {"message": "out of memory"}}, "out of memory"),
+        ({"error": "plain"}, "plain"),
     ],
 )
 def test_nonsense_with_status_200_is_an_error(server: Any, wire: Any, remote: Make, body: object, message: str) -> None:
@@ -141,7 +137,7 @@ def test_nonsense_with_status_200_is_an_error(server: Any, wire: Any, remote: Ma
 
 def test_a_server_that_hangs(server: Any, remote: Make, fake_time: Any) -> None:
     server.script = [lambda handler, body: server.released.wait(60) and None]
-    with pytest.raises(GenerationError, match=r"failed 2 times, at last: no answer within 0.05 s"):
+    with pytest.raises(GenerationError, match=r"2 times.*0\.05 s"):
         ask(remote(read_s=0.05, retries=1))
     assert len(fake_time.slept) == 1
 
@@ -159,7 +155,7 @@ def test_a_server_that_hangs_in_the_middle(server: Any, wire: Any, remote: Make)
     server.script = [half]
     pieces = remote(read_s=0.05, retries=3).stream(remote().prompt("What?", [], 5), SamplingParams(max_tokens=5), (0,))
     assert next(pieces).text == "Half"
-    with pytest.raises(GenerationError, match=r"broke off its answer: nothing came for 0.05 s. Ask again"):
+    with pytest.raises(GenerationError, match=r"nothing.* 0\.05 s"):
         next(pieces)
     assert len(server.requests) == 1  # text was given out: nothing is tried again
 
@@ -179,7 +175,7 @@ def test_a_server_that_never_ends_is_left_in_time(server: Any, wire: Any, remote
         handler.close_connection = True
 
     server.script = [comments]
-    with pytest.raises(GenerationError, match="did not finish its answer in time"):
+    with pytest.raises(GenerationError, match="in time"):
         stream(remote(total_s=300.0))
 
 
@@ -197,7 +193,7 @@ def test_a_connection_that_breaks(server: Any, wire: Any, remote: Make, at: str)
 
     if at == "stream":
         server.script = [wire.events(wire.piece("Half"), done=False, cut=True)]
-        with pytest.raises(GenerationError, match="broke off its answer: the connection broke"):
+        with pytest.raises(GenerationError, match="connection"):
             stream(remote())
         return
     server.script = [reset, reset, wire.reply(200, wire.chat("whole"))]
@@ -206,13 +202,13 @@ def test_a_connection_that_breaks(server: Any, wire: Any, remote: Make, at: str)
 
 def test_a_stream_without_an_end_is_no_answer(server: Any, wire: Any, remote: Make) -> None:
     server.script = [wire.events(wire.piece("Half"), done=False)]
-    with pytest.raises(GenerationError, match="broke off its answer without saying that it ended"):
+    with pytest.raises(GenerationError, match="ended"):
         stream(remote())
     server.script = [wire.events(wire.piece("Half"), error("worker died"))]
-    with pytest.raises(GenerationError, match="reported an error: worker died"):
+    with pytest.raises(GenerationError, match="worker died"):
         stream(remote())
     server.script = [wire.events(wire.piece("Half"), "{nonsense")]
-    with pytest.raises(GenerationError, match="sent what is not JSON"):
+    with pytest.raises(GenerationError, match="not JSON"):
         stream(remote())
     server.script = [wire.events(wire.piece("Half", "content_filter"))]
     with pytest.raises(GenerationError, match="'content_filter'"):
@@ -223,9 +219,7 @@ def test_a_server_that_is_not_there(server: Any, remote: Make) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, not listening: nobody else can be there
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        with pytest.raises(
-            GenerationError, match=f"server at {url} failed 2 times.*cannot be reached.*see that it is running"
-        ):
+        with pytest.raises(GenerationError, match=f"{url}.*2 times.*reached"):
             ask(remote(url=url, retries=1))
 
 
@@ -242,7 +236,7 @@ def test_a_reply_that_never_ends_is_cut_off(
 ) -> None:
     monkeypatch.setattr("generation.remote.connection._MOST_BYTES", 10_000)
     server.script = [wire.reply(200, wire.chat("x" * 20_000))]
-    with pytest.raises(GenerationError, match="it was cut off"):
+    with pytest.raises(GenerationError, match="cut off"):
         ask(remote())
 
 
