@@ -111,7 +111,7 @@ def sources(rows: Sequence[Sequence[tuple[int, float]]]) -> list[list[CopySource
 ROWS = st.lists(st.lists(st.tuples(st.integers(0, 5), st.floats(0.01, 1.0)), max_size=4), min_size=1, max_size=12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(ROWS)
 def test_what_is_settled_never_changes(rows: Sequence[Sequence[tuple[int, float]]]) -> None:
     path = PlacePath()

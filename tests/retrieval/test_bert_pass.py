@@ -113,8 +113,8 @@ def test_weights_that_are_no_numbers_are_named_by_their_text(make_folder: MakeEn
         SentenceTransformerEncoder(folder).encode_passages(["some text"])
 
 
-def test_bf16_is_of_passages_and_part_of_the_fingerprint() -> None:
-    folder = default_encoder_folder()
+def test_bf16_is_of_passages_and_part_of_the_fingerprint(make_folder: MakeEncoder) -> None:
+    folder = make_folder()
     whole, coarse = SentenceTransformerEncoder(folder), SentenceTransformerEncoder(folder, precision="bf16")
     assert (whole.ways, coarse.ways) == ((whole.fingerprint,), (coarse.fingerprint,))
     assert whole.fingerprint != coarse.fingerprint

@@ -87,6 +87,7 @@ def test_a_long_sentence_is_cut_between_lines_then_words_then_characters() -> No
     assert [len(c.text) for c in giant] == [30, 30, 30, 10]
 
 
+@pytest.mark.serial
 def test_time_grows_with_the_length_and_not_its_square() -> None:
     def seconds(copies: int) -> float:
         document = Document("d", "", "It rains (a lot). word " * copies)

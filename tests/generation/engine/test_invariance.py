@@ -28,11 +28,11 @@ def options(invariant: bool, cache: int = 1 << 17) -> EngineOptions:
     )
 
 
-def company() -> list[EngineRequest]:
-    """64 samples of requests of all lengths, many with a beginning in common."""
+def company(count: int) -> list[EngineRequest]:
+    """Two samples each of ``count`` requests of all lengths, many with a beginning in common."""
     rng = random.Random(5)
     out = []
-    for _ in range(32):
+    for _ in range(count):
         prompt = (3, 7, 7, 19, 4, 7, 22, 2, 9)[: rng.randint(1, 9)] + tuple(
             rng.randint(0, 30) for _ in range(rng.randint(0, 12))
         )
@@ -46,15 +46,27 @@ def company() -> list[EngineRequest]:
     return out
 
 
-@pytest.mark.parametrize(("kind", "packed"), [("llama", True), ("window", False), ("marked", True), ("shipped", True)])
-def test_alone_in_company_and_again(tiny: Tiny, kind: str, packed: bool) -> None:
-    model, requests = tiny(kind), company()
+@pytest.mark.parametrize(
+    ("kind", "packed", "count"),
+    [
+        ("llama", True, 32),
+        ("window", False, 12),
+        ("marked", True, 12),
+        ("shipped", True, 8),
+        *(
+            pytest.param(*whole, 32, marks=pytest.mark.drill)
+            for whole in [("window", False), ("marked", True), ("shipped", True)]
+        ),
+    ],
+)
+def test_alone_in_company_and_again(tiny: Tiny, kind: str, packed: bool, count: int) -> None:
+    model, requests = tiny(kind), company(count)
     if packed and can_pack(model.device, model.dtype):
         pack(model)
     assert rows_agree(model, options(True), trials=1)
     together = Engine(model, options(True)).run(requests)
     engine = Engine(model, options(True))
-    engine.run(requests[20:])  # other neighbours, and a cache that holds other prompts
+    engine.run(requests[len(requests) // 2 :])  # other neighbours, and a cache that holds other prompts
     late = [engine.submit(request) for request in requests[::-1]]
     while engine.busy:
         engine.step()
@@ -76,7 +88,7 @@ def test_each_sample_alone_equals_itself_among_its_siblings(tiny: Tiny) -> None:
 
 
 def test_the_default_mode_agrees_within_its_tolerance(tiny: Tiny) -> None:
-    model, requests = tiny("llama"), company()
+    model, requests = tiny("llama"), company(32)
     for request, result in zip(requests, Engine(model, options(False)).run(requests), strict=True):
         (alone,) = Engine(model, options(False, cache=0)).run([request])
         for one, other in zip(alone.samples, result.samples, strict=True):
