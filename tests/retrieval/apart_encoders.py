@@ -7,7 +7,7 @@ import hashlib
 import os
 import signal
 import sys
-import time
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,8 +49,8 @@ class HashedText:
                 raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "stumbled")
             if text == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
-            if text == "sleep":
-                time.sleep(1)
+            if text.startswith("read "):  # a named pipe: held until somebody writes to it and closes it
+                Path(text.removeprefix("read ")).read_bytes()
         seeds = [int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) for text in texts]
         rows = [np.random.default_rng(seed).standard_normal(16) for seed in seeds]
         return unit_vectors(np.asarray(rows, dtype=np.float32).reshape(-1, 16), texts, 16)
@@ -87,8 +87,8 @@ def broken() -> HashedText:
 
 
 def slow() -> HashedText:
-    """Takes long to load; holds what must be taken back when the process ends."""
+    """Is never loaded; holds what must be taken back when the process ends."""
     atexit.register(print, "taken back", flush=True)
     print("loading", os.getpid(), flush=True)
-    time.sleep(60)
+    threading.Event().wait(60)
     return HashedText()

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -30,6 +31,14 @@ TEXTS = ["one text", "another one of six words", ""]
 def apart() -> Iterator[EncoderApart]:
     with EncoderApart(made.HashedText) as encoder:
         yield encoder
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """A named pipe: opening either end waits for the other."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    return path
 
 
 def same(encoder: Encoder) -> bool:
@@ -60,14 +69,13 @@ def test_it_is_the_encoder_and_rests_between_calls(apart: EncoderApart) -> None:
     apart.rest()
 
 
-def test_threads_take_turns_and_what_is_known_does_not_wait(apart: EncoderApart) -> None:
+def test_threads_take_turns_and_what_is_known_does_not_wait(apart: EncoderApart, pipe: Path) -> None:
     known = apart.fingerprint
     with ThreadPoolExecutor(9) as threads:
-        sleeping = threads.submit(apart.encode_passages, ["sleep"])
-        time.sleep(0.2)
-        started = time.monotonic()
-        assert apart.fingerprint == known
-        assert not sleeping.done() and time.monotonic() - started < 0.5
+        held = threads.submit(apart.encode_passages, [f"read {pipe}"])
+        with pipe.open("wb"):  # opens once the encoder's process reads it
+            assert threads.submit(lambda: apart.fingerprint).result(timeout=20) == known
+            assert not held.done()
         found = list(threads.map(lambda n: apart.encode_passages([f"text {n}"]), range(40)))
     here = made.HashedText()
     assert all(np.array_equal(found[n], here.encode_passages([f"text {n}"])) for n in range(40))
@@ -107,15 +115,25 @@ def test_a_process_that_dies_is_named_and_replaced(apart: EncoderApart) -> None:
     assert same(apart)
 
 
-def test_an_interrupted_call_leaves_no_answer_for_the_next(apart: EncoderApart) -> None:
+@pytest.mark.serial
+def test_an_interrupted_call_leaves_no_answer_for_the_next(apart: EncoderApart, pipe: Path) -> None:
     assert same(apart)
-    signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
+    caller, over = threading.get_ident(), threading.Event()
+
+    def interrupt() -> None:
+        with pipe.open("wb"):  # opens once the encoder's process reads it
+            signal.pthread_kill(caller, signal.SIGALRM)
+            over.wait(60)
+
+    interrupter = threading.Thread(target=interrupt)
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    interrupter.start()
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
         with pytest.raises(KeyboardInterrupt):
-            apart.encode_passages(["sleep", "sleep"])
+            apart.encode_passages([f"read {pipe}"])
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        over.set()
+        interrupter.join()
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
     assert not apart.running
     assert same(apart)
@@ -177,27 +195,33 @@ if __name__ == "__main__":
 """
     script = tmp_path / "killed.py"
     script.write_text(code)
-    # Not by way of a pipe: the orphan would hold it open, and that is what is looked for.
+    # Not by way of a pipe: the orphan might hold it open, and that is what is looked for.
     with (tmp_path / "said").open("w") as said:
         done = subprocess.run([sys.executable, str(script)], stdout=said, env=os.environ, check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL
     (pid,) = map(int, (tmp_path / "said").read_text().split())
-    until = time.monotonic() + 20
-    while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() < until, "the process of the encoder is still there"
-        time.sleep(0.05)
+    try:
+        orphan = os.pidfd_open(pid)
+    except ProcessLookupError:  # it has ended already
+        return
+    try:
+        assert select.select([orphan], [], [], 20)[0], "the process of the encoder is still there"
+    finally:
+        os.close(orphan)
 
 
-def interrupted(tmp_path: Path, make: str, until: bytes, whom: Callable[[int, int], None]) -> tuple[list[bytes], bytes]:
+def interrupted(
+    tmp_path: Path, make: str, until: bytes, whom: Callable[[int, int], None], held: Path | None = None
+) -> tuple[list[bytes], bytes]:
     """What a script says that opens ``make`` and is interrupted when a line begins with ``until``; a number at the end
-    of that line is the process of the encoder."""
+    of that line is the process of the encoder. held: a named pipe that this process waits for while it is imported."""
     script = tmp_path / "interrupted.py"
     script.write_text(f"""
-import os, sys, time
+import os, sys
 sys.path.insert(0, {str(Path(made.__file__).parents[2])!r})
-if __name__ == "__mp_main__":  # imported by the encoder's process, which takes a while
+if __name__ == "__mp_main__" and {str(held or "")!r}:  # imported by the encoder's process, which takes a while
     print("importing", os.getpid(), flush=True)
-    time.sleep(1)
+    open({str(held or "")!r}).close()  # a named pipe: held until somebody opens its other end
 if __name__ == "__main__":
     from tests.retrieval import apart_encoders
     from retrieval.encoding.apart import EncoderApart
@@ -217,8 +241,12 @@ if __name__ == "__main__":
     return out.splitlines(), err
 
 
-def test_an_interrupt_while_it_is_imported_is_not_its_own(tmp_path: Path) -> None:
-    out, err = interrupted(tmp_path, "HashedText", b"importing", lambda _, child: os.kill(child, signal.SIGINT))
+def test_an_interrupt_while_it_is_imported_is_not_its_own(tmp_path: Path, pipe: Path) -> None:
+    def interrupt(_: int, child: int) -> None:
+        os.kill(child, signal.SIGINT)
+        pipe.open("wb").close()
+
+    out, err = interrupted(tmp_path, "HashedText", b"importing", interrupt, held=pipe)
     assert (out, err) == ([b"16"], b"")
 
 
