@@ -1,4 +1,4 @@
-# Two commands do everything, each with its own set-up: `make demo` and `make test`. CI adds `make drill`.
+# Each command sets itself up. CI runs `make check`, `make test` and `make drill`.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,12 +8,17 @@ export TOKENIZERS_PARALLELISM ?= false
 # Nothing is fetched from a hub unless a hub id is named on the command line.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test drill lint coverage-table constraints clean
+# Test processes that run at once: one a core, at most eight (each takes about 1.5 GB).
+WORKERS ?= auto
+PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist worksteal
+
+.PHONY: help demo test check drill coverage-table constraints clean
 
 help:
 	@echo "make demo   index the sample corpus, ask, measure, write a report"
-	@echo "make test   ruff, mypy, import contracts, pytest"
-	@echo "make drill  kills, a live server, statistics by simulation (minutes)"
+	@echo "make test   pytest: in parallel, then one at a time what counts threads, signals or time"
+	@echo "make check  ruff, mypy, import contracts"
+	@echo "make drill  long trials: kills, live servers, browsers, statistics by simulation"
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Plumbline needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
@@ -26,17 +31,19 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	$(BIN)/plumbline demo
 
-lint: $(STAMP)
+check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
-	$(BIN)/pytest
+test: $(STAMP)
+	$(BIN)/pytest $(PARALLEL) -m "not drill and not serial"
+	$(BIN)/pytest -m "serial and not drill"
 
 drill: $(STAMP)
-	$(BIN)/pytest -m drill --durations=0
+	$(BIN)/pytest $(PARALLEL) -m "drill and not serial" --durations=40
+	$(BIN)/pytest -m "drill and serial" --durations=40
 
 coverage-table: $(STAMP)
 	$(BIN)/python -m benchmarks.coverage

@@ -16,6 +16,10 @@ from sqlalchemy import create_engine, make_url, text
 POSTGRESQL = "PLUMBLINE_TEST_POSTGRESQL"
 """URL of a server's database in which others may be made."""
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # One thread a worker, before torch is imported: the workers already fill the cores.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Shells start what runs behind them so, and children inherit it: those that are to end on Ctrl-C never would.
     signal.signal(signal.SIGINT, signal.default_int_handler)
