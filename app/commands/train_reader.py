@@ -20,7 +20,7 @@ from app.commands.reading_options import (
     row_mix,
     run_settings,
 )
-from app.commands.training_options import a_path, add_start, check_start
+from app.commands.training_options import a_path, add_layers, add_start, check_start, layers_setting
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 from app.reading_figures import say_scores
@@ -30,6 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_sources(parser, made=40_000)
     parser.add_argument("--plain", action="store_true", help="the first readers' network: no marks, no following")
+    add_layers(parser)
     add_start(parser, "this reader")
     parser.add_argument(
         "--decline-rows",
@@ -60,6 +61,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     check_reading(arguments)
     check_start(arguments)
+    layers = layers_setting(arguments)
     _check_decline(arguments)
     base = ReaderRecipe(tuple(arguments.data))
     try:
@@ -76,6 +78,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         only_decline=arguments.only_decline,
         mix=mix,
         settings=settings,
+        **layers,
         **recipe_fields(arguments),
     )
     with output.progress() as bar, only_run(arguments.output):

@@ -20,7 +20,7 @@ from model.shipped import shipped_reader, shipped_verifier
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Not trained; with exact-match marks and without."""
     made = tmp_path_factory.mktemp("reader")
-    save_prefix_decoder(warm_start(0, plain=request.param), made, {})
+    save_prefix_decoder(warm_start(0, plain=request.param, num_layers=1), made, {})
     return made
 
 
@@ -55,7 +55,7 @@ def damaged(folder: Path, target: Path, name: str, value: float) -> None:
 
 
 def test_numbers_that_are_not_finite(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    damaged(folder, tmp_path / "bad", "blocks.2.mlp.up.weight", float("nan"))
+    damaged(folder, tmp_path / "bad", "blocks.0.mlp.up.weight", float("nan"))
     assert main(["model", "check", str(tmp_path / "bad")]) == 1
     assert "not finite" in " ".join(capsys.readouterr().err.split())
 

@@ -19,7 +19,7 @@ from model.support_encoder import SupportFeatures, warm_start_support
 def written(folder: Path, *, plain: bool) -> Decoder:
     """A reader unlike MiniLM, in fp16 as it comes back."""
     torch.manual_seed(5)
-    model = warm_start(3, plain=plain)
+    model = warm_start(3, plain=plain, num_layers=2)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name != "embedding.weight":
@@ -30,7 +30,7 @@ def written(folder: Path, *, plain: bool) -> Decoder:
 
 def test_the_layers_are_the_readers_and_the_heads_are_new(tmp_path: Path) -> None:
     reader = written(tmp_path, plain=False)
-    made, fresh = support_from_reader(tmp_path, 7), warm_start_support(7)
+    made, fresh = support_from_reader(tmp_path, 7), warm_start_support(7, num_layers=2)
     theirs, own = reader.state_dict(), fresh.state_dict()
     for name, tensor in made.state_dict().items():
         if name.startswith(("dense.", "support.", "misfit.")):

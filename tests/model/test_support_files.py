@@ -23,7 +23,7 @@ USE = SupportUse(200, 1.5, -0.25)
 
 @pytest.fixture(scope="module")
 def model() -> SupportEncoder:
-    return warm_start_support(3, SupportFeatures(worst_word=False))
+    return warm_start_support(3, SupportFeatures(worst_word=False), num_layers=1)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_it_comes_back_within_half_precision(model: SupportEncoder, written: Pat
     for name, tensor in model.state_dict().items():
         assert theirs[name].dtype == torch.float32
         assert torch.equal(theirs[name], tensor if name == "embedding.weight" else tensor.half().float()), name
-    assert sum(path.stat().st_size for path in written.iterdir()) < 24_000_000  # no word embeddings in it
+    assert sum(path.stat().st_size for path in written.iterdir()) < 8_000_000  # no word embeddings (23 MB) in it
     assert json.loads((written / CONFIG).read_text())["rows"] == 7
 
 
