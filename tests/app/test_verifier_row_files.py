@@ -69,7 +69,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def recipe(files: tuple[Path, ...], **changes: object) -> VerifierRecipe:
     base = VerifierRecipe(
-        files, made=0, skip_bad=True, hold_out=("boats",), check=0, use=SupportUse(200, name_lack=0.5)
+        files, made=0, skip_bad=True, hold_out=("boats",), check=0, use=SupportUse(200, name_lack=0.5), num_layers=1
     )
     small = replace(base.settings, max_steps=2, tokens_per_batch=250)
     return replace(base, **{"settings": small, **changes})  # type: ignore[arg-type]
@@ -165,10 +165,16 @@ def test_teachers_have_no_say_in_sources_that_are_named(files: tuple[Path, Path]
 
 def test_a_network_of_other_features_is_not_mixed_in(folder: Path, tmp_path: Path) -> None:
     """Its weights have the same shapes, but half of its head was never trained."""
-    save_support(warm_start_support(5, SupportFeatures(worst_word=False)), tmp_path / "plain", SupportUse(200), {})
+    save_support(
+        warm_start_support(5, SupportFeatures(worst_word=False), num_layers=1), tmp_path / "plain", SupportUse(200), {}
+    )
     mixed = recipe((), rows_from=(folder,), mix=((tmp_path / "plain", 0.5),))
     with pytest.raises(ModelError, match="plain is another network"):
         train_verifier(mixed, tmp_path / "out", say=silent)
+    save_support(warm_start_support(5, num_layers=2), tmp_path / "deep", SupportUse(200), {})
+    with pytest.raises(ModelError, match="deep is another network"):
+        train_verifier(replace(mixed, mix=((tmp_path / "deep", 0.5),)), tmp_path / "out", say=silent)
+    assert not (tmp_path / "out").exists()
 
 
 def flip(path: Path) -> None:

@@ -35,7 +35,9 @@ EXAMPLES = [
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("other")
-    save_support(warm_start_support(5), folder, SupportUse(200, slope=2.0, intercept=-0.5, number_lack=3.0), {})
+    save_support(
+        warm_start_support(5, num_layers=1), folder, SupportUse(200, slope=2.0, intercept=-0.5, number_lack=3.0), {}
+    )
     return folder
 
 
@@ -114,7 +116,9 @@ def test_what_cannot_teach_is_refused_by_name(other: Path, tmp_path: Path) -> No
     for share in (-0.1, 1.5, math.nan):
         with pytest.raises(ModelError, match="the teachers' share is"):
             Teachers([other], share)
-    save_support(warm_start_support(5, SupportFeatures(worst_word=False)), tmp_path / "plain", SupportUse(200), {})
+    save_support(
+        warm_start_support(5, SupportFeatures(worst_word=False), num_layers=1), tmp_path / "plain", SupportUse(200), {}
+    )
     with pytest.raises(ModelError, match="plain judges no claim by its own words"):
         Teachers([tmp_path / "plain"], 0.5)
     (tmp_path / "file").write_text("")
@@ -129,7 +133,7 @@ def test_a_run_names_its_teachers_and_resumes(other: Path, tmp_path: Path) -> No
         for e in EXAMPLES
     ]
     data.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    base = VerifierRecipe((data,), made=0, development=0, check=0, teachers=(other,), use=SupportUse(200))
+    base = VerifierRecipe((data,), made=0, development=0, check=0, teachers=(other,), use=SupportUse(200), num_layers=1)
     recipe = replace(base, settings=replace(base.settings, max_steps=1, tokens_per_batch=300))
     found = train_verifier(recipe, tmp_path / "out", say=lambda text: None)
     assert found.training.steps == 1

@@ -16,8 +16,7 @@ from app.verifier_training import TrainedVerifier, VerifierRecipe, train_verifie
 from data.errors import DataError
 from data.pairs import PairExample, load_pairs
 from model.errors import ModelError
-from model.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint
-from model.shipped import shipped_reader
+from model.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint, save_prefix_decoder, warm_start
 from model.support_encoder import SupportFeatures
 from model.support_files import SupportUse, load_support
 from model.support_scorer import SupportScorer
@@ -50,7 +49,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def recipe(data: Path, **changes: object) -> VerifierRecipe:
-    base = VerifierRecipe((data,), made=3, skip_bad=True, hold_out=("boats*",), use=SupportUse(200, name_lack=0.5))
+    base = VerifierRecipe(
+        (data,), made=3, skip_bad=True, hold_out=("boats*",), use=SupportUse(200, name_lack=0.5), num_layers=1
+    )
     small = replace(base.settings, max_steps=2, tokens_per_batch=250)
     return replace(base, **{"settings": small, **changes})  # type: ignore[arg-type]
 
@@ -138,13 +139,17 @@ def test_it_goes_on_from_a_trained_verifier_without_any_made_or_held_out(
 
 
 def test_it_begins_as_a_reader_of_which_no_share_can_stay(data: Path, tmp_path: Path) -> None:
-    further = recipe(data, start=shipped_reader(), check=0, development=0, made=0, rows=5, source_cap=5, hold_out=())
+    reader, start = warm_start(0, num_layers=1), tmp_path / "reader"
+    with torch.no_grad():
+        reader.positions.weight.add_(0.1)  # type: ignore[union-attr]  # unlike MiniLM's
+    save_prefix_decoder(reader, start, {})
+    further = recipe(data, start=start, check=0, development=0, made=0, rows=5, source_cap=5, hold_out=())
     further = replace(further, settings=replace(further.settings, max_steps=1))
     found = train_verifier(further, tmp_path, say=lambda text: None)
     assert found.training.steps == 1
     facts = json.loads((tmp_path / "verifier.json").read_text())
-    assert facts["recipe"]["start"] == f"reader {prefix_decoder_fingerprint(shipped_reader())}"
-    trained, read = load_support(tmp_path).model, load_prefix_decoder(shipped_reader())
+    assert facts["recipe"]["start"] == f"reader {prefix_decoder_fingerprint(start)}"
+    trained, read = load_support(tmp_path).model, load_prefix_decoder(start)
     change = trained.positions.weight - read.positions.weight
     assert 0 < change.abs().max() < 2e-3  # one step at a low rate; MiniLM's are farther off
     with pytest.raises(ModelError, match="is a reader: no share of it"):
