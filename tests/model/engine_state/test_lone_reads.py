@@ -111,6 +111,7 @@ def test_rows_that_share_stay_where_they_are_and_rows_in_several_parts_are_read_
     torch.testing.assert_close(found[1], expected, atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.serial
 def test_a_row_gets_the_same_bits_with_any_company_and_any_number_of_threads() -> None:
     rng = random.Random(3)
     groups = [lone(300 * place, rng.randint(1, 280), rng.randint(1, 9)) for place in range(16)]
