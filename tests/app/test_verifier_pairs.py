@@ -57,7 +57,7 @@ def test_what_cannot_be_read_is_said_by_name(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"bad\.jsonl:1: "):
         load_training_pairs([bad])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"without response\.jsonl"):
+    with pytest.raises(DataError, match=r"response\.jsonl"):
         load_training_pairs([tmp_path / "empty"])
     with pytest.raises(DataError, match="no file"):
         load_training_pairs([])

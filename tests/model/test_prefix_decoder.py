@@ -22,7 +22,6 @@ from model.prefix_decoder import (
     save_prefix_decoder,
     warm_start,
 )
-from model.shipped import shipped_reader
 from model.tokenizer import Tokenizer
 
 
@@ -125,7 +124,3 @@ def test_another_models_tensors_do_not_fit(folder: Path) -> None:
         load_prefix_decoder(folder)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
-
-
-def test_the_shipped_reader_is_looked_for_in_the_package() -> None:
-    assert shipped_reader().parts[-3:] == ("model", "pretrained", "reader")

@@ -144,10 +144,6 @@ def test_others_tensors_do_not_fit(folder: Path) -> None:
         load_support(folder)
 
 
-def test_the_shipped_verifier_is_looked_for_in_the_package() -> None:
-    assert shipped_verifier().parts[-3:] == ("model", "pretrained", "verifier")
-
-
 def test_a_verifier_that_reads_claims_alone_keeps_its_name(folder: Path) -> None:
     """Verdicts are stored under it, and how claims would be read together changes none of them."""
     rewrite(folder, use=asdict(USE))
