@@ -17,6 +17,7 @@ from generation.reader import EmbeddedReader
 from generation.reader_rows import RowMix, chunk_contexts
 from generation.reader_vocabulary import ReaderVocabulary, reader_vocabulary
 from generation.row_writing import ReaderRowWriter
+from model.minilm import MINILM_LAYERS
 from model.prefix_decoder import (
     FIRST_COPYABLE_ID,
     NULL_ID,
@@ -42,9 +43,10 @@ class ReaderRecipe:
 
     texts: documents that questions are made from by rule (generation/making), about ``made`` of them; no article whose
     title is held out is used; examples that name an excerpt find it there. plain: the first readers' network, without
-    marks and without following what it copies. closed_book_rows: questions without a passage, so that without retrieval
-    the reader answers at its own risk. near_misses: so many of the answerable examples also with a changed question
-    that their passage does not answer.
+    marks and without following what it copies. num_layers: of MiniLM's, from the bottom; ``start`` has
+    its own.
+    closed_book_rows: questions without a passage, so that without retrieval the reader answers at its own risk.
+    near_misses: so many of the answerable examples also with a changed question that their passage does not answer.
     decline_rows: rows read once more behind the training, to fit when it declines on (model/training/declining.py); 0:
     not fitted. only_decline: nothing is trained, that is fitted anew for the reader of ``start``, whose temperature and
     null bias stay where no examples are held out to choose others.
@@ -59,6 +61,7 @@ class ReaderRecipe:
     texts: tuple[Path, ...] = ()
     made: int = 40_000
     plain: bool = False
+    num_layers: int = MINILM_LAYERS
     tokens: int | None = 4_600_000
     closed_book_rows: int = 24_000
     near_misses: float = 0.0
@@ -112,7 +115,11 @@ def train_reader(
     """
     vocabulary = reader_vocabulary()
     start = recipe.start
-    model = (continue_from(start) if start else warm_start(recipe.settings.seed, plain=recipe.plain)).to(device)
+    if start:
+        model = continue_from(start)
+    else:
+        model = warm_start(recipe.settings.seed, plain=recipe.plain, num_layers=recipe.num_layers)
+    model = model.to(device)
     # Kept from here on: by the end of the run another model may lie in that folder.
     begun, start_name = weights_of(model), prefix_decoder_fingerprint(start) if start else "MiniLM"
     corrected = correction_of(start) if start else None
@@ -153,6 +160,7 @@ def train_reader(
         {
             "recipe": {
                 **asdict(recipe),
+                "num_layers": model.config.num_layers,
                 "reading": [path.name for path in recipe.reading],
                 "texts": [path.name for path in recipe.texts],
                 "closed_book": [path.name for path in recipe.closed_book],

@@ -16,7 +16,7 @@ class Mixed:
         """begun: the network as the run begins from it.
 
         Raises ModelError for shares outside [0, 1] or above 1 together, for a verifier of other features (whose weights
-        have the same shapes), and as load_support does.
+        have the same shapes) or another number of layers, and as load_support does.
         """
         shares = [recipe.start_share, *(share for _, share in recipe.mix)]
         if not all(0 <= share <= 1 for share in shares) or sum(shares) > 1 + 1e-9:  # nor NaN
@@ -25,8 +25,12 @@ class Mixed:
             )
         loaded = [(load_support(folder), share) for folder, share in recipe.mix]
         for (folder, _), (verifier, _) in zip(recipe.mix, loaded, strict=True):
-            if verifier.model.features != begun.features:
-                raise ModelError(f"{folder} is another network ({verifier.model.features}): it cannot be mixed in")
+            theirs = verifier.model
+            if (theirs.features, theirs.config) != (begun.features, begun.config):
+                raise ModelError(
+                    f"{folder} is another network ({theirs.features}, {theirs.config.num_layers} layers): it cannot be "
+                    "mixed in"
+                )
         self.named = tuple((verifier.fingerprint, share) for verifier, share in loaded)
         self._others = [
             (weights_of(begun), recipe.start_share),

@@ -9,6 +9,7 @@ from typing import Any
 
 from evaluation.answer_rows import AnswerMix
 from evaluation.verifier_rows import WindowMix
+from model.minilm import MINILM_LAYERS
 from model.support_encoder import SupportFeatures
 from model.support_files import SupportUse
 from model.training.loop import TrainSettings
@@ -40,7 +41,8 @@ class VerifierRecipe:
     start_share: so much of a verifier's weights in what is written; mix: other verifiers, and how much of theirs.
     teachers: verifiers that have ``teacher_share`` of a say in every claim's target, their mean; the labels have the
     rest, and all of it in the sources ``not_taught``. development: pairs scored at the end, at most, of each kind.
-    check: some held-out claims are scored every so many steps; 0: never.
+    check: some held-out claims are scored every so many steps; 0: never. num_layers: of MiniLM's, from the bottom; a
+    start has its own.
     """
 
     pairs: tuple[Path, ...] = ()
@@ -64,6 +66,7 @@ class VerifierRecipe:
     skip_bad: bool = False
     development: int = 4000
     check: int = 250
+    num_layers: int = MINILM_LAYERS
     features: SupportFeatures = field(default_factory=SupportFeatures)
     use: SupportUse = field(default_factory=SupportUse)
     windows: WindowMix = field(default_factory=WindowMix)

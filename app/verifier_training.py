@@ -66,7 +66,8 @@ def train_verifier(
     # What a wrong folder or share is refused for is said at once, before minutes of reading.
     model, start_name = _starting(recipe, device)
     teachers = Teachers(recipe.teachers, recipe.teacher_share, device=device)
-    recipe = replace(recipe, features=model.features)  # of a start they are its own
+    # Of a start they are its own.
+    recipe = replace(recipe, features=model.features, num_layers=model.config.num_layers)
     others = Mixed(recipe, model)  # by the end of the run another model may lie in the start's folder
     told_apart = model.features.worst_word  # else all claims of a window would get one logit
     if recipe.rows_from:
@@ -91,7 +92,8 @@ def train_verifier(
 def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]:
     """The network that is trained on, its word embeddings frozen, and the fingerprint of what it was."""
     if recipe.start is None:
-        return warm_start_support(recipe.settings.seed, recipe.features).to(device), "MiniLM"
+        model = warm_start_support(recipe.settings.seed, recipe.features, num_layers=recipe.num_layers)
+        return model.to(device), "MiniLM"
     if is_reader(recipe.start):
         if recipe.start_share:
             raise ModelError(f"{recipe.start} is a reader: no share of it can be in a verifier, whose heads it lacks")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from model.errors import ModelError
-from model.minilm import minilm_folder
+from model.minilm import minilm_tokenizer
 from model.tokenizer import Tokenizer
 
 MAX_CHUNKS = 8
@@ -27,9 +28,10 @@ class ReaderVocabulary:
     no_answer: int
 
 
+@cache
 def reader_vocabulary() -> ReaderVocabulary:
-    """From the pinned MiniLM package. Raises ModelError when it is missing or not the published one."""
-    tokenizer = Tokenizer(minilm_folder() / "tokenizer.json")
+    """From the pinned MiniLM package, once a process. Raises ModelError when it is missing or not the published one."""
+    tokenizer = minilm_tokenizer()
     if tokenizer.size != 30522:
         raise ModelError(f"MiniLM's tokenizer has {tokenizer.size} tokens, 30522 are expected: reinstall the package")
     return ReaderVocabulary(

@@ -20,12 +20,12 @@ from model.declining import Decline
 from model.decoder import Decoder
 from model.errors import ModelError
 from model.files import json_bytes, sha256_of, tensor_bytes, write_json, write_together
-from model.minilm import MINILM_SHA256, minilm_prefix_decoder_state, minilm_word_embeddings
+from model.minilm import MINILM_LAYERS, MINILM_SHA256, minilm_prefix_decoder_state, minilm_word_embeddings
 
 PREFIX_CONFIG = DecoderConfig(
     vocab_size=30522,
     hidden_size=384,
-    num_layers=6,
+    num_layers=MINILM_LAYERS,
     num_heads=12,
     num_kv_heads=12,
     head_dim=32,
@@ -46,7 +46,7 @@ PREFIX_CONFIG = DecoderConfig(
 )
 # What readers trained from now on have beside; a file that names no features has none of them.
 READER_CONFIG = replace(PREFIX_CONFIG, mark_separator=102, first_ordinary_id=104, follow=3)
-_FEATURES = ("mark_separator", "first_ordinary_id", "follow", "decline")
+_FEATURES = ("num_layers", "mark_separator", "first_ordinary_id", "follow", "decline")
 _DECLINE = "head.decline."
 # MiniLM's vocabulary keeps ids 0..103 for [PAD], [unused..], [UNK], [CLS], [SEP], [MASK]: no text is encoded to them
 # but [UNK], so a document cannot write a marker, and the pointer never copies one.
@@ -73,15 +73,17 @@ class ReaderUse:
             raise ModelError(f"{self}: a positive temperature and a finite bias are needed")
 
 
-def warm_start(seed: int, *, plain: bool = False) -> Decoder:
+def warm_start(seed: int, *, plain: bool = False, num_layers: int = MINILM_LAYERS) -> Decoder:
     """A prefix decoder with MiniLM's layers and a fresh head drawn from ``seed``; word embeddings frozen.
 
-    plain: without exact-match marks and without following copied stretches, as the first readers were.
+    plain: without exact-match marks and without following copied stretches, as the first readers were. num_layers: of
+    MiniLM's, from the bottom: fewer are faster and weaker. Raises ModelError as minilm_prefix_decoder_state does.
     """
+    state = minilm_prefix_decoder_state(num_layers)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = Decoder(PREFIX_CONFIG if plain else READER_CONFIG)
-    missing, unexpected = model.load_state_dict(minilm_prefix_decoder_state(), strict=False)
+        model = Decoder(replace(PREFIX_CONFIG if plain else READER_CONFIG, num_layers=num_layers))
+    missing, unexpected = model.load_state_dict(state, strict=False)
     wrong = unexpected + [name for name in missing if not name.startswith(("head.", "marks."))]
     if wrong:
         raise ModelError(f"MiniLM's tensors do not fit the prefix decoder: {', '.join(wrong[:5])}")
@@ -172,6 +174,8 @@ def _made_with(features: object) -> DecoderConfig:
     for name, value in features.items():
         if name not in _FEATURES or not (type(value) is int or (value is None and name == "mark_separator")):
             raise TypeError(f"feature {name} is {value!r}")
+    if not 1 <= features.get("num_layers", MINILM_LAYERS) <= MINILM_LAYERS:
+        raise TypeError(f"feature num_layers is {features['num_layers']}, it must be 1 to {MINILM_LAYERS}")
     return replace(PREFIX_CONFIG, **features)
 
 

@@ -27,10 +27,11 @@ def support_from_reader(folder: Path, seed: int, features: SupportFeatures | Non
     what the evidence is looked through for. A reader without marks leaves all of them at zero. seed: of the heads.
     Raises ModelError as load_prefix_decoder does.
     """
-    state = load_prefix_decoder(folder).state_dict()
+    reader = load_prefix_decoder(folder)
+    state = reader.state_dict()
     layers: dict[str, Tensor] = {name: t.clone() for name, t in state.items() if name.startswith(_KEPT)}
     if "marks.weight" in state:
         marks = state["marks.weight"].clone()
         marks[_A_PART : 2 * _A_PART] = marks[:_A_PART]
         layers["marks.weight"] = marks
-    return warm_start_support(seed, features, layers)
+    return warm_start_support(seed, features, layers, num_layers=reader.config.num_layers)

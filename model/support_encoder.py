@@ -26,7 +26,7 @@ from model.blocks import Block
 from model.config import DecoderConfig
 from model.errors import ModelError
 from model.marks import CLAIM, MARKS, NOTHING, exact_marks
-from model.minilm import minilm_prefix_decoder_state
+from model.minilm import MINILM_LAYERS, minilm_prefix_decoder_state
 from model.norms import make_norm
 from model.prefix_decoder import PREFIX_CONFIG
 
@@ -126,18 +126,23 @@ class SupportEncoder(nn.Module):
 
 
 def warm_start_support(
-    seed: int, features: SupportFeatures | None = None, layers: Mapping[str, Tensor] | None = None
+    seed: int,
+    features: SupportFeatures | None = None,
+    layers: Mapping[str, Tensor] | None = None,
+    *,
+    num_layers: int = MINILM_LAYERS,
 ) -> SupportEncoder:
     """Layers trained elsewhere and fresh heads drawn from ``seed``; word embeddings frozen.
 
     layers: a state that has the encoder's embeddings and blocks, perhaps its marks, and no other names; MiniLM's where
-    it is None. Raises ModelError when something is missing, too many or of another shape.
+    it is None. num_layers: how many there are; of MiniLM's the lowest. Raises ModelError when something is missing, too
+    many or of another shape, or for a number of layers that MiniLM does not have.
     """
+    state = minilm_prefix_decoder_state(num_layers) if layers is None else layers
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = SupportEncoder(features)
+        model = SupportEncoder(features, replace(SUPPORT_CONFIG, num_layers=num_layers))
     fresh = ("marks.", "dense.", "support.", "misfit.")
-    state = minilm_prefix_decoder_state() if layers is None else layers
     try:
         missing, unexpected = model.load_state_dict(state, strict=False)
     except RuntimeError as error:

@@ -6,7 +6,7 @@ import copy
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from safetensors.torch import load_file
 
 from model.errors import ModelError
 from model.files import json_bytes, sha256_of, tensor_bytes, write_together
-from model.minilm import MINILM_SHA256, minilm_word_embeddings
-from model.support_encoder import SupportEncoder, SupportFeatures
+from model.minilm import MINILM_LAYERS, MINILM_SHA256, minilm_word_embeddings
+from model.support_encoder import SUPPORT_CONFIG, SupportEncoder, SupportFeatures
 from model.support_tokens import MAX_CLAIM_TOKENS
 
 WEIGHTS, CONFIG = "verifier.safetensors", "verifier.json"
@@ -98,6 +98,7 @@ def save_support(model: SupportEncoder, folder: Path, use: SupportUse, facts: di
     about = {
         **facts,
         "features": asdict(model.features),
+        "num_layers": model.config.num_layers,
         "use": asdict(use),
         "weights_sha256": hashlib.sha256(weights).hexdigest(),
         "minilm": MINILM_SHA256,
@@ -130,6 +131,9 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
         features, use = SupportFeatures(**facts["features"]), SupportUse(**facts["use"])
         if not all(isinstance(value, bool) for value in asdict(features).values()):
             raise TypeError(f"features {asdict(features)}: each must be true or false")
+        num_layers = facts.get("num_layers", MINILM_LAYERS)
+        if type(num_layers) is not int or not 1 <= num_layers <= MINILM_LAYERS:
+            raise TypeError(f"num_layers is {num_layers!r}, it must be 1 to {MINILM_LAYERS}")
         if use.answer_tokens and not features.worst_word:
             raise TypeError("answer_tokens without worst_word: claims of one window could not be told apart")
     except (KeyError, TypeError, OverflowError, ModelError) as error:
@@ -142,7 +146,7 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
         raise ModelError(f"{weights} is not a readable safetensors file: {error}") from error
     state["embedding.weight"] = minilm_word_embeddings()
     with torch.random.fork_rng(devices=[]):
-        model = SupportEncoder(features)
+        model = SupportEncoder(features, replace(SUPPORT_CONFIG, num_layers=num_layers))
     try:
         model.load_state_dict(state)
     except RuntimeError as error:

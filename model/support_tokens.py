@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model.errors import ModelError
-from model.minilm import minilm_folder
+from model.minilm import minilm_tokenizer
 from model.support_encoder import CLS_ID, SEP_ID, SUPPORT_CONFIG
-from model.tokenizer import Encoding, Tokenizer
+from model.tokenizer import Encoding
 
 MAX_CLAIM_TOKENS, MAX_QUESTION_TOKENS, _SPECIAL = 160, 48, 4
 
@@ -25,7 +25,7 @@ class SupportTokens:
     """Encodes texts once and joins them to windows. The tail of a long question or claim is not read."""
 
     def __init__(self, window_tokens: int) -> None:
-        self.tokenizer = Tokenizer(minilm_folder() / "tokenizer.json")
+        self.tokenizer = minilm_tokenizer()
         self._window = window_tokens
 
     def room(self, claim: Encoding, question: Encoding) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
 from app.commands.reading_options import (
     add_rows,
@@ -20,16 +21,20 @@ from app.commands.reading_options import (
     row_mix,
     run_settings,
 )
-from app.commands.training_options import a_path, add_start, check_start
+from app.commands.training_options import a_path, add_layers, add_start, check_start, layers_setting
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 from app.reading_figures import say_scores
+
+if TYPE_CHECKING:
+    from app.reader_training import ReaderRecipe
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_sources(parser, made=40_000)
     parser.add_argument("--plain", action="store_true", help="the first readers' network: no marks, no following")
+    add_layers(parser)
     add_start(parser, "this reader")
     parser.add_argument(
         "--decline-rows",
@@ -49,17 +54,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_run(parser, at_once=8000, rate=3e-4, development=600, device="cpu")
 
 
-def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Train, write, score, print."""
-    from app.reader_training import ReaderRecipe, train_reader
-    from app.training_progress import TrainingProgress, say_how_it_ended
+def reader_recipe(arguments: argparse.Namespace) -> ReaderRecipe:
+    """The recipe that the arguments ask for. Raises UsageError for values that are out of range or contradict."""
+    from app.reader_training import ReaderRecipe
     from generation.errors import GenerationError
-    from model.device import pick_device
     from model.errors import ModelError
-    from model.training.one_run import only_run
 
     check_reading(arguments)
     check_start(arguments)
+    layers = layers_setting(arguments)
     _check_decline(arguments)
     base = ReaderRecipe(tuple(arguments.data))
     try:
@@ -67,7 +70,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         mix = replace(base.mix, **row_mix(arguments))
     except (ModelError, GenerationError) as error:
         raise UsageError(str(error)) from error
-    recipe = replace(
+    return replace(
         base,
         start=arguments.start,
         start_share=arguments.start_share,
@@ -76,8 +79,19 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         only_decline=arguments.only_decline,
         mix=mix,
         settings=settings,
+        **layers,
         **recipe_fields(arguments),
     )
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Train, write, score, print."""
+    from app.reader_training import train_reader
+    from app.training_progress import TrainingProgress, say_how_it_ended
+    from model.device import pick_device
+    from model.training.one_run import only_run
+
+    recipe = reader_recipe(arguments)
     with output.progress() as bar, only_run(arguments.output):
         trained = train_reader(
             recipe,

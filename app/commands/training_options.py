@@ -40,6 +40,30 @@ def check_start(arguments: argparse.Namespace) -> None:
         raise UsageError("--start-share is a share of --start's weights: name that folder too")
 
 
+def add_layers(parser: argparse._ActionsContainer) -> None:
+    """--layers."""
+    parser.add_argument(
+        "--layers",
+        type=int,
+        metavar="N",
+        help="start from the lowest N of MiniLM's 6 layers: fewer are faster and weaker (default 6; a model of --start "
+        "keeps its own)",
+    )
+
+
+def layers_setting(arguments: argparse.Namespace) -> Mapping[str, Any]:
+    """The field num_layers of a recipe, where it was given. Raises UsageError for a number out of range or a start."""
+    from model.minilm import MINILM_LAYERS
+
+    if arguments.layers is None:
+        return {}
+    if not 1 <= arguments.layers <= MINILM_LAYERS:
+        raise UsageError(f"--layers is {arguments.layers}: it must be from 1 to {MINILM_LAYERS}")
+    if arguments.start is not None:
+        raise UsageError("--layers is for a start from MiniLM: the model of --start keeps its own layers")
+    return {"num_layers": arguments.layers}
+
+
 def add_length(parser: argparse._ActionsContainer) -> None:
     """--epochs, --steps and --minutes."""
     parser.add_argument("--epochs", type=int, help="rounds through the rows (default 1)")

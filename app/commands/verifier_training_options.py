@@ -8,7 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.commands.training_options import a_path, add_length, add_start, check_start, length_settings
+from app.commands.training_options import (
+    a_path,
+    add_layers,
+    add_length,
+    add_start,
+    check_start,
+    layers_setting,
+    length_settings,
+)
 from app.commands.verifier_rows_options import ROW_OPTIONS, add_rows, asked_rows
 from app.errors import UsageError
 
@@ -24,6 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def add_run(group: argparse._ArgumentGroup) -> None:
     """All others."""
+    add_layers(group)
     add_start(group, "this verifier, or from the layers of this reader")
     group.add_argument(
         "--mix",
@@ -136,6 +145,7 @@ def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
             not_taught=tuple(arguments.not_taught),
             development=arguments.development,
             check=arguments.check,
+            **layers_setting(arguments),
             features=SupportFeatures(marks=not arguments.plain, worst_word=not arguments.plain),
             use=SupportUse(
                 asked.window,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Callable
 from functools import partial
@@ -12,10 +13,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from app.commands import verifier_training_options
+from app.errors import UsageError
 from model.shipped import shipped_reader, shipped_verifier
-from model.support_files import load_support
+from model.support_encoder import warm_start_support
+from model.support_files import SupportUse, load_support, save_support
 
 Train = Callable[..., SimpleNamespace]
+SMALL = ("--layers", 1, "--tokens-at-once", 60, "--made", 0)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +41,20 @@ def train(typed: Train) -> Train:
 
 
 def test_it_trains_and_then_has_nothing_left_to_train(train: Train, data: Path, tmp_path: Path) -> None:
-    arguments = ("--data", data, "--output", tmp_path / "v", "--steps", 2, "--tokens-at-once", 60, "--made", 0)
+    arguments = (
+        "--data",
+        data,
+        "--output",
+        tmp_path / "v",
+        "--steps",
+        2,
+        "--tokens-at-once",
+        60,
+        "--made",
+        0,
+        "--layers",
+        1,
+    )
     first = train(*arguments, "--json")
     assert first.code == 0, first.err
     found = json.loads(first.out)
@@ -46,104 +64,132 @@ def test_it_trains_and_then_has_nothing_left_to_train(train: Train, data: Path, 
     overall = found["development"]["table"]["overall"]
     assert overall["n"] == 4
     assert {"estimate", "lower", "upper"} <= set(overall["auroc"])
-    assert "8 pairs to train on" in first.err
+    assert "8 pairs" in first.err
     again = train(*arguments)
     assert again.code == 0, again.err
-    assert "development piers: AUROC" in again.out
+    assert "development piers" in again.out
     assert again.out.splitlines()[-1] == f"verifier {tmp_path / 'v'}"
     state = json.loads((tmp_path / "v" / "checkpoints" / "step-0000002" / "state.json").read_text())
     assert state["step"] == 2
     other = train(*arguments, "--seed", 1)
     assert other.code == 1
-    assert "was trained with other" in other.err and "choose another --output" in other.err
+    assert "step-0000002" in other.err and "settings" in other.err and "--output" in other.err
 
 
 def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path, tmp_path: Path) -> None:
     """Of 4 supported and 4 unsupported pairs half of the first, all of the second; of a source without these, none."""
     other = tmp_path / "others.jsonl"
     other.write_text(json.dumps({"evidence": "Lamps burn.", "claim": "Lamps burn.", "supported": True, "group": "a"}))
-    arguments = ("--output", tmp_path / "v", "--steps", 1, "--tokens-at-once", 60, "--made", 0, "--balance", 0.5)
+    arguments = (
+        "--output",
+        tmp_path / "v",
+        "--steps",
+        1,
+        "--tokens-at-once",
+        60,
+        "--made",
+        0,
+        "--balance",
+        0.5,
+        "--layers",
+        1,
+    )
     ran = train("--data", data, "--data", other, *arguments, "--json")
     assert ran.code == 0, ran.err
-    assert "9 pairs to train on" in ran.err
+    assert "9 pairs" in ran.err
     assert json.loads(ran.out)["rows"] == 6
+
+
+PARSER = argparse.ArgumentParser()
+verifier_training_options.add(PARSER)
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--steps", "0"], "--steps is 0"),
-        (["--limit", "0"], "--limit is 0"),
-        (["--rows", "-1"], "--rows is -1"),
-        (["--source-cap", "0"], "--source-cap is 0"),
-        (["--made", "-1"], "--made is -1"),
-        (["--replies", "-1"], "--replies is -1"),
-        (["--development", "-1"], "--development is -1"),
-        (["--check", "-1"], "--check is -1"),
-        (["--balance", "0"], "--balance is 0.0"),
-        (["--balance", "nan"], "--balance is nan"),
-        (["--windows", "0"], "--windows is 0"),
-        (["--window", "8"], "window_tokens is 8"),
-        (["--number-lack", "-1"], "--number-lack is -1.0"),
-        (["--name-lack", "nan"], "--name-lack is nan"),
-        (["--minutes", "0"], "--minutes is 0.0: it must be above 0 and at most 100,000"),
-        (["--minutes", "nan"], "--minutes is nan"),
-        (["--minutes", "1e306"], "--minutes is 1e+306"),
-        (["--rows-to", "rows"], "--rows-to only makes rows: --output is for the run, with --rows-from"),
-        (["--start", ""], "--start: it is empty: name a file or folder"),
-        (["--minutes", "5", "--epochs", "2"], "--minutes and --epochs both say how long to train"),
-        (["--minutes", "5", "--steps", "2"], "--minutes and --steps both say how long to train"),
-        (["--mix", "v"], "--mix is 'v': it must be FOLDER=SHARE"),
-        (["--mix", "v=2"], "--mix is 'v=2': it must be FOLDER=SHARE, the share in [0, 1]"),
-        (["--mix", "=0.5"], "--mix is '=0.5'"),
-        (["--mix", "v=0.6", "--mix", "w=0.5"], "come to 1.1: no more than 1 can be others' weights"),
-        (["--not-taught", "piers"], "name a --teacher too"),
-        (["--rows-from", "rows"], "--rows-from has rows that are made already: --data cannot change them"),
-        (["--start-share", "2"], "--start-share is 2.0: it must be a share, in [0, 1]"),
-        (["--start-share", "0.5"], "--start-share is a share of --start's weights"),
-        (["--teacher-share", "nan"], "--teacher-share is nan: it must be a share, in [0, 1]"),
-        (["--altered", "1.5"], "--altered is 1.5"),
-        (["--altered", "nan"], "--altered is nan"),
-        (["--altered", "0.5", "--together", "0"], "not with --together 0"),
-        (["--strangers", "1.5"], "strangers in [0, 1]"),
-        (["--learning-rate", "nan"], "learning rate is nan"),
-        (["--epochs", "0"], "epochs is 0"),
-        (["--tokens-at-once", "0"], "tokens_per_batch is 0"),
-        (["--made", "some"], "invalid int value"),
+        (["--steps", "0"], ("--steps", "0")),
+        (["--limit", "0"], ("--limit", "0")),
+        (["--rows", "-1"], ("--rows", "-1")),
+        (["--source-cap", "0"], ("--source-cap", "0")),
+        (["--made", "-1"], ("--made", "-1")),
+        (["--replies", "-1"], ("--replies", "-1")),
+        (["--development", "-1"], ("--development", "-1")),
+        (["--check", "-1"], ("--check", "-1")),
+        (["--balance", "0"], ("--balance", "0.0")),
+        (["--balance", "nan"], ("--balance", "nan")),
+        (["--windows", "0"], ("--windows", "0")),
+        (["--window", "8"], ("window_tokens", "8")),
+        (["--number-lack", "-1"], ("--number-lack", "-1.0")),
+        (["--name-lack", "nan"], ("--name-lack", "nan")),
+        (["--layers", "0"], ("--layers", "0", "6")),
+        (["--layers", "7"], ("--layers", "7", "6")),
+        (["--layers", "2", "--start", "v"], ("--layers", "--start")),
+        (["--minutes", "0"], ("--minutes", "0.0")),
+        (["--minutes", "nan"], ("--minutes", "nan")),
+        (["--minutes", "1e306"], ("--minutes", "1e+306")),
+        (["--rows-to", "rows"], ("--rows-to", "--output", "--rows-from")),
+        (["--minutes", "5", "--epochs", "2"], ("--minutes", "--epochs")),
+        (["--minutes", "5", "--steps", "2"], ("--minutes", "--steps")),
+        (["--mix", "v"], ("--mix", "'v'", "FOLDER=SHARE")),
+        (["--mix", "v=2"], ("--mix", "'v=2'", "FOLDER=SHARE")),
+        (["--mix", "=0.5"], ("--mix", "'=0.5'")),
+        (["--mix", "v=0.6", "--mix", "w=0.5"], ("--mix", "1.1")),
+        (["--not-taught", "piers"], ("--not-taught", "--teacher")),
+        (["--rows-from", "rows"], ("--rows-from", "--data")),
+        (["--start-share", "2"], ("--start-share", "2.0")),
+        (["--start-share", "0.5"], ("--start-share", "--start")),
+        (["--teacher-share", "nan"], ("--teacher-share", "nan")),
+        (["--altered", "1.5"], ("--altered", "1.5")),
+        (["--altered", "nan"], ("--altered", "nan")),
+        (["--altered", "0.5", "--together", "0"], ("--altered", "--together 0")),
+        (["--strangers", "1.5"], ("strangers", "[0, 1]")),
+        (["--learning-rate", "nan"], ("learning rate", "nan")),
+        (["--epochs", "0"], ("epochs", "0")),
+        (["--tokens-at-once", "0"], ("tokens_per_batch", "0")),
     ],
 )
-def test_values_that_cannot_be_meant_are_usage_errors(
-    train: Train, data: Path, tmp_path: Path, arguments: list[str], said: str
+def test_bad_values_are_usage_errors_that_name_them(arguments: list[str], said: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError) as caught:
+        verifier_training_options.verifier_recipe(PARSER.parse_args(["--data", "d", "--output", "v", *arguments]))
+    assert all(part in str(caught.value) for part in said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["--steps", "0"], ("--steps", "0")), (["--start", ""], ("--start",)), (["--made", "some"], ("--made", "some"))],
+)
+def test_a_usage_error_ends_the_command_and_writes_nothing(
+    train: Train, data: Path, tmp_path: Path, arguments: list[str], said: tuple[str, ...]
 ) -> None:
     ran = train("--data", data, "--output", tmp_path / "v", *arguments)
     assert ran.code == 2
-    assert said in ran.err
+    assert all(part in ran.err for part in said)
     assert ran.out == ""
     assert not (tmp_path / "v").exists()
 
 
 def test_arguments_that_are_missing_are_usage_errors(train: Train, data: Path) -> None:
     ran = train("--data", data)
-    assert ran.code == 2 and "--output FOLDER says where the verifier goes" in ran.err
+    assert ran.code == 2 and "--output" in ran.err
     ran = train("--output", "x")
-    assert ran.code == 2 and "give --data FILE, or --rows-from FOLDER" in ran.err
+    assert ran.code == 2 and "--data" in ran.err and "--rows-from" in ran.err
 
 
 def test_data_that_cannot_be_used_is_an_error_by_name(train: Train, data: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text(data.read_text() + '\n{"evidence": "x", "claim": "y", "supported": "yes"}\n')
     for arguments, said in (
-        (["--data", broken], "broken.jsonl:13: supported is 'yes': it must be true or false"),
-        (["--data", tmp_path / "none.jsonl"], "none.jsonl does not exist"),
-        (["--data", data, "--hold-out", "ships"], "no source is called ships"),
-        (["--data", data, "--device", "abacus"], "not a device"),
-        (["--data", data, "--start", tmp_path], "verifier.json is missing"),
-        (["--data", data, "--teacher", tmp_path], "verifier.json is missing"),
-        (["--data", data, "--start", shipped_reader(), "--start-share", "0.5"], "is a reader: no share of it"),
+        (["--data", broken], ("broken.jsonl:13", "supported", "'yes'")),
+        (["--data", tmp_path / "none.jsonl"], ("none.jsonl",)),
+        (["--data", data, "--hold-out", "ships"], ("ships", "piers")),
+        (["--data", data, "--device", "abacus"], ("abacus",)),
+        (["--data", data, "--start", tmp_path], ("verifier.json",)),
+        (["--data", data, "--teacher", tmp_path], ("verifier.json",)),
+        (["--data", data, "--start", shipped_reader(), "--start-share", "0.5"], (str(shipped_reader()), "reader")),
     ):
         ran = train(*arguments, "--output", tmp_path / "v", "--made", 0)
         assert ran.code == 1, ran.err
-        assert said in ran.err
+        assert all(part in ran.err for part in said)
         assert "Traceback" not in ran.err
         assert ran.out == ""
 
@@ -152,14 +198,14 @@ def test_a_folder_without_documents_is_named(train: Train, data: Path, tmp_path:
     (tmp_path / "empty").mkdir()
     run = train("--data", data, "--output", tmp_path / "v", "--texts", tmp_path / "empty", "--made", 2)
     assert run.code == 1
-    assert "no document to make anything from" in run.err and str(tmp_path / "empty") in run.err
+    assert str(tmp_path / "empty") in run.err
 
 
 def test_a_share_of_a_reader_is_refused_before_anything_is_read(train: Train, tmp_path: Path) -> None:
     missing = tmp_path / "missing.jsonl"
     run = train("--data", missing, "--output", tmp_path / "v", "--start", shipped_reader(), "--start-share", 0.5)
     assert run.code == 1
-    assert "is a reader" in run.err and str(missing) not in run.err
+    assert str(shipped_reader()) in run.err and str(missing) not in run.err
 
 
 def test_rows_are_made_on_one_machine_and_trained_on_by_another(train: Train, data: Path, tmp_path: Path) -> None:
@@ -170,47 +216,57 @@ def test_rows_are_made_on_one_machine_and_trained_on_by_another(train: Train, da
     assert found["files"] == ["held-0000.xz", "part-0000.xz", "rows.json"]
     assert (found["rows"], found["skipped"]) == (8, 0) and found["bytes"] < 20_000
     again = train("--data", tmp_path / "missing.jsonl", "--rows-to", rows)
-    assert again.code == 1 and f"{rows} is there already" in again.err  # before anything is read
+    assert again.code == 1 and str(rows) in again.err and "missing.jsonl" not in again.err  # before anything is read
     nothing = tmp_path / "nothing.jsonl"
     nothing.write_text(data.read_text().splitlines()[-1])  # of a group that is held out
     none = train("--data", nothing, "--made", 0, "--rows-to", tmp_path / "none")
-    assert none.code == 1 and "no rows to train on: nothing is written" in none.err
+    assert none.code == 1 and "no rows" in none.err
     assert not list(tmp_path.glob("*none*"))
-    run = ("--rows-from", rows, "--steps", 1, "--tokens-at-once", 60)
+    run = ("--rows-from", rows, "--steps", 1, "--tokens-at-once", 60, "--layers", 1)
     ran = train(*run, "--output", tmp_path / "v")
     assert ran.code == 0, ran.err
     assert f"8 rows of {rows}" in ran.err and ran.out.splitlines()[-1] == f"verifier {tmp_path / 'v'}"
     for wrong, said in (
-        (["--made", 5], "--rows-from has rows that are made already: --made cannot change them, say it to --rows-to"),
-        (["--skip-bad"], "--skip-bad cannot change them"),
-        (["--rows-to", tmp_path / "w"], "--rows-to writes rows and --rows-from reads them"),
+        (["--made", 5], ("--made", "--rows-from")),
+        (["--skip-bad"], ("--skip-bad", "--rows-from")),
+        (["--rows-to", tmp_path / "w"], ("--rows-to", "--rows-from")),
     ):
         ran = train(*run, "--output", tmp_path / "other", *wrong)
-        assert ran.code == 2 and said in ran.err, ran.err
+        assert ran.code == 2 and all(part in ran.err for part in said), ran.err
     ran = train("--rows-from", tmp_path, "--output", tmp_path / "other")
-    assert ran.code == 1 and "wants a folder that --rows-to has written" in ran.err
+    assert ran.code == 1 and str(tmp_path) in ran.err and "--rows-to" in ran.err
 
 
 def test_the_clock_ends_a_run_and_others_weights_are_mixed_in(train: Train, data: Path, tmp_path: Path) -> None:
-    common = ("--data", data, "--tokens-at-once", 60, "--made", 0, "--check", 0)
-    first = train(*common, "--output", tmp_path / "a", "--minutes", 0.02, "--json")
+    common = ("--data", data, "--tokens-at-once", 60, "--made", 0, "--check", 0, "--layers", 1)
+    first = train(*common, "--output", tmp_path / "a", "--minutes", 0.004, "--json")
     assert first.code == 0, first.err
     training = json.loads(first.out)["training"]
-    assert training["seconds"] >= 1.2 and training["steps"] >= 1
-    mix = ("--mix", f"{tmp_path / 'a'}=0.25", "--mix", f"{shipped_verifier()}=0.5")
+    assert training["seconds"] >= 0.24 and training["steps"] >= 1
+    save_support(warm_start_support(9, num_layers=1), tmp_path / "other", SupportUse(300), {})
+    mix = ("--mix", f"{tmp_path / 'a'}=0.25", "--mix", f"{tmp_path / 'other'}=0.5")
     second = train(*common, "--output", tmp_path / "b", "--steps", 1)
     assert second.code == 0, second.err
     run = load_file(tmp_path / "b" / "verifier.safetensors")
     assert train(*common, "--output", tmp_path / "b", "--steps", 1, *mix).code == 0
-    a, mixed = (load_file(tmp_path / name / "verifier.safetensors") for name in "ab")
-    shipped = load_file(shipped_verifier() / "verifier.safetensors")
+    a, mixed, other = (load_file(tmp_path / name / "verifier.safetensors") for name in ("a", "b", "other"))
     for name, tensor in mixed.items():
-        expected = 0.25 * (a[name].float() + run[name].float()) + 0.5 * shipped[name].float()
+        expected = 0.25 * (a[name].float() + run[name].float()) + 0.5 * other[name].float()
         torch.testing.assert_close(tensor.float(), expected, rtol=2e-3, atol=1e-4)
     told = json.loads((tmp_path / "b" / "verifier.json").read_text())["recipe"]["mix"]
-    assert told == [
-        [load_support(tmp_path / "a").fingerprint, 0.25],
-        [load_support(shipped_verifier()).fingerprint, 0.5],
-    ]
+    assert told == [[load_support(tmp_path / name).fingerprint, share] for name, share in (("a", 0.25), ("other", 0.5))]
     missing = train(*common, "--output", tmp_path / "c", "--mix", f"{tmp_path}=0.5")
-    assert missing.code == 1 and "verifier.json is missing" in missing.err
+    assert missing.code == 1 and "verifier.json" in missing.err
+
+
+@pytest.mark.drill
+def test_a_run_of_full_size_is_mixed_with_the_shipped_one(train: Train, data: Path, tmp_path: Path) -> None:
+    common = ("--data", data, "--tokens-at-once", 60, "--made", 0, "--steps", 1, "--output", tmp_path / "b")
+    assert train(*common).code == 0
+    run = load_file(tmp_path / "b" / "verifier.safetensors")
+    assert train(*common, "--mix", f"{shipped_verifier()}=0.5").code == 0
+    mixed, shipped = (load_file(folder / "verifier.safetensors") for folder in (tmp_path / "b", shipped_verifier()))
+    assert load_support(tmp_path / "b").model.config.num_layers == 6
+    for name, tensor in mixed.items():
+        expected = 0.5 * (run[name].float() + shipped[name].float())
+        torch.testing.assert_close(tensor.float(), expected, rtol=2e-3, atol=1e-4)

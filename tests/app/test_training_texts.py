@@ -18,9 +18,7 @@ def test_documents_of_every_place_without_what_cannot_be_read(tmp_path: Path) ->
     assert [document.text for document in found] == ["The lamp is green.", "The pier is long."]
 
 
-@pytest.mark.parametrize(
-    ("files", "reason"), [({}, "there is no file in this folder that is read"), ({"a.txt": ""}, "the file is empty")]
-)
+@pytest.mark.parametrize(("files", "reason"), [({}, "no file"), ({"a.txt": ""}, "empty")])
 def test_a_place_without_a_document_is_named(tmp_path: Path, files: dict[str, str], reason: str) -> None:
     good, bad = tmp_path / "good.txt", tmp_path / "bad"
     good.write_text("The pier is long.", "utf-8")

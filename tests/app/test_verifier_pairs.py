@@ -43,7 +43,7 @@ def test_pairs_and_responses_together(tmp_path: Path) -> None:
 
 
 def test_a_test_split_is_never_trained_on(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is in the split 'train', there are dev, test"):
+    with pytest.raises(DataError, match=r"'train'.*dev, test"):
         load_training_pairs([responses(tmp_path / "a", "test", "dev")])
     assert len(load_training_pairs([responses(tmp_path / "b", "", "")]).examples) == 2
 
@@ -51,13 +51,13 @@ def test_a_test_split_is_never_trained_on(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_said_by_name(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"evidence": "a", "claim": "b", "supported": 2}\n', "utf-8")
-    with pytest.raises(DataError, match=r"bad\.jsonl:1: supported is 2"):
+    with pytest.raises(DataError, match=r"bad\.jsonl:1.*supported.*2"):
         load_training_pairs([bad])
     bad.write_text("nothing\n", "utf-8")
     with pytest.raises(DataError, match=r"bad\.jsonl:1: "):
         load_training_pairs([bad])
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match=r"without response\.jsonl"):
+    with pytest.raises(DataError, match=r"response\.jsonl"):
         load_training_pairs([tmp_path / "empty"])
     with pytest.raises(DataError, match="no file"):
         load_training_pairs([])

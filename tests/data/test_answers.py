@@ -46,7 +46,7 @@ def test_the_mark_of_questions_without_an_answer(value: object, expected: bool) 
 
 def test_a_mark_that_is_neither_is_an_error() -> None:
     for value in ("perhaps", 2, [False]):
-        with pytest.raises(DataError, match=r'"answerable" is .*: it must be true or false'):
+        with pytest.raises(DataError, match=r"answerable"):
             answers_from_rows([{**RAGAS, "answerable": value}])
 
 
@@ -174,7 +174,7 @@ def test_broken_lines_are_named_and_may_be_skipped_and_counted(tmp_path: Path) -
 def test_an_id_that_comes_twice_in_one_system_is_an_error(tmp_path: Path) -> None:
     rows = [{"id": "x", "answer": "1", "arm": "a"}, {"id": "x", "answer": "2", "arm": "b"}]
     path = written(tmp_path / "a.jsonl", *rows, {"id": "x", "answer": "3", "arm": "b"})
-    with pytest.raises(DataError, match=r"a.jsonl:3: the id 'x' of 'b' was used already at .*a.jsonl:2"):
+    with pytest.raises(DataError, match=r"a.jsonl:3.*'x'.*a.jsonl:2"):
         load_answers([path])
     assert len(load_answers([path], skip_bad=True).records) == 2
     numbered = [{**row, "sample": n} for n, row in enumerate([*rows, rows[1]])]
@@ -187,7 +187,7 @@ def test_a_table_without_a_header_is_told_from_one_with(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="reads like an answer, not like a header"):
         load_answers([path])
     path.write_text("x,y\n1,2\n")
-    with pytest.raises(DataError, match=r"a.csv:2: no field is known to be the answer .* there are x, y"):
+    with pytest.raises(DataError, match=r"a.csv:2.*x, y"):
         load_answers([path])
     path.write_text("answer,context\nyes\n")
     with pytest.raises(DataError, match="1 cells, the header has 2"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import json
 import re
 from collections import Counter, defaultdict
 from itertools import pairwise
@@ -13,15 +11,15 @@ from typing import Any
 import pytest
 
 from data.ragtruth import load_ragtruth
+from tests.data.sample_files import SAMPLES, sample_lines, sample_responses
 
-SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 NAMES = ("labelled_answers", "natural_answers", "twin_answers", "edited_answers")
 FOLDERS = [SAMPLES / name for name in NAMES]
 each = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
 
 def rows(folder: Path, name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in bz2.open(folder / f"{name}.jsonl.bz2", "rt", encoding="utf-8")]
+    return sample_lines(folder / f"{name}.jsonl.bz2")
 
 
 @each
@@ -106,9 +104,13 @@ def unmarked(row: dict[str, Any]) -> str:
 
 @each
 def test_no_passage_is_trained_and_tested_on(folder: Path) -> None:
-    read = load_ragtruth(folder, split="all").responses
+    read = sample_responses(folder)
     assert len({r.id for r in read}) == len(read)
     tested = {r.evidence for r in read if r.split == "test"}
     assert tested and tested.isdisjoint(r.evidence for r in read if r.split == "train")
-    assert len(load_ragtruth(folder).responses) == sum(r.split == "test" for r in read)
     assert {r.split for r in read} == {"train", "test"}
+
+
+def test_of_the_splits_the_test_is_read_unless_another_is_named() -> None:
+    expected = [r.id for r in sample_responses(FOLDERS[0]) if r.split == "test"]
+    assert [r.id for r in load_ragtruth(FOLDERS[0]).responses] == expected

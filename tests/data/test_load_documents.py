@@ -88,7 +88,7 @@ def test_a_missing_path_is_an_error_before_anything_is_read(tmp_path: Path) -> N
     for path in (tmp_path / "nope", tmp_path / "a.txt" / "b", tmp_path / "link.txt", Path("nul\0")):
         with pytest.raises(DataError, match="nothing was read"):
             load_documents([tmp_path, path])  # not even asked for the first item
-    with pytest.raises(DataError, match=r"nope1 does not exist; .*nope2 does not exist"):
+    with pytest.raises(DataError, match=r"nope1.*nope2"):
         load_documents([tmp_path / "nope1", tmp_path / "nope2"])
     with pytest.raises(DataError, match="no path"):
         load_documents([])

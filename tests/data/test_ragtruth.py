@@ -60,7 +60,7 @@ def test_the_test_split_is_the_default_where_there_is_one(tmp_path: Path) -> Non
     assert load_ragtruth(folder, limit=1).split == "test"
     assert len(load_ragtruth(folder, split="all", limit=2).responses) == 2
     assert [r.split for r in load_ragtruth(folder, split="train").responses] == ["train"]
-    with pytest.raises(DataError, match=r"no response of .* is in the split 'dev': there are test, train, and all"):
+    with pytest.raises(DataError, match=r"'dev'.*test, train"):
         load_ragtruth(folder, split="dev")
     bare = {key: value for key, value in GOOD.items() if key != "split"}
     assert load_ragtruth(write(tmp_path / "bare", bare)).split == "all"
@@ -72,7 +72,7 @@ def test_files_are_found_in_a_folder_beside_each_other_and_compressed(tmp_path: 
     assert find_ragtruth(tmp_path) is None
     (folder / "response.jsonl.bz2").write_bytes(bz2.compress((folder / "mine.jsonl").read_bytes()))
     assert len(load_ragtruth(tmp_path).responses) == 1
-    with pytest.raises(DataError, match=r"source_info\.jsonl beside it"):
+    with pytest.raises(DataError, match=r"source_info\.jsonl"):
         load_ragtruth(tmp_path / "nowhere")
 
 
@@ -110,7 +110,7 @@ def test_a_bad_line_is_named_or_left_out(tmp_path: Path, bad: object) -> None:
 
 def test_a_bad_source_is_named(tmp_path: Path) -> None:
     folder = write(tmp_path, GOOD, sources=[*SOURCES, {"source_id": "4", "task_type": "QA", "source_info": 5}])
-    with pytest.raises(DataError, match=r"source_info\.jsonl:4: source_info must be text"):
+    with pytest.raises(DataError, match=r"source_info\.jsonl:4.*source_info"):
         load_ragtruth(folder)
     assert len(load_ragtruth(folder, skip_bad=True).responses) == 1
 

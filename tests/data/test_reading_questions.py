@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import json
 import re
 from collections import Counter
@@ -12,10 +11,9 @@ from typing import Any
 import pytest
 
 from data.excerpts import read_excerpt
-from data.ragtruth import load_ragtruth
 from data.reading import load_reading
+from tests.data.sample_files import SAMPLES, sample_lines, sample_responses
 
-SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 FOLDER = SAMPLES / "reading_questions"
 OWN = ["train_own", "test_own"]
 ENCYCLOPEDIA = ["train_encyclopedia", "test_encyclopedia"]
@@ -23,8 +21,7 @@ LONGEST = 12  # words of an answer: never a sentence of somebody else's text
 
 
 def _lines(name: str) -> list[dict[str, Any]]:
-    with bz2.open(FOLDER / f"{name}.jsonl.bz2", "rt", encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+    return sample_lines(FOLDER / f"{name}.jsonl.bz2")
 
 
 def _files() -> list[Path]:
@@ -70,8 +67,8 @@ def test_all_passages_of_our_own_are_of_the_splits_for_training() -> None:
     """A reader may have read them, so the splits to test verifiers on must have lent none."""
     evidence: dict[str, set[str]] = {"train": set(), "test": set()}
     for folder in ("natural_answers", "labelled_answers"):
-        for split, seen in evidence.items():
-            seen |= {response.evidence.strip() for response in load_ragtruth(SAMPLES / folder, split=split).responses}
+        for response in sample_responses(SAMPLES / folder):
+            evidence[response.split].add(response.evidence.strip())
     contexts = {line["context"].strip() for name in OWN for line in _lines(name)}
     assert contexts <= evidence["train"]
     assert contexts.isdisjoint(evidence["test"])

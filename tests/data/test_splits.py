@@ -69,5 +69,5 @@ def test_a_source_is_held_out_whole_by_name() -> None:
     assert one[0] in split.development
     # The other source is split as ever.
     assert {e for e in split.development if e.source == "few"} == set(split_by_group(few).development)
-    with pytest.raises(DataError, match="no source is called lots: there are few, many, one"):
+    with pytest.raises(DataError, match=r"lots.*few, many, one"):
         split_by_group((*MANY, *one, *few), hold_out=("many", "lots"))

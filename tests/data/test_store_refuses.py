@@ -66,7 +66,7 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("These are notes, and they are long enough to fill a database header. " * 20)
     before = path.read_bytes()
-    with pytest.raises(DataError, match=r"notes\.txt is not an SQLite database"):
+    with pytest.raises(DataError, match=r"notes\.txt"):
         Store.open(url_of(path))
     assert path.read_bytes() == before
 

@@ -62,7 +62,7 @@ def test_what_cannot_be_is_refused(path: Path, tmp_path: Path) -> None:
     for size in (SMALLEST_VOCABULARY - 1, 65537):
         with pytest.raises(ModelError, match=f"vocabulary of {size} tokens"):
             train_bpe(TEXTS, size)
-    with pytest.raises(ModelError, match=r"none.json cannot be read as a tokenizer"):
+    with pytest.raises(ModelError, match=r"none.json"):
         BpeEncoder(tmp_path / "none.json")
     (tmp_path / "foreign.json").write_text(path.read_text("utf-8").replace(END, "<s>"))
     with pytest.raises(ModelError, match="does not begin with"):

@@ -112,7 +112,7 @@ def test_a_mask_is_narrowed_by_the_window() -> None:
 def test_positions_end_with_the_context() -> None:
     store = cache()
     assert store.positions(6).tolist() == [[0, 1, 2, 3, 4, 5]]
-    with pytest.raises(ModelError, match="7 tokens do not fit the context of 6"):
+    with pytest.raises(ModelError, match=r"7 tokens.* 6"):
         store.positions(7)
 
 

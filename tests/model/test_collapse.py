@@ -46,6 +46,7 @@ def test_far_above_the_beginning_after_a_while_is_lost(step: int, loss: float, b
     assert has_collapsed(step, loss, began) is lost
 
 
+@pytest.mark.drill
 def test_a_run_driven_out_of_what_it_knew_is_seen_and_one_that_learns_is_not(tmp_path: Path) -> None:
     rows, model = some_rows(20), build(PREFIX)
     seen: list[TrainProgress] = []
@@ -79,6 +80,7 @@ def test_a_resumed_run_still_knows_where_it_began(tmp_path: Path) -> None:
         again = train(build(PREFIX), rows, settings, folder, checkpoint_seconds=0.0)
         assert again.resumed_at == kill - 1
         assert again.began == whole.began
+        assert not again.collapsed
 
 
 def test_a_checkpoint_that_does_not_tell_where_it_began_goes_on_unwatched(tmp_path: Path) -> None:

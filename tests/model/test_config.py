@@ -37,7 +37,7 @@ def test_scales_must_be_positive_numbers(field: str, value: float) -> None:
 
 
 def test_heads_must_share_evenly() -> None:
-    with pytest.raises(ModelError, match="4 query heads cannot share 3"):
+    with pytest.raises(ModelError, match=r"4 .* 3"):
         dataclasses.replace(SMALL, num_kv_heads=3)
 
 

@@ -63,12 +63,12 @@ def test_an_earlier_one_is_kept_where_it_is_better_on_other_articles() -> None:
 def test_both_kinds_are_needed(name: str) -> None:
     found = {"train": drawn(50, 1, telling=3), "held": drawn(50, 2, telling=3)}
     found[name] = FirstStates(found[name].states, found[name].pointed, torch.zeros(50, dtype=torch.bool))
-    with pytest.raises(ModelError, match=f"{name}: .* rows to decline are needed"):
+    with pytest.raises(ModelError, match=f"{name}"):
         fit_decline(found["train"], found["held"], seed=0)
 
 
 def test_states_are_those_of_each_row_read_alone() -> None:
-    model = warm_start(3).eval()
+    model = warm_start(3, num_layers=1).eval()
     with torch.no_grad():  # the marks are zero at the start
         torch.nn.init.normal_(model.marks.weight, std=0.05)  # type: ignore[union-attr]
     rows = [

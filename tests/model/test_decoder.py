@@ -88,7 +88,7 @@ def test_prefix_answer_continues_causally_in_larger_steps() -> None:
 def test_context_limit(config: DecoderConfig) -> None:
     model = build(config)
     assert model(tokens(1, 24)).shape == (1, 24, 16)
-    with pytest.raises(ModelError, match="25 tokens do not fit the context of 24"):
+    with pytest.raises(ModelError, match=r"25 tokens.* 24"):
         model(tokens(1, 25))
     cache = model.new_cache(1, 24)
     model(tokens(1, 24), cache)

@@ -84,7 +84,7 @@ def test_numbers_that_no_id_is(tmp_path: Path) -> None:
 def test_a_config_of_hundreds_of_megabytes_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "config.json").open("wb") as file:
         file.truncate(500_000_000)  # a hole: it takes no disk
-    with pytest.raises(ModelError, match=r"config\.json is 500,000,000 bytes long"):
+    with pytest.raises(ModelError, match=r"config\.json.*500,000,000"):
         eos_token_ids(tmp_path)
 
 

@@ -40,9 +40,9 @@ def verifier(tmp_path: Path) -> Path:
 def test_facts_that_are_none(reader: Path, verifier: Path, what: str) -> None:
     (reader / "reader.json").write_text(HOSTILE[what], "utf-8")
     (verifier / "verifier.json").write_text(HOSTILE[what], "utf-8")
-    with pytest.raises(ModelError, match=r"reader\.json is damaged"):
+    with pytest.raises(ModelError, match=r"reader\.json"):
         load_prefix_decoder(reader)
-    with pytest.raises(ModelError, match=r"verifier\.json is damaged"):
+    with pytest.raises(ModelError, match=r"verifier\.json"):
         load_support(verifier)
 
 
@@ -52,7 +52,7 @@ def test_facts_that_are_none(reader: Path, verifier: Path, what: str) -> None:
 def test_a_use_that_cannot_be(reader: Path, use: object) -> None:
     facts = json.loads((reader / "reader.json").read_text())
     (reader / "reader.json").write_text(json.dumps(facts | {"use": use}))
-    with pytest.raises(ModelError, match=r"reader\.json is damaged"):
+    with pytest.raises(ModelError, match=r"reader\.json"):
         reader_use(reader)
 
 
@@ -60,7 +60,7 @@ def test_a_use_that_cannot_be(reader: Path, use: object) -> None:
 def test_a_verifiers_use_that_cannot_be(verifier: Path, use: object) -> None:
     facts = json.loads((verifier / "verifier.json").read_text())
     (verifier / "verifier.json").write_text(json.dumps(facts | {"use": use}))
-    with pytest.raises(ModelError, match=r"verifier\.json is damaged"):
+    with pytest.raises(ModelError, match=r"verifier\.json"):
         load_support(verifier)
 
 

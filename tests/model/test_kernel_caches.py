@@ -69,6 +69,7 @@ def test_too_late_once_torch_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert NAMES[0] not in os.environ
 
 
+@pytest.mark.drill
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_products_of_many_shapes_leave_less_memory_behind() -> None:
     free, bound = float(run(GROWTH, "free")), float(run(GROWTH, "bound"))

@@ -122,13 +122,13 @@ def test_what_llama_cannot_say_is_refused(field: str, value: object) -> None:
 
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     model = build(CONFIG)
-    with pytest.raises(ModelError, match=r"embed_tokens.weight takes 38,400 bytes in torch.float32, a shard may have"):
+    with pytest.raises(ModelError, match=r"embed_tokens.weight.*38,400"):
         save_llama(model, tmp_path, end_id=0, dtype=torch.float32, shard_bytes=38_500)
     assert largest_tensor_bytes(CONFIG, torch.float32) > 38_400
     with pytest.raises(ModelError, match="only float32"):
         save_llama(model, tmp_path, end_id=0, dtype=torch.float64)
     model.embedding.weight[3, 3] = 1e6
-    with pytest.raises(ModelError, match=r"embed_tokens.weight holds a number that is not finite in torch.float16"):
+    with pytest.raises(ModelError, match=r"embed_tokens.weight.*float16"):
         save_llama(model, tmp_path, end_id=0)
 
 

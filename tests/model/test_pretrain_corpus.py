@@ -80,7 +80,7 @@ def test_another_corpus_or_a_damaged_shard_begins_anew(tmp_path: Path) -> None:
 def test_a_damaged_shard_is_named(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "train-00001.tokens").unlink()
-    with pytest.raises(ModelError, match=r"train-00001.tokens is missing or damaged"):
+    with pytest.raises(ModelError, match=r"train-00001.tokens"):
         open_corpus(tmp_path)
 
 
@@ -129,7 +129,7 @@ def test_too_short_a_stream_is_refused(tmp_path: Path) -> None:
     facts = write(tmp_path)
     assert facts is not None
     stream = TokenStream(tmp_path, facts, "validation")
-    with pytest.raises(ModelError, match=r"tokens to train on, one window takes 501: lower --context"):
+    with pytest.raises(ModelError, match=r"501.*--context"):
         WindowPlan(stream, context=500, batch=1, seed=0)
     with pytest.raises(ModelError, match="were asked of a stream"):
         stream.read(0, len(stream) + 1)

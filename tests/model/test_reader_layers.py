@@ -19,7 +19,7 @@ from model.support_encoder import SupportFeatures, warm_start_support
 def written(folder: Path, *, plain: bool) -> Decoder:
     """A reader unlike MiniLM, in fp16 as it comes back."""
     torch.manual_seed(5)
-    model = warm_start(3, plain=plain)
+    model = warm_start(3, plain=plain, num_layers=2)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if name != "embedding.weight":
@@ -30,7 +30,7 @@ def written(folder: Path, *, plain: bool) -> Decoder:
 
 def test_the_layers_are_the_readers_and_the_heads_are_new(tmp_path: Path) -> None:
     reader = written(tmp_path, plain=False)
-    made, fresh = support_from_reader(tmp_path, 7), warm_start_support(7)
+    made, fresh = support_from_reader(tmp_path, 7), warm_start_support(7, num_layers=2)
     theirs, own = reader.state_dict(), fresh.state_dict()
     for name, tensor in made.state_dict().items():
         if name.startswith(("dense.", "support.", "misfit.")):
@@ -67,13 +67,13 @@ def test_a_reader_is_told_from_a_verifier(tmp_path: Path) -> None:
 def test_damage_and_layers_of_another_shape_are_named(tmp_path: Path) -> None:
     written(tmp_path, plain=False)
     (tmp_path / "reader.safetensors").write_bytes(b"nothing")
-    with pytest.raises(ModelError, match=r"reader\.safetensors has SHA-256"):
+    with pytest.raises(ModelError, match=r"reader\.safetensors"):
         support_from_reader(tmp_path, 7)
-    with pytest.raises(ModelError, match=r"do not fit the support encoder.*positions"):
+    with pytest.raises(ModelError, match=r"support encoder.*positions"):
         warm_start_support(7, layers={"positions.weight": torch.zeros(3, 384)})
-    with pytest.raises(ModelError, match="do not fit the support encoder: elsewhere"):
+    with pytest.raises(ModelError, match=r"support encoder.*elsewhere"):
         warm_start_support(7, layers={"elsewhere": torch.zeros(3)})
-    with pytest.raises(ModelError, match="do not fit the support encoder: embedding"):
+    with pytest.raises(ModelError, match=r"support encoder.*embedding"):
         warm_start_support(7, layers={})
-    with pytest.raises(ModelError, match=r"do not fit the support encoder: .*blocks\.0"):
+    with pytest.raises(ModelError, match=r"support encoder.*blocks\.0"):
         warm_start_support(7, layers={"marks.weight": torch.zeros(10, 384)})

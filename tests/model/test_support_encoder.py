@@ -108,7 +108,7 @@ def test_a_claim_without_any_ordinary_token_has_no_worst_word(small_support: Mak
 def test_a_window_too_long_is_refused(small_support: Make) -> None:
     model = small_support()
     assert model(torch.full((1, 64), 110)).logits.shape == (1,)
-    with pytest.raises(ModelError, match="window of 65 tokens does not fit the 64 positions"):
+    with pytest.raises(ModelError, match=r"65 tokens.* 64"):
         model(torch.full((1, 65), 110))
 
 
@@ -116,7 +116,7 @@ def test_the_warm_start_is_minilm_with_heads_by_seed() -> None:
     torch.manual_seed(1)
     expected = torch.rand(3)
     torch.manual_seed(1)
-    one, again, other = (warm_start_support(seed).state_dict() for seed in (3, 3, 4))
+    one, again, other = (warm_start_support(seed, num_layers=1).state_dict() for seed in (3, 3, 4))
     assert torch.equal(torch.rand(3), expected)  # nobody else's random numbers are disturbed
     assert all(torch.equal(one[name], again[name]) for name in one)
     differ = {name.split(".")[0] for name in one if not torch.equal(one[name], other[name])}

@@ -23,7 +23,7 @@ USE = SupportUse(200, 1.5, -0.25)
 
 @pytest.fixture(scope="module")
 def model() -> SupportEncoder:
-    return warm_start_support(3, SupportFeatures(worst_word=False))
+    return warm_start_support(3, SupportFeatures(worst_word=False), num_layers=1)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_it_comes_back_within_half_precision(model: SupportEncoder, written: Pat
     for name, tensor in model.state_dict().items():
         assert theirs[name].dtype == torch.float32
         assert torch.equal(theirs[name], tensor if name == "embedding.weight" else tensor.half().float()), name
-    assert sum(path.stat().st_size for path in written.iterdir()) < 24_000_000  # no word embeddings in it
+    assert sum(path.stat().st_size for path in written.iterdir()) < 8_000_000  # no word embeddings (23 MB) in it
     assert json.loads((written / CONFIG).read_text())["rows"] == 7
 
 
@@ -75,19 +75,19 @@ def test_missing_and_damaged_files_are_named(folder: Path) -> None:
     config = (folder / CONFIG).read_text()
     for broken in ("{", "[]", "{}", "\udc80"):
         (folder / CONFIG).write_bytes(broken.encode("utf-8", "surrogateescape"))
-        with pytest.raises(ModelError, match=r"verifier.json is damaged"):
+        with pytest.raises(ModelError, match=r"verifier.json"):
             load_support(folder)
     (folder / CONFIG).write_text(config)
     flipped = bytearray((folder / WEIGHTS).read_bytes())
     flipped[len(flipped) // 2] ^= 1
     (folder / WEIGHTS).unlink()
-    with pytest.raises(ModelError, match=r"verifier.safetensors is missing: train a verifier"):
+    with pytest.raises(ModelError, match=r"verifier.safetensors"):
         load_support(folder)
     (folder / WEIGHTS).write_bytes(flipped)
-    with pytest.raises(ModelError, match=r"verifier.safetensors has SHA-256 .* damaged"):
+    with pytest.raises(ModelError, match=r"verifier.safetensors.*SHA-256"):
         load_support(folder)
     (folder / CONFIG).unlink()
-    with pytest.raises(ModelError, match=r"verifier.json is missing: train a verifier"):
+    with pytest.raises(ModelError, match=r"verifier.json"):
         load_support(folder)
 
 
@@ -126,7 +126,7 @@ def test_missing_and_damaged_files_are_named(folder: Path) -> None:
 )
 def test_what_the_file_says_must_make_sense(folder: Path, changes: dict[str, object]) -> None:
     rewrite(folder, **changes)
-    with pytest.raises(ModelError, match=r"verifier.json is damaged"):
+    with pytest.raises(ModelError, match=r"verifier.json"):
         load_support(folder)
 
 
@@ -134,18 +134,14 @@ def test_others_tensors_do_not_fit(folder: Path) -> None:
     (folder / WEIGHTS).unlink()
     save_file({"positions.weight": torch.zeros(3, 4), "extra": torch.zeros(1)}, folder / WEIGHTS)
     rewrite(folder, weights_sha256=sha256_of(folder / WEIGHTS))
-    with pytest.raises(ModelError, match=r"verifier.safetensors does not fit .*Missing") as caught:
+    with pytest.raises(ModelError, match=r"verifier.safetensors.*Missing") as caught:
         load_support(folder)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
     (folder / WEIGHTS).write_bytes(b"no tensors")
     rewrite(folder, weights_sha256=sha256_of(folder / WEIGHTS))
-    with pytest.raises(ModelError, match="not a readable safetensors file"):
+    with pytest.raises(ModelError, match="safetensors"):
         load_support(folder)
-
-
-def test_the_shipped_verifier_is_looked_for_in_the_package() -> None:
-    assert shipped_verifier().parts[-3:] == ("model", "pretrained", "verifier")
 
 
 def test_a_verifier_that_reads_claims_alone_keeps_its_name(folder: Path) -> None:

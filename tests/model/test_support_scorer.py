@@ -167,9 +167,9 @@ def test_short_answers_have_a_curve_of_their_own(loaded: LoadedSupport) -> None:
 
 
 def test_what_cannot_be_read_together(reader: SupportScorer) -> None:
-    with pytest.raises(ModelError, match="'Odo sings' is none of the 3 of its answer"):
+    with pytest.raises(ModelError, match="'Odo sings'"):
         reader.score([Pair(LAMP, "Odo sings", answer=ANSWER)])
-    with pytest.raises(ModelError, match="2 claims to be read together have 43 tokens, this verifier reads 24 at once"):
+    with pytest.raises(ModelError, match=r"43 tokens.* 24"):
         reader.score([Pair(LAMP, "so " * 40, answer=("so " * 40, "Osk is"))])
     with pytest.raises(ModelError, match="the claim is empty"):
         reader.score([Pair(LAMP, "Osk", answer=("Osk", "\u200b"))])

@@ -88,14 +88,14 @@ def test_what_is_no_tokenizer_is_an_error(tmp_path: Path) -> None:
         Tokenizer(tmp_path / "tokenizer.json")
     for content in ("{", "[]", '{"model": {}}', "\ufeff"):
         (tmp_path / "tokenizer.json").write_text(content, "utf-8")
-        with pytest.raises(ModelError, match=r"tokenizer.json cannot be read as a tokenizer"):
+        with pytest.raises(ModelError, match=r"tokenizer.json"):
             Tokenizer(tmp_path / "tokenizer.json")
 
 
 def test_a_tokenizer_of_hundreds_of_megabytes_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "tokenizer.json").open("wb") as file:
         file.truncate(500_000_000)  # a hole: it takes no disk
-    with pytest.raises(ModelError, match=r"tokenizer\.json is 500,000,000 bytes long: no tokenizer has"):
+    with pytest.raises(ModelError, match=r"tokenizer\.json.*500,000,000"):
         Tokenizer(tmp_path / "tokenizer.json")
 
 

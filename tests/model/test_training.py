@@ -152,9 +152,9 @@ def test_max_steps_ends_the_run_and_the_schedule(tmp_path: Path) -> None:
 def test_what_cannot_be_trained_on_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no training rows"):
         train(build(LLAMA), [], SETTINGS, tmp_path)
-    with pytest.raises(ModelError, match="row of 25 tokens does not fit the context of 24"):
+    with pytest.raises(ModelError, match=r"25 tokens.* 24"):
         train(build(LLAMA), [TokenRow((1,) * 24, (2, 3))], SETTINGS, tmp_path)
-    with pytest.raises(ModelError, match="a row holds token 41, the model has 41"):
+    with pytest.raises(ModelError, match=r"token 41.* 41"):
         train(build(LLAMA), [TokenRow((1,), (41,))], SETTINGS, tmp_path)
 
 

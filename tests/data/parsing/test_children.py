@@ -25,6 +25,7 @@ Read = Callable[..., list[Document | Refused]]
 ENDLESS = "<a " * 20_000  # the parser looks for the end of each tag in all the rest
 
 
+@pytest.mark.serial
 def test_time_costs_one_file_and_is_named(apart: Read) -> None:
     items = apart({"a.md": "good", "slow.html": ENDLESS, "z.md": "# T\nalso good"}, cpu_seconds=1)
     assert [item.id for item in items if isinstance(item, Document)] == ["a.md", "z.md"]
@@ -51,6 +52,7 @@ def child() -> Iterator[ParserProcess]:
     process.close()
 
 
+@pytest.mark.serial
 def test_a_child_that_hangs_is_ended(child: ParserProcess, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("x")
     child.await_ready()

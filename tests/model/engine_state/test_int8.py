@@ -53,5 +53,5 @@ def test_a_decoder_in_8_bits_and_its_loss() -> None:
     nothing = logit_loss(model, model, ids)
     assert (nothing.mean_difference, nothing.divergence, nothing.same_best) == (0.0, 0.0, 1.0)
     model.blocks[0].mlp.down.weight[0, 0] = float("inf")  # type: ignore[union-attr,index]
-    with pytest.raises(ModelError, match=r"0.mlp.down holds a number that is not finite"):
+    with pytest.raises(ModelError, match=r"0.mlp.down"):
         int8_weights(model)

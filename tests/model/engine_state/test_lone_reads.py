@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 import torch
+from _pytest.mark import ParameterSet
 
 from model.config import DecoderConfig
 from model.engine_state import lone_reads, row_kernel
@@ -59,11 +60,23 @@ def by_definition(arena: KeyValueArena, query: torch.Tensor, ranges: list[tuple[
     return read_part_written_out(query.float().reshape(1, heads * group, 1, dim), keys, values).output.view(query.shape)
 
 
-@pytest.mark.parametrize("window", [None, 7])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize(("head_dim", "kv_heads", "group"), [(4, 2, 2), (16, 1, 3), (64, 3, 3)])
+def of_shape(head_dim: int, kv_heads: int, group: int, dtype: torch.dtype) -> list[ParameterSet]:
+    """Without a window and with one. Each shape is compiled by itself, which takes seconds: two are enough here."""
+    marks = () if (head_dim, dtype) in ((4, torch.float32), (64, torch.bfloat16)) else pytest.mark.drill
+    return [pytest.param(head_dim, kv_heads, group, dtype, window, marks=marks) for window in (None, 7)]
+
+
+@pytest.mark.parametrize(
+    ("head_dim", "kv_heads", "group", "dtype", "window"),
+    [
+        case
+        for dtype in (torch.float32, torch.bfloat16)
+        for shape in ((4, 2, 2), (16, 1, 3), (64, 3, 3))
+        for case in of_shape(*shape, dtype)
+    ],
+)
 def test_together_as_each_by_the_definition_and_of_ones_own_alone(
-    window: int | None, dtype: torch.dtype, head_dim: int, kv_heads: int, group: int
+    head_dim: int, kv_heads: int, group: int, dtype: torch.dtype, window: int | None
 ) -> None:
     rng = random.Random(0)
     groups = [lone(300 * place, rng.randint(1, 290), rng.randint(1, 4)) for place in range(19)]
@@ -98,6 +111,7 @@ def test_rows_that_share_stay_where_they_are_and_rows_in_several_parts_are_read_
     torch.testing.assert_close(found[1], expected, atol=1e-6, rtol=1e-5)
 
 
+@pytest.mark.serial
 def test_a_row_gets_the_same_bits_with_any_company_and_any_number_of_threads() -> None:
     rng = random.Random(3)
     groups = [lone(300 * place, rng.randint(1, 280), rng.randint(1, 9)) for place in range(16)]

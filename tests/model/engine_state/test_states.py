@@ -79,7 +79,7 @@ def test_what_cannot_be_is_refused() -> None:
     store = arena(model)
     with pytest.raises(ModelError, match="no tokens"):
         PrefillState(store, [Stretch(0, (), 0)], 32)
-    with pytest.raises(ModelError, match="33 tokens do not fit the context of 32"):
+    with pytest.raises(ModelError, match=r"33 tokens.* 32"):
         PrefillState(store, [Stretch(3, (KeyRange(0, 30),), 30)], 32)
     with pytest.raises(ModelError, match="cannot follow anything"):
         PrefillState(store, [Stretch(3, (KeyRange(0, 4),), 4, True)], 32)
