@@ -9,6 +9,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from data.columns import utc_now
 from evaluation.runs.run_store import RunStore
 from model.prefix_decoder import save_prefix_decoder, warm_start
 
-pytestmark = pytest.mark.drill
+pytestmark = [pytest.mark.drill, pytest.mark.serial]
 
 _WAIT_S = 600
 
@@ -52,7 +53,8 @@ def until(process: subprocess.Popen[bytes], true: Callable[[], bool]) -> None:
     while not true():
         assert process.poll() is None, "the worker ended"
         assert time.monotonic() < deadline
-        time.sleep(0.05)  # another process works meanwhile, and this one would take its core
+        with suppress(subprocess.TimeoutExpired):  # waits without taking the worker's core
+            process.wait(0.05)
 
 
 def finish(pipeline: Pipeline, job: Job) -> Job:
