@@ -16,7 +16,7 @@ import pytest
 from app.cli import main
 from data.samples_paths import sample_corpus_path
 
-pytestmark = [pytest.mark.drill, pytest.mark.serial]
+pytestmark = pytest.mark.drill
 ASK = ["evaluate", "samples", "--limit", "16", "--n", "2", "--json"]
 SAMPLES = 16 * 3 * 2
 

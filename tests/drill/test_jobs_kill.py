@@ -28,7 +28,7 @@ from data.columns import utc_now
 from evaluation.runs.run_store import RunStore
 from model.prefix_decoder import save_prefix_decoder, warm_start
 
-pytestmark = [pytest.mark.drill, pytest.mark.serial]
+pytestmark = pytest.mark.drill
 
 _WAIT_S = 600
 

@@ -22,7 +22,6 @@ from tests.drill.serving import WAIT_S, Running, serving
 
 pytestmark = [
     pytest.mark.drill,
-    pytest.mark.xdist_group("servers"),
     pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed"),
 ]
 
