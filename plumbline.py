@@ -46,6 +46,7 @@ from data.answers import answers_from_rows, load_answers
 from data.documents import Document
 from data.loaders import load_documents, load_question_files
 from data.questions import Question
+from evaluation.planning.plan import PlanSettings
 from evaluation.runs.experiment import Progress
 from evaluation.runs.run_config import Decoding
 from evaluation.statistics.estimates import HallucinationEstimate
@@ -175,14 +176,15 @@ def plan(
     power: float = 0.8,
     arms: Sequence[str] = (),
     samples: Sequence[int] = (1, 3, 5, 8),
+    settings: PlanSettings | None = None,
 ) -> FullPlan:
     """How many questions, samples and labels a wanted precision takes, with a run as pilot: ``plumbline plan``.
 
     half_width: of the interval, or detect: a difference to see with ``power``; exactly one. arms: one, or two whose
-    difference is planned; by default the run's first two. Raises UsageError for numbers that cannot be,
-    EvaluationError for an unknown run or arm, or fewer than 5 questions.
+    difference is planned; by default the run's first two. settings: of the simulation. Raises UsageError for numbers
+    that cannot be, EvaluationError for an unknown run or arm, or fewer than 5 questions.
     """
-    return make_plan(pilot_of_run(pipeline, run, arms), Wanted(half_width, detect, power, tuple(samples)))
+    return make_plan(pilot_of_run(pipeline, run, arms), Wanted(half_width, detect, power, tuple(samples)), settings)
 
 
 def score_answers(

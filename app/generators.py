@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from app.errors import AppError
+from app.model_cache import ModelCache, model_key, process_models
 from app.shipped_decoder import decoder_folder
 from generation.errors import GenerationError
 from generation.generator import Generator
+
+if TYPE_CHECKING:
+    from generation.reader import EmbeddedReader
 
 CHOICES = (
     "reader (the embedded one), decoder (a small one that ships, for trying the engine), a FOLDER (a reader you "
@@ -32,10 +36,11 @@ def open_generator(
     api_key: str | None = None,
     context_length: int = 4096,
     precision: str = "",
+    models: ModelCache | None = None,
 ) -> Generator:
     """The generator that ``choice`` names; "" is the embedded reader. api_key, context_length: for a server.
     precision: of a decoder's weights (generation.engine.precision.weight_precision); a reader or a server is refused
-    one.
+    one. models: where readers and decoders are kept open, by default the process's cache.
 
     "decoder" is the shipped one where no folder is called so (app.shipped_decoder). A folder with reader.json is an
     embedded reader, one with config.json a Hugging Face decoder. A server is not asked anything yet. Raises AppError
@@ -48,9 +53,7 @@ def open_generator(
             "its own: leave --precision (PLUMBLINE_PRECISION) out"
         )
     if not choice or choice == "reader":
-        from generation.reader import EmbeddedReader
-
-        return EmbeddedReader(device=device)
+        return open_reader(None, device, models)
     if separator and kind in _APIS:
         return _remote(choice, kind, rest, api_key, context_length)
     if separator and kind == "transformers":
@@ -64,14 +67,25 @@ def open_generator(
         return TransformersGenerator(folder, device=device)
     folder = _folder(choice, choice)
     if (folder / "reader.json").is_file():
-        from generation.reader import EmbeddedReader
-
-        return EmbeddedReader(folder, device=device)
+        return open_reader(folder, device, models)
     from generation.causal import CausalGenerator
     from generation.engine.precision import weight_precision
     from model.device import pick_device
 
-    return CausalGenerator(folder, device=device, precision=weight_precision(precision, pick_device(device)))
+    weights = weight_precision(precision, pick_device(device))
+    key = model_key("decoder", folder, device, repr(weights))
+    return (process_models() if models is None else models).get(
+        key, lambda: CausalGenerator(folder, device=device, precision=weights)
+    )
+
+
+def open_reader(folder: Path | None, device: str, models: ModelCache | None = None) -> EmbeddedReader:
+    """The embedded reader of a folder, the shipped one by default. Raises ModelError as loading it does."""
+    from generation.reader import EmbeddedReader
+    from model.shipped import shipped_reader
+
+    key = model_key("reader", folder or shipped_reader(), device)
+    return (process_models() if models is None else models).get(key, lambda: EmbeddedReader(folder, device=device))
 
 
 def _is_decoder(choice: str) -> bool:

@@ -156,9 +156,9 @@ def load_reader(request: ModelRequest) -> Generator:
 
 
 def _support_scorer(folder: Path | None, device: str) -> PairScorer:
-    from model.support_scorer import load_support_scorer
+    from app.support_scorers import open_support_scorer
 
-    return load_support_scorer(folder, device=device)
+    return open_support_scorer(folder, device)
 
 
 def _checkpoint_role(folder: Path) -> Role:

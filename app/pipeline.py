@@ -15,9 +15,10 @@ from types import TracebackType
 from sqlalchemy import insert, select
 
 from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
-from app.encoders import open_encoder
+from app.encoders import encoder_key, open_encoder
 from app.errors import AppError
 from app.generators import SupportsClose, open_generator
+from app.model_cache import ModelCache, process_models
 from app.retrieval_places import shown_places
 from app.settings import Settings
 from data.columns import utc_now
@@ -44,8 +45,10 @@ from retrieval.vectors.params import DenseParams
 class Pipeline:
     """Indexes, retrieves and answers. Safe to use from several threads; close it when done."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, models: ModelCache | None = None) -> None:
+        """models: shares opened models with other pipelines, by default with all of this process."""
         self.settings = settings
+        self.models = process_models() if models is None else models
         self._closing = ExitStack()
         self._retrievers: dict[str, Retriever] = {}
         self._lock = threading.RLock()
@@ -83,15 +86,17 @@ class Pipeline:
     @cached_property
     def encoder(self) -> Encoder:
         """The configured encoder; by default MiniLM from its package."""
-        return open_encoder(self.settings.encoder, self.settings.device, self.settings.encoder_precision)
+        settings = self.settings
+        return open_encoder(settings.encoder, settings.device, settings.encoder_precision, self.models)
 
     @cached_property
     def encoder_apart(self) -> Encoder:
         """The same in a process of its own, for a job that needs its memory after embedding; ``encoder`` if that is
-        open. Its process is started by the first use and ended by ``rest`` or with this pipeline."""
-        if "encoder" in self.__dict__:
-            return self.encoder
+        open in this process. Its process is started by the first use and ended by ``rest`` or with this pipeline."""
         settings = self.settings
+        key = encoder_key(settings.encoder, settings.device, settings.encoder_precision)
+        if "encoder" in self.__dict__ or (key is not None and key in self.models):
+            return self.encoder
         make = partial(open_encoder, settings.encoder, settings.device, settings.encoder_precision)
         return self._closing.enter_context(EncoderApart(make))
 
@@ -105,6 +110,7 @@ class Pipeline:
             api_key=settings.model_key.get_secret_value(),
             context_length=settings.model_context,
             precision=settings.precision,
+            models=self.models,
         )
         if isinstance(opened, SupportsClose):
             self._closing.callback(opened.close)

@@ -199,6 +199,8 @@ def make_plan(
             max(questions, FEWEST_LABELLED),
             samples,
             level=settings.level,
+            replicates=settings.label_replicates,
+            refits=settings.label_refits,
             seed=settings.seed,
             progress=partial(progress, "labels") if progress else None,
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from app.model_cache import ModelCache, model_key, process_models
+from app.support_scorers import open_support_scorer
 from evaluation.errors import EvaluationError
 from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer
 from generation.engine.options import EngineOptions
@@ -13,15 +13,15 @@ from model.pair_scoring import PairScorer
 from model.prefix_decoder import prefix_decoder_fingerprint
 from model.shipped import shipped_reader, shipped_verifier
 from model.support_files import CONFIG, support_facts
-from model.support_scorer import load_support_scorer
 
 
-def load_shipped_verifier(device: str = "cpu") -> PairScorer:
-    """The network now, the reader at the first short answer.
+def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None) -> PairScorer:
+    """The network now, the reader at the first short answer. models: keeps both, by default the process's cache.
 
     Raises ModelError as loading the network does, and where network or reader is not what reading was calibrated with.
     """
-    network = load_support_scorer(device=device)
+    cache = process_models() if models is None else models
+    network = open_support_scorer(device=device, models=cache)
     place = shipped_verifier() / CONFIG
     try:
         said = support_facts(shipped_verifier())["reading"]
@@ -40,10 +40,11 @@ def load_shipped_verifier(device: str = "cpu") -> PairScorer:
             f"{place} reads short answers beside the network {beside}, this is {network.name}: its support has another "
             "meaning, restore the file or calibrate anew (python -m benchmarks.short_answers --fit SOURCE)"
         )
-    return ShortAnswerScorer(network, lambda: _reader(device), found, use)
+    return ShortAnswerScorer(network, lambda: _reader(device, cache), found, use)
 
 
-@lru_cache(maxsize=2)
-def _reader(device: str) -> EmbeddedReader:
-    """One for the process, whoever judges. It is asked about prompts one by one: no room for many requests."""
-    return EmbeddedReader(device=device, options=EngineOptions(memory_bytes=1 << 22, cache_bytes=0))
+def _reader(device: str, models: ModelCache) -> EmbeddedReader:
+    """One for all who judge. It is asked about prompts one by one: no room for many requests."""
+    options = EngineOptions(memory_bytes=1 << 22, cache_bytes=0)
+    key = model_key("answer reader", shipped_reader(), device)
+    return models.get(key, lambda: EmbeddedReader(device=device, options=options))

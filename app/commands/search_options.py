@@ -97,11 +97,11 @@ def search(arguments: argparse.Namespace, line: Pipeline, collection: str) -> Se
 
 def _scorer(name: str, device: str, query_first: bool) -> PairScorer:
     """The shipped verifier ("verifier"), one that was trained here (its folder), or any cross-encoder."""
+    from app.support_scorers import open_support_scorer
     from model.foreign_pair_scorer import ForeignPairScorer
-    from model.support_scorer import load_support_scorer
 
     if name == "verifier" or (Path(name) / "verifier.json").is_file():
-        return load_support_scorer(None if name == "verifier" else Path(name), device=device)
+        return open_support_scorer(None if name == "verifier" else Path(name), device)
     return ForeignPairScorer(name, device=device, claim_first=query_first)
 
 

@@ -22,19 +22,25 @@ _STEPS = 6
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """level: of the interval. replicates: simulated runs a step; refits: resampled pilots, for the uncertainty."""
+    """level: of the interval. replicates: simulated runs a step; refits: resampled pilots, for the uncertainty.
+    label_replicates, label_refits: the same of the search for the number of labels, whose steps take longer.
+    """
 
     level: float = 0.95
     replicates: int = 200
     refits: int = 30
     seed: int = 0
     within_if_unknown: float = 0.5
+    label_replicates: int = 40
+    label_refits: int = 10
 
     def __post_init__(self) -> None:
         if not 0.0 < self.level < 1.0 or not 0.0 <= self.within_if_unknown <= 1.0:
             raise ValueError(f"level {self.level}, correlation {self.within_if_unknown}: both must lie between 0 and 1")
         if self.replicates < 20 or self.refits < 1 or self.seed < 0:
             raise ValueError(f"replicates {self.replicates}, refits {self.refits}: at least 20 and 1 are needed")
+        if self.label_replicates < 1 or self.label_refits < 1:
+            raise ValueError(f"label_replicates {self.label_replicates}, label_refits {self.label_refits}: at least 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.cli import main
+from app.encoders import open_encoder
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from app.settings import Settings
@@ -22,6 +23,7 @@ from generation.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
 from model.prefix_decoder import save_prefix_decoder, warm_start
 from retrieval.chunks import RetrievedChunk
+from retrieval.encoder import Encoder
 
 NOTES = (
     Document("warranty", "Warranty", "The warranty of the Heron 4 lasts for three years. Batteries are not covered."),
@@ -64,6 +66,12 @@ class FirstWords:
         text = f"{answer} [1]" if cited else answer
         usage = Usage(len(prompt.token_ids), 1)
         return tuple(Completion(text, (7,), (-0.5,), "stop", usage, seed, cited) for seed in seeds)
+
+
+@pytest.fixture(scope="session")
+def opened_encoder() -> Encoder:
+    """MiniLM, open in this process: index commands then start no process for it."""
+    return open_encoder("", "cpu", Settings(device="cpu").encoder_precision)
 
 
 @pytest.fixture(scope="session")
@@ -155,7 +163,7 @@ def client(pipeline: Pipeline) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def typed(capsys: pytest.CaptureFixture[str]) -> Callable[..., SimpleNamespace]:
+def typed(capsys: pytest.CaptureFixture[str], opened_encoder: Encoder) -> Callable[..., SimpleNamespace]:
     """(words of a command line) -> its exit code, stdout, and stderr in one line."""
 
     def run(*words: object) -> SimpleNamespace:

@@ -41,14 +41,14 @@ def test_without_lists_there_is_greedy_or_nothing() -> None:
 @pytest.mark.parametrize(
     ("lists", "message"),
     [
-        (("0,x",), "--temperatures '0,x': 'x' is not a number"),
-        (("0,,1",), "numbers separated by commas"),
-        (("-1",), "temperature is -1.0"),
-        (("nan",), "temperature is nan"),
-        ((None, "0"), "top_p is 0.0"),
-        ((None, None, "0"), "neither a whole number from 1 on"),
-        ((None, None, "1.5"), "'1.5' is neither"),
-        ((",".join(str(t / 100) for t in range(1, 100)),), "99 settings: at most 64"),
+        (("0,x",), "--temperatures.*'x'"),
+        (("0,,1",), "0,,1"),
+        (("-1",), "temperature.*-1.0"),
+        (("nan",), "temperature.*nan"),
+        ((None, "0"), "top_p.*0.0"),
+        ((None, None, "0"), "'0'"),
+        ((None, None, "1.5"), "'1.5'"),
+        ((",".join(str(t / 100) for t in range(1, 100)),), "99.*64"),
     ],
 )
 def test_what_cannot_be_is_named(lists: tuple[str | None, ...], message: str) -> None:

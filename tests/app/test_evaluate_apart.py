@@ -132,5 +132,5 @@ def test_a_gate_on_a_difference_that_there_is_not_counts_as_missed(line: Pipelin
     gate = checked_gate("diff_closed_book_rag.lower < -0.5", ("closed_book", "rag"))
     assert report_run(line, run_id, page, Output(as_json=True), gate=gate).failed
     assert page.exists()
-    with pytest.raises(UsageError, match="there is no figure 'diff_rag_oracle'"):
+    with pytest.raises(UsageError, match="diff_rag_oracle"):
         report_run(line, run_id, page, Output(as_json=True), gate=checked_gate("diff_rag_oracle > 0"))

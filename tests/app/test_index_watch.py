@@ -112,7 +112,7 @@ def test_the_fingerprint_sees_what_matters_and_ends_in_loops(tmp_path: Path) -> 
 
 
 def test_wrong_seconds_are_refused() -> None:
-    with pytest.raises(ValueError, match="quiet must not be negative"):
+    with pytest.raises(ValueError, match="quiet"):
         WatchParams(quiet=-1)
 
 
@@ -141,7 +141,7 @@ def test_a_long_graph_is_announced_once_with_what_is_faster() -> None:
         notice.update(IndexProgress("vectors", step * 4_000, 10**6))
         time.now += 2
     assert len(said) == 1
-    assert "a graph (HNSW) of 400,000 vectors is built by one thread: about" in said[0]
+    assert "HNSW" in said[0] and "400,000" in said[0]
     assert "--index ivf" in said[0]
     short: list[str] = []
     notice = GraphNotice(short.append, time.clock)

@@ -77,7 +77,7 @@ def test_the_same_request_under_the_same_key_is_the_same_job(store: Store) -> No
     first = submit(store, "acme", "k1")
     again = JobStore(store).submit("other", "index", "acme", {}, request_sha256="s", idempotency_key="k1")
     assert (again.job, again.new) == (first, False)
-    with pytest.raises(KeyReusedError, match="'k1' was used for another request"):
+    with pytest.raises(KeyReusedError, match="'k1'"):
         submit(store, "acme", "k1", sha="different")
     assert submit(store, "globex", "k1", sha="different").id != first.id
     assert submit(store, "acme").id != submit(store, "acme").id  # without a key there is no telling
@@ -167,10 +167,10 @@ def test_a_waiting_job_is_cancelled_at_once_and_a_running_one_is_asked(store: St
     assert asked is not None
     assert (asked.status, asked.stopping) == ("running", True)
     assert leases.renew(running.id, ()).stopping
-    with pytest.raises(JobStateError, match="is running: only failed and cancelled jobs"):
+    with pytest.raises(JobStateError, match="running"):
         held.retry("", running.id)
     assert leases.end(running.id, "succeeded")
-    with pytest.raises(JobStateError, match="has succeeded"):
+    with pytest.raises(JobStateError, match="succeeded"):
         held.cancel("", running.id)
 
 

@@ -50,7 +50,7 @@ def test_a_revoked_and_an_expired_key_open_nothing(keys: KeyStore, store: Store)
     later = keys.create("bob", ["query"], expires_at=utc_now() + timedelta(hours=1))
     assert keys.revoke("alice").revoked_at is not None
     assert keys.recognise(made.secret) is None
-    with pytest.raises(AppError, match="there is no key 'alice' to revoke"):
+    with pytest.raises(AppError, match="'alice'"):
         keys.revoke("alice")
     assert keys.recognise(later.secret) is not None
     with store.write() as connection:
@@ -64,12 +64,12 @@ def test_a_revoked_and_an_expired_key_open_nothing(keys: KeyStore, store: Store)
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"name": "a b"}, "cannot name a key"),
-        ({"name": ""}, "cannot name a key"),
-        ({"scopes": ["root"]}, "no scope 'root': choose from query, index, evaluate, admin"),
-        ({"scopes": []}, "needs a scope"),
-        ({"tenant": "A/B"}, "cannot name a tenant"),
-        ({"expires_at": utc_now() - timedelta(days=1)}, "would have expired"),
+        ({"name": "a b"}, "a b.*key"),
+        ({"name": ""}, "key"),
+        ({"scopes": ["root"]}, "'root'.*admin"),
+        ({"scopes": []}, "scope"),
+        ({"tenant": "A/B"}, "A/B.*tenant"),
+        ({"expires_at": utc_now() - timedelta(days=1)}, "expire"),
     ],
 )
 def test_a_bad_key_is_refused(keys: KeyStore, arguments: dict[str, object], says: str) -> None:
@@ -81,12 +81,12 @@ def test_a_bad_key_is_refused(keys: KeyStore, arguments: dict[str, object], says
 
 def test_two_keys_of_one_name_are_refused(keys: KeyStore) -> None:
     keys.create("alice", ["query"])
-    with pytest.raises(AppError, match="there is a key 'alice' already"):
+    with pytest.raises(AppError, match="'alice'"):
         keys.create("alice", ["admin"])
 
 
 def test_a_limit_below_one_is_refused() -> None:
-    with pytest.raises(AppError, match="tokens_per_minute is 0"):
+    with pytest.raises(AppError, match=r"tokens_per_minute.*0"):
         KeyLimits(tokens_per_minute=0)
 
 

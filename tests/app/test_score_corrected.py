@@ -81,5 +81,5 @@ def test_tables_and_page_show_both_and_too_few_labels_say_so(
     few = written(tmp_path / "few.jsonl", answers(20, 4, 0.0))
     assert main(["score", few, *WITH]) == 0
     said = capsys.readouterr()
-    assert "no system has 5 labelled questions" in said.err and "Corrected by labels" not in said.out
+    assert "5 labelled" in said.err and "Corrected by labels" not in said.out
     assert main(["score", few, *WITH, "--fail-if", "corrected_hall_new.upper > 0.5"]) == 3

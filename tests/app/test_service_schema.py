@@ -57,5 +57,6 @@ def test_no_sequence_of_calls_breaks_the_schema(
     make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any
 ) -> None:
     pipeline = make_pipeline(make_settings(home_copy), first_words())
-    seen = fuzz(create_app(pipeline), calls=100, seed=20261121)
-    assert len(seen.calls) >= 10
+    seen = fuzz(create_app(pipeline), calls=25, seed=20261121)  # the drill makes thousands
+    assert seen.total >= 25
+    assert len(seen.calls) >= 5

@@ -22,7 +22,7 @@ from data.store import Store
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1"])
 def test_other_machines_are_served_only_when_allowed(host: str) -> None:
-    with pytest.raises(UsageError, match="without an API key"):
+    with pytest.raises(UsageError, match="API key"):
         listening_socket(host, 0, allow_remote=False)
 
 
@@ -40,12 +40,12 @@ def test_loopback(host: str) -> None:
 def test_a_port_in_use_is_named() -> None:
     with listening_socket("127.0.0.1", 0, allow_remote=False) as first:
         port = first.getsockname()[1]
-        with pytest.raises(AppError, match=f"127.0.0.1:{port}: Address already in use"):
+        with pytest.raises(AppError, match=f"127.0.0.1:{port}"):
             listening_socket("127.0.0.1", port, allow_remote=False)
 
 
 def test_a_host_that_is_none() -> None:
-    with pytest.raises(AppError, match="no such address"):
+    with pytest.raises(AppError, match="address"):
         listening_socket("x" * 300, 0, allow_remote=True)
 
 
@@ -64,9 +64,9 @@ def arguments_of(home: Path, host: str, **given: bool) -> argparse.Namespace:
 
 
 def test_other_machines_need_a_key_unless_told_otherwise(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--host 0\.0\.0\.0: .* there is no API key: make one with plumbline keys"):
+    with pytest.raises(UsageError, match=r"--host 0\.0\.0\.0.*plumbline keys"):
         key_needed(arguments_of(tmp_path, "0.0.0.0"))
-    with pytest.raises(UsageError, match="--require-key: there is no API key yet"):
+    with pytest.raises(UsageError, match="--require-key"):
         key_needed(arguments_of(tmp_path, "127.0.0.1", require_key=True))
     assert not key_needed(arguments_of(tmp_path, "0.0.0.0", allow_remote=True))
     assert not key_needed(arguments_of(tmp_path, "127.0.0.1"))

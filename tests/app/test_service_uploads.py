@@ -78,10 +78,10 @@ def test_a_body_without_a_length_is_counted_as_it_comes_and_given_up_when_nothin
         await asyncio.Event().wait()
         raise AssertionError
 
-    with pytest.raises(ApiError, match="larger than 5000 bytes"):
+    with pytest.raises(ApiError, match="5000"):
         asyncio.run(read_form(Request(scope, receive), 5000))
     assert len(list(pieces)) == 4  # the rest was never asked for
-    with pytest.raises(ApiError, match="nothing of the body arrived"):
+    with pytest.raises(ApiError, match="body"):
         asyncio.run(read_form(Request(scope, never), 5000, timeout_s=0.01))
 
 
@@ -119,7 +119,7 @@ def test_one_byte_a_second_is_given_up() -> None:
         await asyncio.sleep(0)  # other tasks are served meanwhile
         return {"type": "http.request", "body": next(pieces), "more_body": True}
 
-    with pytest.raises(ApiError, match="comes at less than 10 kB a second") as caught:
+    with pytest.raises(ApiError, match="10 kB") as caught:
         loop.run_until_complete(read_form(Request(scope, receive), 10**9, timeout_s=30.0))
     loop.close()
     assert caught.value.status == 408

