@@ -1,16 +1,42 @@
-"""Bytes to text, once: byte order mark, then UTF-8, then Windows-1252 with a note. Knows no format."""
+"""Bytes to text, once: byte order mark, then UTF-8, then a detected encoding with a note. Knows no format."""
 
 from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from data.parsing.errors import ParseError
 
-GUESSED = "windows-1252"
-"""The encoding taken for text that is not UTF-8: what most old files of western languages are in."""
+DETECTABLE: Mapping[str, str] = MappingProxyType(
+    {
+        **{f"cp125{n}": f"windows-125{n}" for n in range(9)},
+        **{f"iso8859-{n}": f"iso-8859-{n}" for n in (2, 5, 6, 7, 8, 9, 15)},
+        "cp866": "ibm866",
+        "cp874": "windows-874",
+        "koi8-r": "koi8-r",
+        "koi8-u": "koi8-u",
+        "mac-cyrillic": "x-mac-cyrillic",
+        "gb18030": "gb18030",
+        "big5hkscs": "big5",
+        "cp932": "shift_jis",
+        "euc_jis_2004": "euc-jp",
+        "iso2022_jp_2": "iso-2022-jp",
+        "cp949": "euc-kr",
+    }
+)
+"""Python's codecs that text without a declaration may turn out to be in -> the names the web has for them.
 
+Only encodings of the WHATWG Encoding Standard: the others (DOS, EBCDIC, Macintosh) are so rare that a short text is
+more often taken for one by mistake than written in it.
+"""
+
+_WESTERN = "cp1252"
+_SAMPLE = 200_000
+_ISO_2022_JP = re.compile(rb"\x1b\$[@B]")
 _NOT_TEXT = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -38,17 +64,23 @@ def decode(raw: bytes) -> Decoded:
     skipped = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
     try:
         text = raw[skipped:].decode(encoding)
-    except UnicodeDecodeError as error:  # UTF-16 only: encoding_of has looked at the others
-        raise ParseError(f"it starts like UTF-16 but is not at byte {error.start}: convert it to UTF-8") from None
+    except UnicodeDecodeError as error:  # encoding_of has looked at all of UTF-8, and at a sample of others
+        if encoding == "utf-16":
+            raise ParseError(f"it starts like UTF-16 but is not at byte {error.start}: convert it to UTF-8") from None
+        raise ParseError(
+            f"it looks like {DETECTABLE[encoding]} but is not at byte {error.start}: convert it, for example with "
+            "iconv -f ENCODING -t UTF-8"
+        ) from None
     if "\0" in text:
         raise ParseError(f"it looks binary, not text (a NUL character at character {text.index(chr(0))})")
-    return Decoded(unix_lines(text), GUESSED if encoding == GUESSED else "")
+    return Decoded(unix_lines(text), DETECTABLE.get(encoding, ""))
 
 
 def encoding_of(raw: bytes) -> str:
-    """The encoding of a whole text: utf-16 by its mark, utf-8, or Windows-1252. Raises ParseError where it is none.
+    """The Python codec of a whole text: utf-16 by its mark, utf-8, or a key of ``DETECTABLE``.
 
-    UTF-8 that is damaged in a few places is not taken for Windows-1252, which makes nonsense of all other letters.
+    Raises ParseError where it is none. UTF-8 that is damaged in a few places is not taken for another encoding, which
+    would make nonsense of all other letters.
     """
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
@@ -56,29 +88,83 @@ def encoding_of(raw: bytes) -> str:
         raise ParseError(f"it looks binary, not text (byte {nul} is NUL)")
     try:
         raw.decode("utf-8")
-        return "utf-8"
     except UnicodeDecodeError as error:
-        if not _could_be_windows_1252(raw, error):
+        found = "" if _is_damaged_utf8(raw, error) else _detected(raw)
+        if not found:
             at = error.start
             raise ParseError(
-                f"not UTF-8 at byte {at} (0x{raw[at]:02x}), nor Windows-1252: convert it, for example with "
-                "iconv -f ENCODING -t UTF-8"
+                f"not UTF-8 at byte {at} (0x{raw[at]:02x}), and its encoding is not recognised: convert it, for "
+                "example with iconv -f ENCODING -t UTF-8"
             ) from None
-        return GUESSED
+        return found
+    if _ISO_2022_JP.search(raw) and _decodes(raw, "iso2022_jp_2"):
+        return "iso2022_jp_2"
+    return "utf-8"
 
 
-def _could_be_windows_1252(raw: bytes, error: UnicodeDecodeError) -> bool:
+def _is_damaged_utf8(raw: bytes, error: UnicodeDecodeError) -> bool:
+    """Whether bytes that are not UTF-8 are binary, or UTF-8 with a few wrong places."""
     if _NOT_TEXT.search(raw) or _ENCODED_SURROGATE.search(raw):
-        return False
+        return True
     if error.reason == "unexpected end of data" and error.end - error.start > 1:  # cut within a character
-        return False
-    try:
-        raw.decode(GUESSED)
-    except UnicodeDecodeError:
-        return False
+        return True
     right = len(re.findall(r"[^\x00-\x7f]", raw.decode("utf-8", "ignore")))
     wrong = raw.decode("utf-8", "replace").count("\ufffd")
-    return right <= wrong
+    return right > wrong
+
+
+def _detected(raw: bytes) -> str:
+    """The codec that chardet recognises; empty where there is none whose letters make sense."""
+    import chardet  # its models take memory that most collections never need
+
+    sample = _sample(raw)
+    western = _decoded(sample, _WESTERN)
+    if western is not None and not any(map(str.isalpha, _beyond_ascii(western).replace("µ", ""))):
+        return _WESTERN  # quotation marks, degrees, currency: at these bytes most code pages agree
+    told = chardet.detect(sample, max_bytes=_SAMPLE, compat_names=False, include_encodings=DETECTABLE)
+    name = told["encoding"] or ""
+    text = _decoded(sample, name) if name in DETECTABLE else None
+    if text is None:
+        return ""
+    beyond = _beyond_ascii(text)
+    sensible = sum(unicodedata.category(character)[0] in "LMP" for character in beyond)
+    letters = any(map(str.isalpha, beyond))
+    return name if name == _WESTERN or (letters and sensible >= 0.8 * len(beyond)) else ""
+
+
+def _sample(raw: bytes) -> bytes:
+    """At most ``_SAMPLE`` bytes: the lines that are not ASCII, because a long English head tells nothing."""
+    if len(raw) <= _SAMPLE:
+        return raw
+    lines: list[bytes] = []
+    size = 0
+    for line in raw.split(b"\n"):
+        if not line.isascii():
+            lines.append(line)
+            size += len(line) + 1
+            if size >= _SAMPLE:
+                break
+    return b"\n".join(lines)[: 2 * _SAMPLE] if size < 2 * _SAMPLE else lines[-1][:_SAMPLE]
+
+
+def _beyond_ascii(text: str) -> str:
+    return re.sub(r"[\x00-\x7f]+", "", text)
+
+
+def _decoded(raw: bytes, codec: str) -> str | None:
+    """The text, or None if the bytes are not in this encoding; a character cut at the end is passed over."""
+    try:
+        return codecs.getincrementaldecoder(codec)().decode(raw, final=False)
+    except UnicodeDecodeError:
+        return None
+
+
+def _decodes(raw: bytes, codec: str) -> bool:
+    try:
+        raw.decode(codec)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def unix_lines(text: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from data.documents import Document
-from data.parsing.decoding import GUESSED, encoding_of
+from data.parsing.decoding import DETECTABLE, encoding_of
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Numbered, Origin
@@ -50,7 +50,7 @@ def _parse(file: IO[bytes], origin: Origin, limits: ParsingLimits, *, quoted: bo
     ``name#row``. metadata: row, as a spreadsheet counts them. Rows whose cells do not match the header are refused.
     Raises ParseError for what is no table."""
     encoding = _encoding(file)
-    note = (("encoding", GUESSED),) if encoding == GUESSED else ()
+    note = (("encoding", DETECTABLE[encoding]),) if encoding in DETECTABLE else ()
     csv.field_size_limit(limits.line_bytes)
     lines = _Lines(file, encoding, limits.line_bytes)
     try:

@@ -5,23 +5,20 @@ Read as a stream of tags, without a tree: ten million nested tags cost time in p
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import IO
 
 from data.documents import Document
-from data.parsing.decoding import Decoded, decode, one_line, unix_lines
+from data.parsing.declared import decode_declared
+from data.parsing.decoding import one_line
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
 from data.parsing.plain_text import read_whole
 from data.parsing.text_builder import TextBuilder
 
-_DECLARED = re.compile(rb"<meta[^>]{0,200}charset\s{0,9}=\s{0,9}[\"']?([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
-# Python also has "encodings" that are none (rot13, unicode_escape) and UTF-7, which hides tags.
-_LEGACY = re.compile("cp|iso8859|koi8|gb|big5|shift_jis|euc_|mac-|tis-|hz|iso2022")
 _UNSEEN = frozenset(("script", "style", "template", "noscript", "svg", "math", "iframe", "object"))
 _BLOCKS = frozenset(
     re.findall(
@@ -40,7 +37,7 @@ def parse_web_page(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
     """All visible text in the order of the source (navigation too: what is chrome is a matter of opinion), with where
     its headings are. title: ``<title>``, else the first h1. metadata: url (canonical link or og:url), language.
     Raises ParseError when it is not text or shows nothing."""
-    decoded = decode_web_page(read_whole(file, limits.file_bytes))
+    decoded = decode_declared(read_whole(file, limits.file_bytes))
     page = _Page()
     page.feed(decoded.text)
     page.close()
@@ -53,21 +50,6 @@ def parse_web_page(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
         title = next((one_line(text[h.start : h.end]) for h in outline.headings if h.level == 1), "")
     metadata = origin.metadata_with(*decoded.metadata, ("url", page.url), ("language", page.language))
     yield Document(origin.document_id, title, text, metadata, outline)
-
-
-def decode_web_page(raw: bytes) -> Decoded:
-    """As ``decode``, but an encoding the page itself declares in its first 1,024 bytes comes before guessing."""
-    declared = _DECLARED.search(raw[:1024])
-    if declared and not raw.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        name = declared.group(1).decode("ascii").lower()
-        # What the web calls latin-1 is Windows-1252 (WHATWG Encoding, section 4.2).
-        name = "cp1252" if name in ("iso-8859-1", "latin1", "us-ascii", "ascii", "windows-1252") else name
-        try:
-            if _LEGACY.match(codecs.lookup(name).name):
-                return Decoded(unix_lines(raw.decode(name)).replace("\0", ""))
-        except (LookupError, UnicodeError):
-            pass
-    return decode(raw)
 
 
 class _Page(HTMLParser):

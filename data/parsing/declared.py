@@ -1,0 +1,80 @@
+"""The encoding that a page declares, by the labels of the WHATWG Encoding Standard, and the text it gives."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+import webencodings
+
+from data.parsing.decoding import Decoded, decode, unix_lines
+
+# https://encoding.spec.whatwg.org/#names-and-labels: where a browser reads a superset, the codec of that superset.
+_CODECS = {
+    "gbk": ("gb18030",),
+    "big5": ("big5hkscs", "cp950"),
+    "euc-jp": ("euc_jp", "euc_jis_2004"),
+    "iso-2022-jp": ("iso2022_jp", "iso2022_jp_ext", "iso2022_jp_2004"),
+    "x-user-defined": ("cp1252",),
+    "utf-16le": ("utf-8",),  # a page whose declaration can be read as ASCII is not UTF-16
+    "utf-16be": ("utf-8",),
+}
+# Labels that browsers refuse to decode ("replacement"); Python has the codecs.
+_REPLACED = {"hz-gb-2312": ("hz",), "iso-2022-kr": ("iso2022_kr",), "csiso2022kr": ("iso2022_kr",)}
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_XML = re.compile(rb"\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_:.-]{1,40})[\"']")
+_CHARSET = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
+_RAW_TEXT = (b"script", b"style", b"title", b"textarea", b"noscript")
+_SEARCHED = 1 << 20
+_MOST_WRONG = 0.01
+
+
+def decode_declared(raw: bytes) -> Decoded:
+    """The text of a page: a byte order mark, then what the page declares, then ``decode``. Raises ParseError.
+
+    A declaration counts wherever it stands in the first MiB, as in browsers, but not within a comment or a script. It
+    is passed over where more than 1 % of the characters are not in its encoding; fewer become U+FFFD.
+    """
+    if raw.startswith(_MARKS):
+        return decode(raw)
+    for codec in _codecs(declared_label(raw)):
+        text = raw.decode(codec, "replace")
+        wrong = text.count("\ufffd")
+        if not wrong or (codec != "utf-8" and wrong <= _MOST_WRONG * len(text)):
+            return Decoded(unix_lines(text).replace("\0", ""))
+    return decode(raw)
+
+
+def declared_label(raw: bytes) -> str:
+    """The label of the XML declaration or of the first meta element; empty where there is none."""
+    if match := _XML.match(raw[:400]):
+        return match.group(1).decode("ascii").lower()
+    page = raw[:_SEARCHED].lower()
+    at = page.find(b"<")
+    while at >= 0:
+        end = at + 1
+        if page.startswith(b"<!--", at):
+            end = page.find(b"-->", at + 2)
+        elif page.startswith(b"<meta", at):
+            end = page.find(b">", at)
+            if match := _CHARSET.search(page, at, end if end >= 0 else len(page)):
+                return match.group(1).decode("ascii")
+        elif name := next((name for name in _RAW_TEXT if page.startswith(name, at + 1)), b""):
+            end = page.find(b"</" + name, at)
+        if end < 0:
+            return ""
+        at = page.find(b"<", end + 1 if end > at else at + 1)
+    return ""
+
+
+def _codecs(label: str) -> tuple[str, ...]:
+    """Python's codecs for a label, the likeliest first; none for one that no browser knows (utf-7, rot13)."""
+    if label in _REPLACED:
+        return _REPLACED[label]
+    encoding = webencodings.lookup(label) if label else None
+    if encoding is None:
+        return ()
+    name: str = encoding.name
+    if name in _CODECS:
+        return _CODECS[name]
+    return (str(encoding.codec_info.name),) if name != "replacement" else ()
