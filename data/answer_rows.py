@@ -19,6 +19,7 @@ from data.fields import kind_of
 from data.jsonl import read_jsonl
 from data.ragtruth import find_ragtruth
 from data.refused import Refused, shown
+from data.table_layout import NO_DELIMITER, TableLayout, table_layout
 
 AnswerFormat = Literal["jsonl", "json", "csv", "tsv", "ragtruth"]
 ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("jsonl", "json", "csv", "tsv", "ragtruth")
@@ -139,8 +140,10 @@ def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
         with _opened(path) as raw, io.TextIOWrapper(raw, encoding=_file_encoding(path), newline="") as file:
-            mark = "\t" if layout == "tsv" else _separator(_head(path))
-            reader = csv.reader(file, delimiter=mark, strict=True)
+            found = TableLayout("\t") if layout == "tsv" else _layout(_head(path))
+            if found.declared:
+                file.readline()
+            reader = csv.reader(file, delimiter=found.delimiter, strict=True)
             header = next((cells for cells in reader if any(c.strip() for c in cells)), None)
             if header is None:
                 return []
@@ -175,9 +178,11 @@ def _check_header(header: list[str], name: str) -> None:
         )
 
 
-def _separator(head: str) -> str:
-    first = next((line for line in head.splitlines() if line.strip()), "")
-    return max((",", ";", "\t", "|"), key=first.count) if any(c in first for c in ",;\t|") else ","
+def _layout(head: str) -> TableLayout:
+    lines = head.splitlines(keepends=True)
+    first = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    found = table_layout(lines[first:], complete=len(head) < _SNIFFED)
+    return found if found.delimiter != NO_DELIMITER else TableLayout(",")
 
 
 def _opened(path: Path) -> IO[bytes]:

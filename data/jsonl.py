@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from data.fields import kind_of
-from data.refused import Refused, shown
+from data.refused import Refused, part, shown
 
 MAX_LINE_BYTES = 50_000_000
 """The longest line that is read into memory (after decompression)."""
@@ -69,7 +69,7 @@ def json_lines(
                 del raw
                 offset += _skip_line(file)
                 empty = False
-                yield Refused(where, f"the line is longer than {max_line_bytes:,} bytes: split the document")
+                yield part(where, f"the line is longer than {max_line_bytes:,} bytes: split the document")
                 continue
             if number == 1 and raw.startswith(codecs.BOM_UTF8):
                 raw = raw[len(codecs.BOM_UTF8) :]
@@ -87,7 +87,7 @@ def json_lines(
 
 def _ended(name: str, number: int, error: Exception) -> Refused:
     reason = getattr(error, "strerror", None) or str(error)
-    return Refused(f"{name}:{number + 1}", f"cannot be read from here on ({reason}): the rest of the file is missing")
+    return part(f"{name}:{number + 1}", f"cannot be read from here on ({reason}): the rest of the file is missing")
 
 
 def _opened(path: Path) -> IO[bytes] | gzip.GzipFile | bz2.BZ2File:
@@ -115,15 +115,15 @@ def _parsed(raw: bytes, number: int, where: str, offset: int) -> JsonLine | Refu
     try:
         value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        return Refused(where, f"not UTF-8 at byte {offset + error.start} of the file: convert it to UTF-8")
+        return part(where, f"not UTF-8 at byte {offset + error.start} of the file: convert it to UTF-8")
     except json.JSONDecodeError as error:
-        return Refused(where, f"not JSON: {error.msg} at column {error.colno}")
+        return part(where, f"not JSON: {error.msg} at column {error.colno}")
     except RecursionError:
-        return Refused(where, "not usable JSON: nested too deeply")
+        return part(where, "not usable JSON: nested too deeply")
     except ValueError as error:  # a constant JSON does not have, or a number of more digits than Python converts
-        return Refused(where, f"not usable JSON: {error}")
+        return part(where, f"not usable JSON: {error}")
     if not isinstance(value, dict):
-        return Refused(where, f"the line is {kind_of(value)}, it must be an object such as {{...}}")
+        return part(where, f"the line is {kind_of(value)}, it must be an object such as {{...}}")
     return JsonLine(number, where, value)
 
 

@@ -4,19 +4,105 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
+
+RefusedKind = Literal["file", "part", "note"]
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """where: the file or folder, with ``:line`` for a line of it. reason: what is wrong and what to do."""
+    """where: the file or folder, with ``:line`` for a line of it. reason: what is wrong and what to do.
+
+    kind: "file" for a whole file or folder, "part" for a row, page or other part whose file is read otherwise, "note"
+    for what was read in a way that a person should know of (nothing is missing then). count: how many alike items this
+    one stands for.
+    """
 
     where: str
     reason: str
+    kind: RefusedKind = "file"
+    count: int = 1
 
     def __str__(self) -> str:
         return f"{self.where}: {self.reason}"
+
+
+def part(where: str, reason: str) -> Refused:
+    """A refusal of a row, page or other part of a file."""
+    return Refused(where, reason, "part")
+
+
+def note(where: str, reason: str) -> Refused:
+    """Something to know about a file that was read."""
+    return Refused(where, reason, "note")
+
+
+@dataclass(slots=True)
+class RefusedGroup:
+    """Refusals for one reason. first: the first few. count: of all."""
+
+    kind: RefusedKind
+    first: list[Refused] = field(default_factory=list)
+    count: int = 0
+
+    @property
+    def reason(self) -> str:
+        """The reason of the first one."""
+        return self.first[0].reason.rpartition(_MORE)[2]
+
+
+class RefusalLog:
+    """Counts refusals by reason and keeps the first ``kept`` of each: any number of them takes bounded memory.
+
+    Reasons that differ only in numbers and quoted words are one reason. Beyond ``_MOST_GROUPS`` reasons all others
+    are counted together.
+    """
+
+    def __init__(self, kept: int) -> None:
+        if kept < 1:
+            raise ValueError(f"kept must be at least 1, not {kept}")
+        self._kept = kept
+        self._groups: dict[tuple[RefusedKind, str], RefusedGroup] = {}
+
+    def add(self, refused: Refused) -> bool:
+        """Count it. Returns whether it is among the first of its reason, which are kept."""
+        key = (refused.kind, reason_pattern(refused.reason))
+        if key not in self._groups and len(self._groups) >= _MOST_GROUPS:
+            key = (refused.kind, "")
+        group = self._groups.setdefault(key, RefusedGroup(refused.kind))
+        group.count += refused.count
+        if len(group.first) < self._kept:
+            group.first.append(refused)
+            return True
+        return False
+
+    def groups(self) -> list[RefusedGroup]:
+        """All groups: whole files first, then parts, then notes; the most frequent reason first within each."""
+        return sorted(self._groups.values(), key=lambda group: (_KINDS.index(group.kind), -group.count))
+
+    def overflow(self, where: str) -> Iterator[Refused]:
+        """For each reason with more refusals than were kept: one refusal, at ``where``, that counts the others."""
+        for group in self.groups():
+            others = group.count - sum(refused.count for refused in group.first)
+            if others > 0:
+                reason = f"{others:,}{_MORE}{group.reason}"
+                yield Refused(where, reason, group.kind, others)
+
+
+def refusal_groups(refused: Iterable[Refused], kept: int) -> list[RefusedGroup]:
+    """The refusals grouped by reason, whole files first. kept: how many of each reason are kept."""
+    log = RefusalLog(kept)
+    for one in refused:
+        log.add(one)
+    return log.groups()
+
+
+def reason_pattern(reason: str) -> str:
+    """The reason without what differs from item to item: numbers and quoted words."""
+    return _DIFFERING.sub("#", reason.rpartition(_MORE)[2])[:300]
 
 
 def shown(path: Path) -> str:
@@ -30,3 +116,7 @@ def printable(name: str) -> str:
 
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_DIFFERING = re.compile(r"'[^']*'|\"[^\"]*\"|0x[0-9a-f]+|\d[\d,.]*")
+_MORE = " more like: "
+_MOST_GROUPS = 200
+_KINDS: tuple[RefusedKind, ...] = ("file", "part", "note")

@@ -15,7 +15,7 @@ from data.documents import Document
 from data.errors import DataError
 from data.fields import FieldError
 from data.foreign_database import checked_url, reading_engine, what_it_says
-from data.refused import Refused
+from data.refused import Refused, part
 from data.sources import SqlSource
 
 _ROWS_AT_ONCE = 500
@@ -76,7 +76,7 @@ def _document(values: Mapping[str, Any], where: str) -> Document | Refused:
         others = {name: _value(value, name) for name, value in values.items() if name not in fields}
         return document_from_fields({**fields, "metadata": others})
     except FieldError as error:
-        return Refused(where, str(error))
+        return part(where, str(error))
 
 
 def _value(value: Any, name: str) -> object:

@@ -28,7 +28,8 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What a run did. The first four count documents against the generation before; refused lists what was not read.
+    """What a run did. The first four count documents against the generation before; refused lists what was not read,
+    notes what was read in a way that a person should know of; of each reason the first and the number of the others.
 
     rebuilt: False when nothing had changed and the generation stayed. embedded: texts put through the encoder now;
     reused: chunks that needed none. seconds: wall-clock time. index: the kind of vector index; recall: of an
@@ -50,3 +51,9 @@ class IndexReport:
     seconds: float
     index: str = "flat"
     recall: float | None = None
+    notes: tuple[Refused, ...] = ()
+
+    @property
+    def refused_count(self) -> int:
+        """How many files and parts of files were refused."""
+        return sum(one.count for one in self.refused)

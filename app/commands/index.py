@@ -19,14 +19,14 @@ from app.errors import EXIT_OK, USER_ERRORS, UsageError
 
 if TYPE_CHECKING:
     from data.documents import Document
-    from data.refused import Refused
+    from data.refused import Refused, RefusedGroup
     from data.sources import Source
     from retrieval.chunking import ChunkingParams
     from retrieval.index_report import IndexReport
     from retrieval.indexer import JobParams
     from retrieval.vectors.params import DenseParams
 
-_SHOWN = 20
+_SHOWN_EACH = 5
 _INDEXES = ("auto", "flat", "hnsw", "ivf", "sq8", "hnsw-sq8", "ivf-sq8")
 
 _OVERLAPS = ("overlap_sentences", "overlap_tokens")
@@ -149,8 +149,10 @@ def _first(source: Iterator[Document | Refused], limit: int | None) -> Iterator[
 
 
 def _show(report: IndexReport, output: Output) -> None:
+    from data.refused import refusal_groups
+
     facts: dict[str, Any] = asdict(report)
-    facts["refused"] = [asdict(refused) for refused in report.refused]
+    facts["refused_count"] = report.refused_count
     if output.as_json:
         output.json(facts)
         return
@@ -160,12 +162,27 @@ def _show(report: IndexReport, output: Output) -> None:
     )
     output.data(
         f"added {report.added}, changed {report.changed}, unchanged {report.unchanged}, removed {report.removed}, "
-        f"refused {len(report.refused)}"
+        f"refused {report.refused_count}"
     )
-    for refused in report.refused[:_SHOWN]:
-        output.data(f"  refused {refused.where}: {refused.reason}")
-    if len(report.refused) > _SHOWN:
-        output.data(f"  and {len(report.refused) - _SHOWN} more (--json lists all)")
+    for group in refusal_groups((*report.refused, *report.notes), kept=_SHOWN_EACH):
+        _show_group(group, output)
     recall = "" if report.recall is None else f", recall {report.recall:.3f} of exact search"
     output.data(f"vector index: {report.index}{recall}")
     output.data(f"generation {report.generation_hash}{'' if report.rebuilt else ' (nothing had changed)'}")
+
+
+def _show_group(group: RefusedGroup, output: Output) -> None:
+    """One reason: a line of its own for a single refusal, else a heading and the first places."""
+    word = "note" if group.kind == "note" else "refused"
+    if group.count == 1:
+        output.data(f"  {word} {group.first[0].where}: {group.first[0].reason}")
+        return
+    unit = {"file": "files or folders", "part": "parts of files", "note": "places"}[group.kind]
+    output.data(f"  {word}, {group.count:,} {unit}: {group.reason}")
+    for one in group.first:
+        differs = one.count == 1 and one.reason != group.reason
+        more = f" and {one.count - 1:,} more" if one.count > 1 else ""
+        output.data(f"    {one.where}{more}{f': {one.reason}' if differs else ''}")
+    rest = group.count - sum(one.count for one in group.first)
+    if rest:
+        output.data(f"    and {rest:,} more")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,12 +41,13 @@ class Refusals:
     kept: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, refused: Refused, folder: Path) -> Refused:
-        """Take note; returns the refusal with the staging folder's path taken out of its words."""
+        """Count it; returns the refusal without the staging folder's path. Notes are not counted."""
         place = f"{folder}/"
-        shown = Refused(refused.where.replace(place, ""), refused.reason.replace(place, ""))
-        self.count += 1
-        if len(self.kept) < SHOWN_REFUSED:
-            self.kept.append(asdict(shown))
+        shown = replace(refused, where=refused.where.replace(place, ""), reason=refused.reason.replace(place, ""))
+        if shown.kind != "note":
+            self.count += shown.count
+            if len(self.kept) < SHOWN_REFUSED:
+                self.kept.append({"where": shown.where, "reason": shown.reason})
         return shown
 
     def to_json(self) -> dict[str, Any]:
@@ -79,11 +80,11 @@ def run_index(pipeline: Pipeline, job: Job, report: Report, refusals: Refusals) 
         progress=progress,
     )
     facts = asdict(found)
-    for name in ("collection", "refused"):
+    for name in ("collection", "refused", "notes"):
         facts.pop(name)
-    refused = len(found.refused) - refusals.count  # those that the indexer itself could not take
-    for one in found.refused[len(found.refused) - refused :] if refused > 0 else ():
-        refusals.add(one, folder)
+    for one in found.refused:
+        if one.where.startswith("document "):  # what the indexer itself could not take
+            refusals.add(one, folder)
     return facts | refusals.to_json()
 
 

@@ -35,6 +35,8 @@ more often taken for one by mistake than written in it.
 """
 
 _WESTERN = "cp1252"
+_LATIN = frozenset(("cp1250", "cp1254", "cp1257", "cp1258", "iso8859-2", "iso8859-9", "iso8859-15"))
+_TELLING = 4
 _SAMPLE = 200_000
 _ISO_2022_JP = re.compile(rb"\x1b\$[@B]")
 _NOT_TEXT = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -104,7 +106,7 @@ def encoding_of(raw: bytes) -> str:
 
 def _is_damaged_utf8(raw: bytes, error: UnicodeDecodeError) -> bool:
     """Whether bytes that are not UTF-8 are binary, or UTF-8 with a few wrong places."""
-    if _NOT_TEXT.search(raw) or _ENCODED_SURROGATE.search(raw):
+    if raw.startswith(codecs.BOM_UTF8) or _NOT_TEXT.search(raw) or _ENCODED_SURROGATE.search(raw):
         return True
     if error.reason == "unexpected end of data" and error.end - error.start > 1:  # cut within a character
         return True
@@ -123,6 +125,8 @@ def _detected(raw: bytes) -> str:
         return _WESTERN  # quotation marks, degrees, currency: at these bytes most code pages agree
     told = chardet.detect(sample, max_bytes=_SAMPLE, compat_names=False, include_encodings=DETECTABLE)
     name = told["encoding"] or ""
+    if western is not None and name in _LATIN and len(_beyond_ascii(western)) < _TELLING:
+        return _WESTERN  # too few letters to tell one code page of the Latin script from another
     text = _decoded(sample, name) if name in DETECTABLE else None
     if text is None:
         return ""

@@ -15,8 +15,9 @@ from data.parsing.errors import ParseError
 from data.parsing.kinds import SHOWN_KINDS, kind_of_file, parser_of
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Numbered, Origin
-from data.refused import Refused
+from data.refused import RefusalLog, Refused, part
 
+_REFUSED_KEPT = 20
 CHANGED = "it changed while it was read"
 
 
@@ -31,7 +32,7 @@ def parse_file(path: Path, origin: Origin, limits: ParsingLimits) -> Iterator[It
         yield Refused(origin.where, f"files of this kind are not read, only {SHOWN_KINDS}")
         return
     items = read_unchanged(path, origin, lambda file: _parsed(file, origin, limits), streamed=kind.streamed)
-    yield from (_sound(item, origin) for item in items)
+    yield from _bounded((_sound(item, origin) for item in items), origin, limits)
 
 
 def read_unchanged(
@@ -63,6 +64,21 @@ def read_unchanged(
         yield Refused(origin.where, f"cannot be read ({error.strerror or error})")
     except RecursionError:
         yield Refused(origin.where, "it is nested too deeply")
+
+
+def _bounded(items: Iterator[Item], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+    """The items, but of alike refusals only the first few and then their number; and not more than a file may give."""
+    log = RefusalLog(_REFUSED_KEPT)
+    for number, item in enumerate(items):
+        if number >= limits.rows:
+            yield part(
+                origin.where,
+                f"it has more than the {limits.rows:,} rows a file may have: split it, the rest of it was not read",
+            )
+            break
+        if not isinstance(item, Refused) or log.add(item):
+            yield item
+    yield from log.overflow(origin.where)
 
 
 def _parsed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:

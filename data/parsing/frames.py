@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from data.documents import Document
 from data.fields import as_text
 from data.outline import Outline
 from data.parsing.origin import Item, Numbered
-from data.refused import Refused
+from data.refused import Refused, RefusedKind
 
 MAX_FRAME = 1 << 29
 """The largest frame in bytes that either side takes: the longest text, its escapes and its outline."""
@@ -64,7 +64,7 @@ def item_to_json(item: Item) -> dict[str, Any]:
     """A document or refusal as a frame's value."""
     match item:
         case Refused():
-            return {"refused": [item.where, item.reason]}
+            return {"refused": [item.where, item.reason, item.kind, item.count]}
         case Numbered():
             return {**item_to_json(item.document), "line": item.line}
         case Document():
@@ -76,8 +76,10 @@ def item_from_json(value: Mapping[str, Any]) -> Item:
     """Back from ``item_to_json``. Raises FrameError if it is something else."""
     try:
         if "refused" in value:
-            where, reason = value["refused"]
-            return Refused(as_text(where, "where"), as_text(reason, "reason"))
+            where, reason, kind, count = value["refused"]
+            if kind not in get_args(RefusedKind):
+                raise ValueError(f"{kind!r} is no kind of refusal")
+            return Refused(as_text(where, "where"), as_text(reason, "reason"), kind, int(count))
         document_id, title, text, metadata, outline = value["document"]
         document = Document(
             as_text(document_id, "id"),

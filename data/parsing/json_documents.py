@@ -16,7 +16,7 @@ from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Numbered, Origin
 from data.parsing.plain_text import read_whole
-from data.refused import Refused
+from data.refused import Refused, part
 
 
 def parse_json(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
@@ -44,7 +44,7 @@ def parse_json(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
         if isinstance(item, dict):
             yield _document(item, where, origin)
         else:
-            yield Refused(where, f"the item is {kind_of(item)}, it must be an object such as {{...}}")
+            yield part(where, f"the item is {kind_of(item)}, it must be an object such as {{...}}")
 
 
 def parse_jsonl(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
@@ -88,7 +88,7 @@ def _document(fields: dict[str, object], where: str, origin: Origin) -> Document
     try:
         document = document_from_fields(fields)
     except FieldError as error:
-        return Refused(where, str(error))
+        return part(where, str(error))
     if not origin.metadata:
         return document
     return Document(document.id, document.title, document.text, origin.metadata_with(*document.metadata))
@@ -100,9 +100,7 @@ def _squad(articles: list[object], origin: Origin) -> Iterator[Item]:
         paragraphs = article.get("paragraphs") if isinstance(article, dict) else None
         title = article.get("title") if isinstance(article, dict) else None
         if not isinstance(paragraphs, list):
-            yield Refused(
-                f"{origin.where}: data[{a}]", "it has no list 'paragraphs': the file is not in SQuAD's layout"
-            )
+            yield part(f"{origin.where}: data[{a}]", "it has no list 'paragraphs': the file is not in SQuAD's layout")
             continue
         for p, paragraph in enumerate(paragraphs):
             where = f"{origin.where}: data[{a}].paragraphs[{p}]"

@@ -15,7 +15,7 @@ from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
 from data.parsing.plain_text import read_whole
 from data.parsing.text_builder import TextBuilder
-from data.refused import Refused
+from data.refused import Refused, part
 
 _BOOKMARKS = 10_000
 _TOOL_NAME = re.compile(
@@ -58,7 +58,7 @@ def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
             raise
         except Exception as error:  # one of the many ways a broken content stream fails; the other pages are good
             said = one_line(f"{type(error).__name__}: {error}", 200)
-            bad.append(Refused(f"{origin.where} page {number + 1}", f"the page cannot be read ({said})"))
+            bad.append(part(f"{origin.where} page {number + 1}", f"the page cannot be read ({said})"))
     whole = text.text()
     if not whole:
         if bad:

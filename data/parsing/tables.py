@@ -15,17 +15,18 @@ from data.parsing.decoding import DETECTABLE, encoding_of
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Numbered, Origin
-from data.refused import Refused
+from data.refused import Refused, note, part
+from data.table_layout import TableLayout, table_layout
 
 _PIECE = 1 << 20
 _AHEAD = 100
+_AHEAD_CHARACTERS = 1 << 20
 _NUMBER = re.compile(r"[-+]?[\d.,]+%?")
 _YEAR = re.compile(r"[12]\d{3}")
-_DELIMITERS = ",;\t|"
 
 
 def parse_csv(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """Quoted cells; the delimiter is whichever of comma, semicolon, tab and bar divides the first line most often."""
+    """Quoted cells; the delimiter is the one that fits the first hundred lines best (``table_layout``)."""
     return _parse(file, origin, limits, quoted=True)
 
 
@@ -47,36 +48,38 @@ class _Columns:
 def _parse(file: IO[bytes], origin: Origin, limits: ParsingLimits, *, quoted: bool) -> Iterator[Item]:
     """With a column "text", that is each row's text, "title" its title, "id" (or "_id") its id, and the other columns
     are metadata. Without one, a row's text is a line "column: value" for each cell. Rows without an id are called
-    ``name#row``. metadata: row, as a spreadsheet counts them. Rows whose cells do not match the header are refused.
-    Raises ParseError for what is no table."""
+    ``name#row``. metadata: row, as a spreadsheet counts them. A row with fewer cells than the header lacks the
+    last ones; cells beyond the header are kept as "column N", and noted. Raises ParseError for what is no table."""
     encoding = _encoding(file)
-    note = (("encoding", DETECTABLE[encoding]),) if encoding in DETECTABLE else ()
+    noted = (("encoding", DETECTABLE[encoding]),) if encoding in DETECTABLE else ()
     csv.field_size_limit(limits.line_bytes)
     lines = _Lines(file, encoding, limits.line_bytes)
     try:
-        yield from _rows(lines, origin, note, quoted=quoted)
+        yield from _rows(lines, origin, noted, quoted=quoted)
     finally:
         lines.leave()
 
 
-def _rows(lines: _Lines, origin: Origin, note: tuple[tuple[str, str], ...], *, quoted: bool) -> Iterator[Item]:
-    delimiter = _delimiter(lines.first()) if quoted else "\t"
-    reader = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+def _rows(lines: _Lines, origin: Origin, noted: tuple[tuple[str, str], ...], *, quoted: bool) -> Iterator[Item]:
+    layout = lines.layout() if quoted else TableLayout("\t")
+    reader = csv.reader(lines, delimiter=layout.delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
     columns: _Columns | None = None
-    row = 0
+    row = int(layout.declared)
+    if layout.declared:
+        next(lines, None)
     while True:
         begins = lines.number + 1
         try:
             cells = next(reader, None)
         except csv.Error as error:
-            yield Refused(
+            yield part(
                 f"{origin.where}:{begins}",
                 f"the row that begins here cannot be read ({error}; is a quote never closed?): the rest of the file is "
                 "missing",
             )
             return
         for number in lines.take_refused():
-            yield Refused(f"{origin.where}:{number}", f"the line is longer than {lines.limit:,} characters: split it")
+            yield part(f"{origin.where}:{number}", f"the line is longer than {lines.limit:,} characters: split it")
         if cells is None:
             break
         row += 1
@@ -86,7 +89,14 @@ def _rows(lines: _Lines, origin: Origin, note: tuple[tuple[str, str], ...], *, q
             columns = _columns(cells)
             if _is_header(cells):
                 continue
-        item = _row(cells, columns, origin, row, f"{origin.where}:{begins}", note)
+        where = f"{origin.where}:{begins}"
+        if len(cells) > len(columns.names) and any(cell.strip() for cell in cells[len(columns.names) :]):
+            reason = (
+                f"the row has {len(cells)} cells, the header {len(columns.names)}: the others are kept as column "
+                f"{len(columns.names) + 1} and so on; is a cell that holds the separator not quoted?"
+            )
+            yield note(where, reason)
+        item = _row(cells, columns, origin, row, where, noted)
         yield item if isinstance(item, Refused) else Numbered(item, begins)
     if columns is None:
         raise ParseError("it holds no row")
@@ -129,16 +139,17 @@ class _Lines(Iterator[str]):
         """Let go of the file without closing it."""
         self._text.detach()
 
-    def first(self) -> str:
-        """The first of the first hundred lines that is not blank, without moving on."""
+    def layout(self) -> TableLayout:
+        """How the first hundred lines are divided, without moving on."""
         seen: list[str] = []
-        while len(seen) < _AHEAD and (line := next(self, None)) is not None:
+        size = 0
+        while len(seen) < _AHEAD and size < _AHEAD_CHARACTERS and (line := next(self, None)) is not None:
             seen.append(line)
-            if line.strip():
-                break
+            size += len(line)
         self._waiting = seen[::-1]
         self.number -= len(seen)
-        return seen[-1] if seen else ""
+        blank = next((n for n, line in enumerate(seen) if line.strip()), len(seen))
+        return table_layout(seen[blank:] if blank else seen, complete=len(seen) < _AHEAD)
 
     def take_refused(self) -> list[int]:
         """The numbers of the lines that were too long since the last call."""
@@ -167,10 +178,6 @@ class _Lines(Iterator[str]):
             raise ParseError(f"not {self._text.encoding} after line {self.number} ({error}): convert it") from None
 
 
-def _delimiter(line: str) -> str:
-    return max(_DELIMITERS, key=lambda mark: len(next(csv.reader([line], delimiter=mark), [])))
-
-
 def _columns(cells: Sequence[str]) -> _Columns:
     """Of the first row: its cells as names, or "column 1", ... when it is not a header."""
     header = _is_header(cells)
@@ -192,28 +199,28 @@ def _is_header(cells: Sequence[str]) -> bool:
 
 
 def _row(
-    cells: Sequence[str], columns: _Columns, origin: Origin, row: int, where: str, note: tuple[tuple[str, str], ...]
+    cells: Sequence[str], columns: _Columns, origin: Origin, row: int, where: str, noted: tuple[tuple[str, str], ...]
 ) -> Document | Refused:
-    if len(cells) != len(columns.names):
-        return Refused(where, f"the row has {len(cells)} cells, the header {len(columns.names)}: mend the row")
+    cells = [*cells, *[""] * (len(columns.names) - len(cells))]
+    names = [*columns.names, *(f"column {n}" for n in range(len(columns.names) + 1, len(cells) + 1))]
     document_id = cells[columns.id].strip() if columns.id is not None else f"{origin.document_id}#{row}"
     if not document_id:
-        return Refused(where, f'the cell "{columns.names[columns.id or 0]}" is empty: every row needs an id')
+        return part(where, f'the cell "{columns.names[columns.id or 0]}" is empty: every row needs an id')
     title = " ".join(cells[columns.title].split()) if columns.title is not None else ""
     special = {columns.id, columns.title, columns.text}
     other = [
         (name, cell.strip())
-        for place, (name, cell) in enumerate(zip(columns.names, cells, strict=True))
+        for place, (name, cell) in enumerate(zip(names, cells, strict=True))
         if place not in special and cell.strip()
     ]
     if columns.text is not None:
         text = cells[columns.text].replace("\r\n", "\n").replace("\r", "\n").strip("\n")
         if not text.strip():
-            return Refused(where, 'the cell "text" is empty')
-        metadata = origin.metadata_with(*other, *note, ("row", str(row)))
+            return part(where, 'the cell "text" is empty')
+        metadata = origin.metadata_with(*other, *noted, ("row", str(row)))
     else:
         text = "\n".join(f"{name}: {' '.join(cell.split())}" for name, cell in other)
         if not text:
-            return Refused(where, "the row has no text besides its id and title")
-        metadata = origin.metadata_with(*note, ("row", str(row)))
+            return part(where, "the row has no text besides its id and title")
+        metadata = origin.metadata_with(*noted, ("row", str(row)))
     return Document(document_id, title, text, metadata)

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from data.documents import Document
-from data.refused import Refused
+from data.refused import RefusalLog, Refused, part
 from data.store import Store
 from retrieval.document_versions import StoredVersion, create_collection, store_documents
 from retrieval.errors import RetrievalError
+
+_REFUSED_KEPT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +45,12 @@ def read_source(
     """Store every document of the source, some at a time, each lot in one transaction; yields what was stored.
 
     The collection's row is made with the first document. A second document of the same id, and one that cannot be
-    written as UTF-8, is refused. Raises RetrievalError at the end if there was no document.
+    written as UTF-8, is refused. Of refusals for one reason the first ``_REFUSED_KEPT`` are passed on, and then the
+    number of the others. Raises RetrievalError at the end if there was no document.
     """
     seen: set[str] = set()
     refused: list[Refused] = []
-    shown: list[Refused] = []  # the first few, for the message when nothing could be taken
-    total_refused = 0
+    log = RefusalLog(_REFUSED_KEPT)
     waiting: list[Document] = []
     collection_id: int | None = None
     characters = 0
@@ -66,9 +68,9 @@ def read_source(
             return
         reason = "" if isinstance(item, Refused) else _unfit(item, item.id in seen)
         if isinstance(item, Refused) or reason:
-            refused.append(item if isinstance(item, Refused) else Refused(f"document {item.id!r}", reason))
-            shown += refused[-1:] if len(shown) < 3 else []
-            total_refused += 1
+            one = item if isinstance(item, Refused) else part(f"document {item.id!r}", reason)
+            if log.add(one):
+                refused.append(one)
             continue
         seen.add(item.id)
         waiting.append(item)
@@ -76,13 +78,16 @@ def read_source(
         if len(waiting) >= documents_per_commit or characters >= characters_per_commit:
             yield stored()
             waiting, refused, characters = [], [], 0
+    refused.extend(log.overflow("other places"))
     if waiting:
         yield stored()
     elif refused and collection_id is not None:
         yield ReadBatch(collection_id, (), tuple(refused))
     state.ended = True
     if collection_id is None:
-        why = "; ".join(f"{r.where}: {r.reason}" for r in shown)
+        groups = [group for group in log.groups() if group.kind != "note"]
+        why = "; ".join(map(str, [one for group in groups for one in group.first][:3]))
+        total_refused = sum(group.count for group in groups)
         raise RetrievalError(
             f"nothing to index for {collection!r}: the source gave no document"
             + (f"; refused: {total_refused} ({why})" if total_refused else "")
