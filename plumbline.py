@@ -92,12 +92,15 @@ def open(settings: Settings | None = None) -> Pipeline:  # noqa: A001 - plumblin
     return Pipeline(settings or Settings())
 
 
-def index(pipeline: Pipeline, paths: Sequence[str | Path], *, collection: str) -> IndexReport:
+def index(
+    pipeline: Pipeline, paths: Sequence[str | Path], *, collection: str, follow_links: bool = False
+) -> IndexReport:
     """Make ``collection`` hold exactly the documents found at ``paths``. See ``plumbline index --help``.
 
+    follow_links: whether symbolic links may lead out of a given folder.
     Raises DataError for a missing path, RetrievalError when nothing can be indexed.
     """
-    return pipeline.index(collection, load_documents([Path(path) for path in paths]))
+    return pipeline.index(collection, load_documents([Path(path) for path in paths], follow_links=follow_links))
 
 
 def evaluate(

@@ -4,34 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
-from data.documents import Document
+from data.documents import Document, with_pair
 from data.errors import DataError
 from data.folders import FoundFile, find_files
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Numbered, Origin
 from data.parsing.pool import FileToParse, ParsedItem, parse_files
-from data.refused import Refused, printable, shown
+from data.refused import Refused, note, part, printable, shown
 from data.sources import Source, SqlSource
 
 
 def load_documents(
-    paths: Sequence[Path], limits: ParsingLimits | None = None, workers: int = 1
+    paths: Sequence[Path],
+    limits: ParsingLimits | None = None,
+    workers: int = 1,
+    *,
+    follow_links: bool = False,
+    name_files: bool = False,
 ) -> Iterator[Document | Refused]:
     """``iter_documents`` of paths only."""
-    return iter_documents(paths, limits, workers)
+    return iter_documents(paths, limits, workers, follow_links=follow_links, name_files=name_files)
 
 
 def iter_documents(
-    sources: Sequence[Source], limits: ParsingLimits | None = None, workers: int = 1
+    sources: Sequence[Source],
+    limits: ParsingLimits | None = None,
+    workers: int = 1,
+    *,
+    follow_links: bool = False,
+    name_files: bool = False,
 ) -> Iterator[Document | Refused]:
     """Yield every document the sources hold and, in its place, every item that was refused.
 
     A source is a folder (see data/folders.py for the order), a file of a kind that data/parsing/kinds.py lists, a BEIR
     folder (its corpus.jsonl), or a query to a database (data/sql_documents.py), which is read after all paths. Ids of
     files are their paths below the given folder, with forward slashes, or their name when given by themselves;
-    documents in files of many have their own. Of two documents with one id the second is refused, naming both places.
+    documents in files of many have their own. An id that another file used gets the file's name in
+    front (``products.csv#7``), with a note; of two documents with one id in one file the second is refused.
+    follow_links: whether symbolic links may lead out of a given folder. name_files: whether documents with an id of
+    their own carry their file's name as metadata "file".
     Only one document is in memory at a time, besides all ids and what ``workers`` parser processes hold. Closing the
     iterator ends those.
 
@@ -48,7 +62,7 @@ def iter_documents(
             from data.sql_documents import check_sql  # SQLAlchemy takes its time to import
 
             check_sql(source)
-    return _load(tuple(sources), limits or ParsingLimits(), workers)
+    return _load(tuple(sources), limits or ParsingLimits(), workers, follow_links, name_files)
 
 
 def _unusable(path: Path) -> str:
@@ -62,13 +76,18 @@ def _unusable(path: Path) -> str:
     return ""
 
 
-def _load(sources: tuple[Source, ...], limits: ParsingLimits, workers: int) -> Iterator[Document | Refused]:
-    places = _Places()
-    paths = [source for source in sources if isinstance(source, Path)]
-    if paths:
-        with closing(parse_files(map(_to_parse, find_files(paths)), limits, workers)) as parsed:
+def _load(
+    sources: tuple[Source, ...], limits: ParsingLimits, workers: int, follow_links: bool, name_files: bool
+) -> Iterator[Document | Refused]:
+    places = _Places(name_files)
+    found = find_files([source for source in sources if isinstance(source, Path)], follow_links=follow_links)
+    if any(isinstance(source, Path) for source in sources):
+        with closing(parse_files(map(_to_parse, found), limits, workers)) as parsed:
             for one in parsed:
-                yield one.item if isinstance(one.item, Refused) else places.first_of_file(one)
+                if isinstance(one.item, Refused):
+                    yield one.item
+                else:
+                    yield from places.first_of_file(one)
     for source in sources:
         if isinstance(source, SqlSource):
             from data.sql_documents import read_sql
@@ -90,23 +109,36 @@ def _to_parse(found: FoundFile | Refused) -> FileToParse | Refused:
 class _Places:
     """Where each id was seen first. One integer an id, because a collection may have millions."""
 
-    def __init__(self) -> None:
+    def __init__(self, name_files: bool) -> None:
+        self._name_files = name_files
         self._sources: list[str] = []
         self._numbers: dict[str, int] = {}
         self._seen: dict[str, int] = {}
 
-    def first_of_file(self, parsed: ParsedItem) -> Document | Refused:
-        """The document of a file, unless its id was seen before."""
+    def first_of_file(self, parsed: ParsedItem) -> Iterator[Document | Refused]:
+        """The document of a file, under another id if a document of another file has its own, with a note then."""
         item, file = parsed.item, parsed.file
         document = item.document if isinstance(item, Numbered) else item
         if isinstance(document, Refused) or file is None:
             raise TypeError("a refusal has no id")
-        if isinstance(item, Numbered):
-            return self.first(document, file.origin.where, item.line)
-        if document.id == file.origin.document_id:
+        line = item.line if isinstance(item, Numbered) else 0
+        source, name = file.origin.where, file.origin.document_id
+        if document.id == name:
             # Called by the folder it is in, which all its files share, so that their paths need not be kept.
-            return self.first(document, file.origin.where.removesuffix(document.id), 0)
-        return self.first(document, file.origin.where, 0)
+            source = source.removesuffix(document.id)
+            other = f"{Path(source or '.').resolve().name}/{document.id}"
+        else:
+            other = f"{name}#{document.id}"
+            if self._name_files and not document.id.startswith(name):
+                document = replace(document, metadata=with_pair(document.metadata, "file", name))
+        taken = self._seen.get(document.id)
+        if taken is not None and self._sources[taken >> _LINE_BITS] != source and other not in self._seen:
+            place = f"{source}:{line}" if line else file.origin.where
+            yield note(
+                place, f"the id {document.id!r} is used by {self._place(taken, document.id)}: here it is {other!r}"
+            )
+            document = replace(document, id=other)
+        yield self.first(document, source, line)
 
     def first(self, document: Document, source: str, line: int) -> Document | Refused:
         """The document, unless its id was seen before. source: a folder (with its slash) or what holds many."""
@@ -118,7 +150,7 @@ class _Places:
             self._seen[document.id] = code
             return document
         here, there = self._place(code, document.id), self._place(self._seen[document.id], document.id)
-        return Refused(here, f"the id {document.id!r} was used already by {there}: ids must differ. The first is kept")
+        return part(here, f"the id {document.id!r} was used already by {there}: ids must differ. The first is kept")
 
     def _place(self, code: int, document_id: str) -> str:
         source, line = self._sources[code >> _LINE_BITS], code & ((1 << _LINE_BITS) - 1)

@@ -35,3 +35,8 @@ class Document:
     def sha256(self) -> str:
         """Hash (hex) of what is searched: title and text, not metadata."""
         return hashlib.sha256(f"{self.title}\0{self.text}".encode()).hexdigest()
+
+
+def with_pair(pairs: tuple[tuple[str, str], ...], key: str, value: str) -> tuple[tuple[str, str], ...]:
+    """The pairs sorted by key, with this one unless they have one of its key."""
+    return tuple(sorted({key: value, **dict(pairs)}.items()))

@@ -25,14 +25,16 @@ class FoundFile:
         return self.root / self.inside
 
 
-def find_files(paths: Sequence[Path]) -> Iterator[FoundFile | Refused]:
+def find_files(paths: Sequence[Path], *, follow_links: bool = False) -> Iterator[FoundFile | Refused]:
     """The files of all kinds that are read (data/parsing/kinds.py) below given folders, given files, and BEIR corpora.
 
     Folders are walked depth first in the order of names; names that start with a dot are passed over. Symbolic links
     are followed after everything that is really there, so that a link never takes a file from its own place; what was
-    read already (loops, overlapping folders) is refused. Folders must exist; everything else is refused by name.
+    read already (loops, overlapping folders) is refused. A link that leads out of the given folder is refused unless
+    ``follow_links``: whoever may write into the folder could name any file that its reader may read. Folders must
+    exist; everything else is refused by name.
     """
-    walk = _Walk()
+    walk = _Walk(follow_links)
     for path in paths:
         yield from walk.given(path)
     yield from walk.links()
@@ -47,7 +49,8 @@ class _FolderId:
 class _Walk:
     """One pass over all given paths; remembers the folders it went through."""
 
-    def __init__(self) -> None:
+    def __init__(self, follow_links: bool) -> None:
+        self._follow_links = follow_links
         self._folders: set[_FolderId] = set()
         # Files that were not reached through a folder of their own. All others are told by their folder, which is
         # walked once, so that a million files need not be remembered.
@@ -81,7 +84,9 @@ class _Walk:
 
     def links(self) -> Iterator[FoundFile | Refused]:
         for link in self._links:  # grows while it is gone through: a linked folder may hold further links
-            if link.path.is_dir():
+            if not self._follow_links and _leads_out(link):
+                yield Refused(shown(link.path), _LEADS_OUT)
+            elif link.path.is_dir():
                 yield from self._folder(link.root, link.inside)
             elif not link.path.exists():
                 yield Refused(shown(link.path), "a symbolic link to nothing")
@@ -149,10 +154,17 @@ class _Entry:
     is_folder: bool
 
 
+def _leads_out(link: FoundFile) -> bool:
+    """Whether a symbolic link leads to a place outside the given folder."""
+    root, real = Path(os.path.realpath(link.root)), Path(os.path.realpath(link.path))
+    return not real.is_relative_to(root)
+
+
 def _id_of(folder: Path) -> _FolderId:
     status = folder.stat()
     return _FolderId(status.st_dev, status.st_ino)
 
 
 _OTHER_KIND = f"files of this kind are not read, only {SHOWN_KINDS}"
+_LEADS_OUT = "a symbolic link that leads out of the folder: it is read with --follow-links only"
 _BEIR_FILES = ("corpus", "queries", "qrels")

@@ -40,6 +40,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--collection", required=True, metavar="NAME", help="letters, digits, dot, dash, underscore")
     parser.add_argument("--limit", type=int, default=None, help="index only the first N documents")
     parser.add_argument("--watch", action="store_true", help="stay, and index again whenever the sources change")
+    parser.add_argument(
+        "--follow-links", action="store_true", help="read symbolic links that lead out of a given folder too"
+    )
     group = parser.add_argument_group("chunks")
     group.add_argument(
         "--chunking", choices=("sentences", "headings", "tokens"), default="sentences", help="where to cut"
@@ -76,7 +79,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     with pipeline(arguments) as line:
 
         def build() -> IndexReport:
-            documents = _first(iter_documents(sources, workers=max(1, arguments.workers)), arguments.limit)
+            found = iter_documents(sources, workers=max(1, arguments.workers), follow_links=arguments.follow_links)
+            documents = _first(found, arguments.limit)
             with shown_progress(output, time.monotonic) as show:
                 return line.index(
                     arguments.collection, documents, chunking=chunking, dense=dense, job=job, progress=show, apart=True

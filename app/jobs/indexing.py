@@ -23,7 +23,7 @@ from data.loaders import load_documents
 from data.refused import Refused
 from data.store import Store
 from retrieval.collections import linked_versions
-from retrieval.document_versions import read_documents
+from retrieval.document_versions import StoredVersion, read_documents
 from retrieval.index_params import IndexParams
 from retrieval.index_report import IndexProgress
 from retrieval.manifest import Manifest
@@ -102,21 +102,34 @@ def _contents(
 ) -> Iterator[Document | Refused]:
     """The uploaded documents, then those that stay. Read by the indexer while it holds the collection's lock."""
     passed = set(request.remove)
+    versions = {version.document_id: held for version, held in linked_versions(store, stored).items()}
     kept = 0
     if request.uploads:
         if not folder.is_dir():
             raise AppError("the uploaded files are gone: upload them again")
-        with closing(load_documents([folder])) as uploaded:  # type: ignore[type-var]  # a generator: it has close
+        with closing(load_documents([folder], name_files=True)) as uploaded:  # type: ignore[type-var]  # a generator: it has close
             for item in uploaded:
                 if isinstance(item, Refused):
                     yield refusals.add(item, folder)
                     continue
-                passed.add(item.id)
+                document = _beside(store, item, versions)
+                passed.add(document.id)
                 kept += 1
-                yield item
-    versions = {version.document_id: held for version, held in linked_versions(store, stored).items()}
+                yield document
     staying = [held for document_id, held in versions.items() if document_id not in passed]
     if request.remove and not staying and not kept:
         raise AppError("this would leave the collection without a document: delete the collection instead")
     for one in read_documents(store, staying):
         yield one.document
+
+
+def _beside(store: Store, document: Document, versions: Mapping[str, StoredVersion]) -> Document:
+    """The uploaded document, under an id with its file's name where a row of another file has its id.
+
+    Two tables have rows 1, 2, 3 by custom; a row replaces what was uploaded before only if that came of the same file.
+    """
+    file, held = dict(document.metadata).get("file"), versions.get(document.id)
+    if file is None or held is None:
+        return document
+    before = next(dict(one.document.metadata).get("file") for one in read_documents(store, [held]))
+    return document if before in (None, file) else replace(document, id=f"{file}#{document.id}")

@@ -51,15 +51,20 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
     }
 )
 
+NO_ENDING = Kind("plain_text", "parse_unnamed", apart=False)
+"""For names without an ending (README): read where they hold text."""
+
 SHOWN_KINDS = ", ".join(KINDS)
 """For messages: every ending that is read."""
 
 
 def kind_of_file(path: Path | str) -> Kind | None:
-    """The kind that a file's name says, in any case; None if files of this kind are not read."""
+    """The kind that a file's name says, in any case; ``NO_ENDING`` without one; None if such files are not read."""
     name = str(path).lower().replace("\\", "/").rpartition("/")[2]
     stem, dot, last = name.rpartition(".")
-    if not dot or not stem:
+    if not dot:
+        return NO_ENDING if name else None
+    if not stem:
         return None
     _, _, before = stem.rpartition(".")
     return KINDS.get(f".{before}.{last}") or KINDS.get(f".{last}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from typing import IO
 
@@ -10,6 +11,8 @@ from data.parsing.decoding import decode
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
+
+_SNIFFED = 8192
 
 
 def parse_plain_text(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
@@ -20,6 +23,15 @@ def parse_plain_text(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> 
     if not text:
         raise ParseError("it holds only white space")
     yield Document(origin.document_id, "", text, origin.metadata_with(*decoded.metadata))
+
+
+def parse_unnamed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
+    """A file without an ending, as a .txt file. Raises ParseError, after a few bytes, where it looks binary."""
+    head = file.read(_SNIFFED)
+    if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ParseError("it is not text, and its name has no ending that would tell what it is")
+    file.seek(0)
+    yield from parse_plain_text(file, origin, limits)
 
 
 def read_whole(file: IO[bytes], max_bytes: int) -> bytes:

@@ -191,7 +191,7 @@ def test_loops_of_links_end_and_links_never_take_a_file_from_its_place(tmp_path:
     (root / "d-broken.txt").symlink_to("nothing")
     (root / "e-self.txt").symlink_to("e-self.txt")
     (tmp_path / "outside" / "back").symlink_to(root / "m")
-    items = list(load_documents([root]))
+    items = list(load_documents([root], follow_links=True))
     assert ids(items) == ["m/n/deep.txt", "m/real.txt", "b-out/o.txt", "b-out/p/q.txt"]
     reasons = {str(Path(where).relative_to(root)): reason for where, reason in refused(items).items()}
     assert set(reasons) == {"a-up", "m/n/up", "a-file.txt", "c-out", "d-broken.txt", "e-self.txt", "b-out/back"}
@@ -203,7 +203,7 @@ def test_a_link_to_a_file_outside_is_read_once(tmp_path: Path) -> None:
     write(tmp_path, {"out/x.txt": "x", "root/b.txt": "b"})
     (tmp_path / "root/a.txt").symlink_to(tmp_path / "out/x.txt")
     (tmp_path / "root/c.txt").symlink_to(tmp_path / "out/x.txt")
-    items = list(load_documents([tmp_path / "root"]))
+    items = list(load_documents([tmp_path / "root"], follow_links=True))
     assert ids(items) == ["b.txt", "a.txt"]
     assert list(refused(items)) == [str(tmp_path / "root/c.txt")]
 

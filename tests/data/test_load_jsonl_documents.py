@@ -102,7 +102,9 @@ def test_json_lines_keep_text_to_the_letter_and_refuse_bad_lines_by_number(tmp_p
 def test_duplicate_ids_name_both_places_across_kinds_of_paths(tmp_path: Path) -> None:
     write(tmp_path, {"a/x.txt": "1", "b/x.txt": "2", "x.txt": "3", "c.jsonl": jsonl({"id": "x.txt", "text": "4"})})
     items = list(load_documents([tmp_path / name for name in ("a", "b", "x.txt", "c.jsonl")]))
-    assert [document.text for document in good(items)] == ["1"]
+    assert [document.text for document in good(items)] == ["1", "2", "3", "4"]
+    assert len({document.id for document in good(items)}) == 4
+    assert {item.kind for item in items if isinstance(item, Refused)} == {"note"}
     assert list(refused(items)) == [str(tmp_path / "b/x.txt"), str(tmp_path / "x.txt"), f"{tmp_path / 'c.jsonl'}:1"]
     assert all(str(tmp_path / "a/x.txt") in reason for reason in refused(items).values())
 
