@@ -25,6 +25,7 @@ Measure it on questions, let people label a random part of the answers, and read
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -53,6 +54,7 @@ from evaluation.statistics.estimates import HallucinationEstimate
 from generation.params import SamplingParams
 from model.device import pick_device
 from retrieval.index_report import IndexReport
+from retrieval.tokenising import for_language
 
 __all__ = [
     "Answer",
@@ -93,14 +95,22 @@ def open(settings: Settings | None = None) -> Pipeline:  # noqa: A001 - plumblin
 
 
 def index(
-    pipeline: Pipeline, paths: Sequence[str | Path], *, collection: str, follow_links: bool = False
+    pipeline: Pipeline,
+    paths: Sequence[str | Path],
+    *,
+    collection: str,
+    follow_links: bool = False,
+    language: str | None = None,
 ) -> IndexReport:
     """Make ``collection`` hold exactly the documents found at ``paths``. See ``plumbline index --help``.
 
-    follow_links: whether symbolic links may lead out of a given folder.
+    follow_links: whether symbolic links may lead out of a given folder. language: whose stemming and stop words word
+    search takes (retrieval.tokenising.LANGUAGES; default English); ValueError for one that is not known.
     Raises DataError for a missing path, RetrievalError when nothing can be indexed.
     """
-    return pipeline.index(collection, load_documents([Path(path) for path in paths], follow_links=follow_links))
+    tokenising = None if language is None else replace(for_language(language), cjk="auto")
+    documents = load_documents([Path(path) for path in paths], follow_links=follow_links)
+    return pipeline.index(collection, documents, tokenising=tokenising)
 
 
 def evaluate(

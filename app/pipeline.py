@@ -39,6 +39,7 @@ from retrieval.indexer import JobParams, index_documents
 from retrieval.retriever import Fusion, Mode, Retriever
 from retrieval.saved_search import search_params
 from retrieval.search import Search
+from retrieval.tokenising import TokenisingParams
 from retrieval.vectors.params import DenseParams
 
 
@@ -122,6 +123,7 @@ class Pipeline:
         source: Iterable[Document | Refused],
         *,
         chunking: ChunkingParams | None = None,
+        tokenising: TokenisingParams | None = None,
         dense: DenseParams | None = None,
         job: JobParams | None = None,
         progress: Callable[[IndexProgress], None] | None = None,
@@ -138,6 +140,7 @@ class Pipeline:
             source,
             self.encoder_apart if apart else self.encoder,
             chunking=chunking,
+            tokenising=tokenising,
             dense=dense,
             job=job,
             progress=progress,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from retrieval.bm25 import Bm25Params
@@ -19,6 +19,12 @@ class IndexParams:
     tokenising: TokenisingParams = field(default_factory=TokenisingParams)
     bm25: Bm25Params = field(default_factory=Bm25Params)
     dense: DenseParams = field(default_factory=DenseParams)
+
+    def for_scripts(self, other_words: bool) -> IndexParams:
+        """The same with ``tokenising.cjk`` decided, if it is "auto". other_words: whether documents need the pairs."""
+        if self.tokenising.cjk != "auto":
+            return self
+        return replace(self, tokenising=replace(self.tokenising, cjk="bigrams" if other_words else "runs"))
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object. What a later version adds must be left out at its default, or hashes would change."""

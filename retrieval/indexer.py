@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
+
 from data.documents import Document
 from data.refused import Refused
 from data.store import Store
@@ -31,7 +33,7 @@ from retrieval.generations import (
 from retrieval.index_params import IndexParams
 from retrieval.index_report import IndexPhase, IndexProgress, IndexReport
 from retrieval.indexing.ahead import Ahead
-from retrieval.indexing.assembling import Assembly
+from retrieval.indexing.assembling import Assembly, chunk_rows
 from retrieval.indexing.cutters import Cutters
 from retrieval.indexing.cutting import Cutting, KnownSpans, cut_batches
 from retrieval.indexing.embedding import Embedded, Embedder, embed_stream
@@ -82,7 +84,10 @@ def index_documents(
     """
     started = perf_counter()
     params = IndexParams(
-        chunking or ChunkingParams(), tokenising or TokenisingParams(), bm25 or Bm25Params(), dense or DenseParams()
+        chunking or ChunkingParams(),
+        tokenising or TokenisingParams(cjk="auto"),
+        bm25 or Bm25Params(),
+        dense or DenseParams(),
     )
     if params.chunking.max_tokens + _SPECIAL_TOKENS > encoder.max_tokens:
         raise RetrievalError(
@@ -96,10 +101,12 @@ def index_documents(
         before = work.before()
         work = replace(work, encoder=adapted(encoder, indexed_with(store, collection, before.published)))
         remove_other_generations(work.folder, before.published.hash if before.published else None)
-        content = work.stream(before, source)
+        reading = Reading()
+        content = work.stream(before, source, reading)
+        work = replace(work, params=work.params.for_scripts(reading.other_words))
         if isinstance(encoder, Resting):
             encoder.rest()  # what is built next needs the memory, and whoever watches a folder may wait for days
-        done = work.same(before, content) or work.build(before, content)
+        done = work.same(before, content, reading.own_ends) or work.build(before, content)
     new = {item.document_id: item.version.sha256 for item in content.documents}
     kept = sum(before.versions.get(document_id) == sha256 for document_id, sha256 in new.items())
     known = sum(document_id in before.versions for document_id in new)
@@ -182,9 +189,9 @@ class _Job:
             return _Before(published, None, None, versions)
         return _Before(published, manifest, table, versions)
 
-    def stream(self, before: _Before, source: Iterable[Document | Refused]) -> Embedded:
-        """Read, cut and embed the source, all at once; what comes back is sorted by document id."""
-        reading, cutting = Reading(), Cutting()
+    def stream(self, before: _Before, source: Iterable[Document | Refused], reading: Reading) -> Embedded:
+        """Read, cut and embed the source, all at once; what comes back is sorted by document id. reading: is filled."""
+        cutting = Cutting()
         embedded = wanted = 0
 
         def say() -> None:
@@ -242,8 +249,12 @@ class _Job:
             return KnownSpans(None)
         return KnownSpans(before.table)
 
-    def same(self, before: _Before, content: Embedded) -> _Done | None:
-        """The published generation, if it is what the job would build."""
+    def same(self, before: _Before, content: Embedded, compare_chunks: bool) -> _Done | None:
+        """The published generation, if it is what the job would build.
+
+        compare_chunks: whether chunks may lie elsewhere although nothing else has changed, because an earlier version
+        cut such texts otherwise.
+        """
         manifest, table = before.manifest, before.table
         if manifest is None or table is None:
             return None
@@ -254,6 +265,8 @@ class _Job:
         if {item.document_id: item.version.sha256 for item in content.documents} != before.versions:
             return None
         if any(item.version.reoutlined for item in content.documents):
+            return None
+        if compare_chunks and not np.array_equal(table.rows, chunk_rows(content.documents)):
             return None
         return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=False)
 

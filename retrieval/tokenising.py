@@ -11,19 +11,15 @@ from typing import Literal, get_args
 
 import Stemmer
 
+from retrieval.scripts import UNSPACED, VOWEL_SIGNS
 from retrieval.sparse.stop_words import STOP_WORDS
 
-Cjk = Literal["runs", "bigrams"]
+Cjk = Literal["runs", "bigrams", "auto"]
 
 # Letters and digits of any script; punctuation, white space and the underscore separate.
 _WORD = re.compile(r"[^\W_]+")
-# Scripts written without spaces: Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar. Hangul has spaces, but its words
-# carry particles, and bigrams are what search engines take there too.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_RUNS = re.compile(f"([{_UNSPACED}]+)")
+_WORD_WITH_SIGNS = re.compile(f"(?:[^\\W_]|[{VOWEL_SIGNS}])+")
+_RUNS = re.compile(f"([{UNSPACED}]+)")
 # 1,000.50 and 3.14: digits with single points or commas inside, not part of a longer row such as 1.2.3.
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)+(?![\w]|[.,]\d)")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -38,8 +34,10 @@ class TokenisingParams:
     bind, in that language; "none" for either.
 
     cjk: what becomes of a run of a script without spaces (Chinese, Japanese, Korean, Thai, ...): one word, or its
-    overlapping pairs of characters. numbers: 1,000.50 as "1000.50" too, beside its parts. code: snake_case and
-    camelCase identifiers whole and in parts, unstemmed. The same value must serve the index and the query.
+    overlapping pairs of characters, vowel signs of Thai and Indic scripts being part of words; "auto" is "bigrams" for
+    an index whose documents have such scripts, and "runs" (which gives the same words then) for all others. numbers:
+    1,000.50 as "1000.50" too, beside its parts. code: snake_case and camelCase identifiers whole and in parts,
+    unstemmed. The same value must serve the index and the query.
     """
 
     stemming: str = "english"
@@ -54,7 +52,7 @@ class TokenisingParams:
         if self.stop_words != "none" and self.stop_words not in STOP_WORDS:
             raise ValueError(f"stop_words must be 'none' or one of {', '.join(STOP_WORDS)}, not {self.stop_words!r}")
         if self.cjk not in get_args(Cjk):
-            raise ValueError(f"cjk must be 'runs' or 'bigrams', not {self.cjk!r}")
+            raise ValueError(f"cjk must be 'runs', 'bigrams' or 'auto', not {self.cjk!r}")
 
 
 def for_language(language: str) -> TokenisingParams:
@@ -86,8 +84,8 @@ def tokenise_all(texts: Iterable[str], params: TokenisingParams) -> Iterable[tup
     for text in texts:
         # NFKC first: the same word typed with combining accents, ligatures or full-width letters must be one token.
         normal = unicodedata.normalize("NFKC", text)
-        words = _WORD.findall(normal.lower())
-        if params.cjk == "bigrams":
+        words = (_WORD if params.cjk == "runs" else _WORD_WITH_SIGNS).findall(normal.lower())
+        if params.cjk != "runs":
             words = [part for word in words for part in _bigrams(word)]
         kept = [word for word in words if word not in stop]
         if stem is not None:

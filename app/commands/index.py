@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from retrieval.chunking import ChunkingParams
     from retrieval.index_report import IndexReport
     from retrieval.indexer import JobParams
+    from retrieval.tokenising import TokenisingParams
     from retrieval.vectors.params import DenseParams
 
 _SHOWN_EACH = 5
@@ -50,6 +51,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--chunk-tokens", type=int, default=110, help="most word pieces of a chunk (default 110)")
     group.add_argument("--overlap-sentences", type=int, default=0, help="repeated at the head of the next chunk")
     group.add_argument("--overlap-tokens", type=int, default=0, help="the same in tokens, for --chunking tokens")
+    group = parser.add_argument_group("word search")
+    group.add_argument(
+        "--language",
+        metavar="NAME",
+        help="stemming and stop words of the documents' language, such as german or none (default english). Chinese, "
+        "Japanese, Korean (CJK) and Thai need no option: wherever they occur they are found by pairs of characters",
+    )
     group = parser.add_argument_group("work")
     group.add_argument(
         "--index",
@@ -74,6 +82,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError(f"--limit is {arguments.limit}: at least one document must be indexed")
     chunking, dense, job = _params(arguments)
+    tokenising = _tokenising(arguments.language)
     sources = [parse_source(text) for text in arguments.sources]
     paths = _watched(sources) if arguments.watch else []
     with pipeline(arguments) as line:
@@ -83,7 +92,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             documents = _first(found, arguments.limit)
             with shown_progress(output, time.monotonic) as show:
                 return line.index(
-                    arguments.collection, documents, chunking=chunking, dense=dense, job=job, progress=show, apart=True
+                    arguments.collection,
+                    documents,
+                    chunking=chunking,
+                    tokenising=tokenising,
+                    dense=dense,
+                    job=job,
+                    progress=show,
+                    apart=True,
                 )
 
         if not arguments.watch:
@@ -134,6 +150,17 @@ def _params(arguments: argparse.Namespace) -> tuple[ChunkingParams, DenseParams,
         "ivf-sq8": DenseParams(kind="ivf", quantisation="int8"),
     }
     return chunking, kinds[arguments.index], JobParams(workers=arguments.workers)
+
+
+def _tokenising(language: str | None) -> TokenisingParams | None:
+    from retrieval.tokenising import for_language
+
+    if language is None:
+        return None
+    try:
+        return replace(for_language(language.lower()), cjk="auto")
+    except ValueError as error:
+        raise UsageError(f"--language {language}: {error}") from error
 
 
 def _watched(sources: list[Source]) -> list[Path]:

@@ -76,6 +76,7 @@ def run_index(pipeline: Pipeline, job: Job, report: Report, refusals: Refusals) 
         stored,
         _contents(store, stored, folder, request, refusals),
         chunking=params.chunking,
+        tokenising=replace(params.tokenising, cjk="auto") if params.tokenising.cjk == "runs" else params.tokenising,
         dense=params.dense,
         progress=progress,
     )

@@ -30,6 +30,15 @@ _BLOCK = 5000
 _GROUP = 100
 
 
+def chunk_rows(documents: Sequence[CutDocument]) -> NDArray[np.int64]:
+    """``ChunkTable.rows`` of these documents, which are sorted by id."""
+    rows = [
+        np.column_stack([np.full(len(item.spans), place, dtype=np.int64), item.spans])
+        for place, item in enumerate(documents)
+    ]
+    return np.ascontiguousarray(np.concatenate(rows))
+
+
 @dataclass(frozen=True, slots=True)
 class Assembly:
     """Writes the indexes of ``documents``, which are sorted by id and whose vectors are in the store.
@@ -47,13 +56,9 @@ class Assembly:
 
     def table(self) -> ChunkTable:
         """Every chunk of every document."""
-        rows = [
-            np.column_stack([np.full(len(item.spans), place, dtype=np.int64), item.spans])
-            for place, item in enumerate(self.documents)
-        ]
         return ChunkTable(
             versions=tuple(DocumentVersion(item.document_id, item.version.sha256) for item in self.documents),
-            rows=np.ascontiguousarray(np.concatenate(rows)),
+            rows=chunk_rows(self.documents),
             texts=np.ascontiguousarray(np.concatenate([item.hashes for item in self.documents])),
         )
 

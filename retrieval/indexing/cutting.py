@@ -17,6 +17,7 @@ from retrieval.generations import ChunkTable
 from retrieval.indexing.cutters import Cutters, CutText, Spans
 from retrieval.indexing.reading import ReadBatch
 from retrieval.manifest import DocumentVersion
+from retrieval.scripts import has_own_ends
 from retrieval.vector_cache import TextHashes
 
 
@@ -87,7 +88,9 @@ def cut_batches(
         spans: list[Spans | None] = []
         todo: list[CutText] = []
         for document, (document_id, version) in zip(documents, batch.versions, strict=True):
-            found = None if version.reoutlined else known.get(DocumentVersion(document_id, version.sha256))
+            # Texts with marks of their own were cut otherwise by earlier versions; cutting them again costs little.
+            anew = version.reoutlined or has_own_ends(document.text)
+            found = None if anew else known.get(DocumentVersion(document_id, version.sha256))
             spans.append(found)
             if found is None:
                 todo.append(CutText(document.text, document.outline))

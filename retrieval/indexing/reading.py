@@ -10,6 +10,7 @@ from data.refused import RefusalLog, Refused, part
 from data.store import Store
 from retrieval.document_versions import StoredVersion, create_collection, store_documents
 from retrieval.errors import RetrievalError
+from retrieval.scripts import has_other_words, has_own_ends
 
 _REFUSED_KEPT = 100
 
@@ -27,11 +28,20 @@ class ReadBatch:
 class Reading:
     """How far the reading is. Written by the thread that reads, looked at by others; but for ``stopped``, which others
     set to have it end after the document it is at.
+
+    other_words, own_ends: whether a document so far needs the rules of retrieval/scripts.py for words, for sentences.
     """
 
     documents: int = 0
     ended: bool = False
     stopped: bool = False
+    other_words: bool = False
+    own_ends: bool = False
+
+    def look_at(self, document: Document) -> None:
+        """Take note of the document's scripts, before it is stored."""
+        self.other_words = self.other_words or has_other_words(document.title) or has_other_words(document.text)
+        self.own_ends = self.own_ends or has_own_ends(document.text)
 
 
 def read_source(
@@ -73,6 +83,7 @@ def read_source(
                 refused.append(one)
             continue
         seen.add(item.id)
+        state.look_at(item)
         waiting.append(item)
         characters += len(item.text)
         if len(waiting) >= documents_per_commit or characters >= characters_per_commit:

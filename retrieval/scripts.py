@@ -1,0 +1,64 @@
+"""What writing systems ask of a tokeniser and a sentence splitter: unspaced scripts, vowel signs, sentence marks."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+)
+"""For a character class: scripts written without spaces: Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar. Hangul has
+spaces, but its words carry particles, and pairs of characters are what search engines take there too."""
+
+VOWEL_SIGNS = "".join(
+    chr(code)
+    for start, end in ((0x0900, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF))
+    for code in range(start, end + 1)
+    if unicodedata.category(chr(code)).startswith("M")
+)
+"""For a character class: combining signs of Indic and South-East Asian scripts, which stand within words."""
+
+SENTENCE_MARKS = "。｡！？‼⁇⁈⁉।॥۔؟።፧፨။។៕᠃᠉"
+"""Marks that end a sentence whatever follows: CJK, Devanagari, Arabic, Ethiopic, Myanmar, Khmer, Mongolian."""
+
+_OTHER_WORDS = re.compile(f"[{UNSPACED}{VOWEL_SIGNS}]")
+_CLOSING = "」』）】〉》〕］”’\"')\\]"
+_SENTENCE_END = re.compile(f"[{SENTENCE_MARKS}]+(?P<closed>[{_CLOSING}]*)\\s*")
+# A quotation goes on in its sentence: 「はい。」と言った。
+_GOES_ON = "とっのはがをにで，、,;；"
+_THAI_SPACE = re.compile("(?<=[\u0e01-\u0e2e\u0e30-\u0e45\u0e47-\u0e4e])[ \u00a0]+(?=[\u0e01-\u0e44])")
+_THAI_CLAUSE = 15
+_OWN_ENDS = re.compile(f"[{SENTENCE_MARKS}]|{_THAI_SPACE.pattern}")
+
+
+def has_other_words(text: str) -> bool:
+    """Whether the text has words that white space and letters alone do not find."""
+    return _OTHER_WORDS.search(text) is not None
+
+
+def has_own_ends(text: str) -> bool:
+    """Whether a sentence of the text may end by other marks than those of European languages."""
+    return _OWN_ENDS.search(text) is not None
+
+
+def own_starts(text: str) -> list[int]:
+    """Offsets at which a sentence begins behind a mark of ``SENTENCE_MARKS`` or behind a space in Thai, ascending.
+
+    Thai has no such mark: a space ends a sentence or a clause, and also stands around numerals and in lists. It counts
+    here between two stretches of at least ``_THAI_CLAUSE`` characters.
+    """
+    starts = {
+        match.end()
+        for match in _SENTENCE_END.finditer(text)
+        if match.end() < len(text) and not (match["closed"] and text[match.end()] in _GOES_ON)
+    }
+    spaces = [match.span() for match in _THAI_SPACE.finditer(text)]
+    last = 0
+    for number, (end, start) in enumerate(spaces):
+        following = spaces[number + 1][0] if number + 1 < len(spaces) else len(text)
+        if end - last >= _THAI_CLAUSE and following - start >= _THAI_CLAUSE:
+            starts.add(start)
+            last = start
+    return sorted(starts)
