@@ -111,7 +111,8 @@ def test_a_page_gives_text_headings_address_and_language(here: Read, one: One) -
     document = one(here("a.html", source))
     assert document.title == "Pump & hose"
     assert document.text == (
-        "The pump\n\nIt pumps water.\nDaily.\n\none\ntwo\n\npart\tprice\nvalve\t3€\n\n  code\n    here\n\nHose\n\nNo."
+        "The pump\n\nIt pumps water.\nDaily.\n\noff"
+        "\n\none\ntwo\n\npart\tprice\nvalve\t3€\n\n  code\n    here\n\nHose\n\nNo."
     )
     assert headings(document) == [(1, "The pump"), (2, "Hose")]
     assert dict(document.metadata) == {"language": "en-GB", "url": "https://x/pump"}

@@ -1,0 +1,79 @@
+"""Formulae of MathML and of Word (OMML) as one line of text: 1/2, x^2, √(a+b)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+MAX_DEPTH = 100
+_ATOM = re.compile(r"[-−]?[\w.,]+|\(.*\)|.?")
+_UNSEEN = frozenset(("annotation", "annotation-xml", "ctrlPr", "rPr", "fPr", "radPr", "sSupPr", "sSubPr", "sSubSupPr"))
+_LIMITS = frozenset(("msubsup", "munderover", "sSubSup"))
+_RAISED = frozenset(("msup", "mover", "sSup"))
+_LOWERED = frozenset(("msub", "munder", "sSub"))
+
+
+@dataclass(slots=True)
+class Formula:
+    """An element of a formula. parts: its text and elements in order."""
+
+    name: str
+    parts: list[str | Formula] = field(default_factory=list)
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """The formula on one line. Elements deeper than ``MAX_DEPTH`` are left out."""
+        return " ".join(_linear(self, 0).split())
+
+
+def _linear(node: Formula, depth: int) -> str:
+    if depth > MAX_DEPTH or node.name in _UNSEEN:
+        return ""
+    inner = [_linear(part, depth + 1) for part in node.parts if isinstance(part, Formula) and part.name not in _UNSEEN]
+    match node.name:
+        case "mfrac" | "f" if len(inner) == 2:
+            return f"{_grouped(inner[0])}/{_grouped(inner[1])}"
+        case name if name in _RAISED and len(inner) == 2:
+            return f"{_grouped(inner[0])}^{_grouped(inner[1])}"
+        case name if name in _LOWERED and len(inner) == 2:
+            return f"{_grouped(inner[0])}_{_grouped(inner[1])}"
+        case name if name in _LIMITS and len(inner) == 3:
+            return f"{_grouped(inner[0])}_{_grouped(inner[1])}^{_grouped(inner[2])}"
+        case "msqrt":
+            return f"√{_grouped(''.join(inner), always=True)}"
+        case "mroot" if len(inner) == 2:
+            return f"{_root(inner[1])}√{_grouped(inner[0], always=True)}"
+        case "rad":
+            return f"{_root(''.join(inner[:-1]))}√{_grouped(inner[-1] if inner else '', always=True)}"
+        case "d":
+            return f"({', '.join(inner)})"
+        case "mtr" | "mr":
+            return f"[{', '.join(inner)}]"
+        case "chr" | "begChr" | "endChr":
+            return node.attributes.get("val", "")
+        case "nary":
+            return "".join(
+                [inner[0] or "∫", *(f"{mark}{_grouped(part)}" for mark, part in _nary(inner)), " ", inner[-1]]
+            )
+        case "mo":
+            return _operator("".join(part for part in node.parts if isinstance(part, str)))
+    return "".join(part if isinstance(part, str) else _linear(part, depth + 1) for part in node.parts)
+
+
+def _nary(inner: list[str]) -> list[tuple[str, str]]:
+    """Of a sum or integral (its sign, lower limit, upper limit, body): the limits that are there."""
+    return [(mark, part) for mark, part in zip("_^", inner[1:-1], strict=False) if part]
+
+
+def _operator(sign: str) -> str:
+    sign = sign.strip()
+    return f" {sign} " if sign in ("=", "<", ">", "≤", "≥", "≈", "≠", "→", "∈") else sign
+
+
+def _root(degree: str) -> str:
+    return "" if degree.strip() in ("", "2") else f"{degree}"
+
+
+def _grouped(text: str, *, always: bool = False) -> str:
+    text = text.strip()
+    return text if not always and _ATOM.fullmatch(text) else f"({text})"

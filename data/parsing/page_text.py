@@ -1,0 +1,299 @@
+"""The tags of an HTML page to its visible text.
+
+Read as a stream of tags, without a tree: ten million nested tags cost time in proportion and no stack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from html.parser import HTMLParser
+
+from data.parsing.decoding import one_line
+from data.parsing.formulae import Formula
+from data.parsing.hidden_text import Colour, background_of, is_hidden, style_of
+from data.parsing.raised import raised_text
+from data.parsing.text_builder import TextBuilder
+
+_UNSEEN = frozenset(("script", "style", "template", "svg", "iframe"))
+_BLOCKS = frozenset(
+    re.findall(
+        r"\w+",
+        "address article aside blockquote body center dd details dialog div dl dt fieldset figcaption figure footer "
+        "form header hr html main menu nav ol p pre search section summary tbody tfoot thead ul h1 h2 h3 h4 h5 h6",
+    )
+)
+_LINES = frozenset(("br", "li", "caption", "option", "legend"))
+_HEADINGS = {f"h{level}": level for level in range(1, 7)}
+_VOID = frozenset(re.findall(r"\w+", "area base br col embed hr img input link meta param source track wbr"))
+# HTML's own elements end an svg or a formula that was never closed (HTML standard, 13.2.6.5).
+_BREAKING = _BLOCKS.union(re.findall(r"\w+", "table tr td li br img span b i em strong sub sup"))
+_PERMALINKS = frozenset(("¶", "#", "§", "🔗", "∞", "⚓", "¶¶", "\uf0c1", "\ue0cb"))
+_PERMALINK_CLASS = re.compile(r"\b(?:headerlink|anchor(?:js)?(?:-link)?|permalink|hash-link|header-anchor)\b")
+_SCRIPT_WANTED = re.compile(r"java\s?script|<\w", re.IGNORECASE)
+
+
+class PageText(HTMLParser):
+    """Collects ``body`` and ``title`` from the tags as they come. Unclosed and crossed tags are taken as they are.
+
+    main_only: keep only what lies in the page's main part, and there no navigation. hidden: characters left out
+    because the page hides them.
+    """
+
+    def __init__(self, *, main_only: bool = False) -> None:
+        super().__init__(convert_charrefs=True)
+        self.body = TextBuilder()
+        self.title: list[str] = []
+        self.url = ""
+        self.language = ""
+        self.hidden = 0
+        self._main_only = main_only
+        self._main = ("", 0)  # the main part's tag, and how many elements of that name are open in it
+        self._in_title = self._had_title = False
+        self._exact = 0
+        self._open: Counter[str] = Counter()
+        self._skipped: list[str] = []  # open elements, from the one that is not shown inwards
+        self._skipped_hidden = False
+        self._backgrounds: list[tuple[str, int, Colour]] = []
+        self._link: dict[str, str] | None = None
+        self._raised: list[str] | None = None
+        self._raised_tag, self._raised_link = "", False
+        self._pending: tuple[str, str, bool] | None = None  # tag, text and whether it is a link, until what follows
+        self._formula: list[Formula] = []
+        self._noscript: list[str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An element begins."""
+        if self._skipped:
+            if not self._ends_skipped(tag):
+                if tag not in _VOID:
+                    self._skipped.append(tag)
+                return
+            self._skipped = []
+        if self._formula:
+            if tag not in _BREAKING:
+                self._formula.append(Formula(tag))
+                self._formula[-2].parts.append(self._formula[-1])
+                return
+            self._end_formula()
+        attributes = {name: value or "" for name, value in reversed(attrs)}
+        if tag not in _VOID:
+            hides = self._hides(tag, attributes)
+            if hides or tag in _UNSEEN or self._is_navigation(tag, attributes):
+                self._settle("")
+                self._skipped, self._skipped_hidden = [tag], hides
+                return
+            self._open[tag] += 1
+        self._settle("")
+        self._begin(tag, attributes)
+        self._in_title = self._in_title and tag == "title"
+        self._break(tag, attributes)
+        if tag in _HEADINGS:
+            self.body.begin_heading(_HEADINGS[tag])
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """An element begins and, by its slash, ends."""
+        # <script/> opens a script in HTML, but many pages are XHTML, where it is a whole element.
+        if tag not in _UNSEEN:
+            self.handle_starttag(tag, attrs)
+            if tag not in _VOID:
+                self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """An element ends."""
+        if self._skipped:
+            if self._skipped[-1] == tag:
+                self._skipped.pop()
+            elif tag in self._skipped:
+                del self._skipped[len(self._skipped) - 1 - self._skipped[::-1].index(tag) :]
+            elif self._open[tag]:
+                self._skipped = []  # the element around it ends, and so it does
+                self.handle_endtag(tag)
+            return
+        if self._formula:
+            place = next((n for n in range(len(self._formula) - 1, -1, -1) if self._formula[n].name == tag), -1)
+            if place > 0:
+                del self._formula[place:]
+            elif place == 0:
+                self._end_formula()
+            return
+        if self._backgrounds and self._backgrounds[-1][:2] == (tag, self._open[tag]):
+            self._backgrounds.pop()
+        self._open[tag] = max(0, self._open[tag] - 1)
+        if self._raised is not None and tag == self._raised_tag:
+            self._pending = (tag, "".join(self._raised), self._raised_link or self._link is not None)
+            self._raised = None
+            return
+        self._settle("")
+        self._end(tag)
+        if tag in _HEADINGS:
+            self.body.end_heading()
+        self._end_break(tag)
+
+    def handle_data(self, data: str) -> None:
+        """Text between tags."""
+        if self._skipped:
+            self.hidden += len("".join(data.split())) if self._skipped_hidden else 0
+        elif self._in_title:
+            self.title.append(data)
+        elif self._main_only and not self._main[1]:
+            return
+        elif self._noscript is not None:
+            self._noscript.append(data)
+        elif self._formula:
+            self._formula[-1].parts.extend([data] if data.strip() else [])
+        elif self._raised is not None:
+            self._raised.append(data)
+        elif self._link is not None and _is_permalink(data, self._link):
+            return
+        else:
+            self._settle(data)
+            if self._exact:
+                self.body.add_exactly(data)
+            else:
+                self.body.add(data)
+
+    def close(self) -> None:
+        """The page ends, and with it what was never closed."""
+        super().close()
+        self._end_formula()
+        if self._raised is not None:
+            self._pending, self._raised = (self._raised_tag, "".join(self._raised), False), None
+        self._settle("")
+        self._end("noscript")
+
+    def parse_marked_section(self, i: int, report: int = 1) -> int:
+        """``<![`` begins."""
+        # The base class asserts that it knows the section's keyword; to HTML it is a comment up to the next ">".
+        end = self.rawdata.find(">", i + 3)
+        return end + 1 if end >= 0 else -1
+
+    def _begin(self, tag: str, attributes: dict[str, str]) -> None:
+        name, depth = self._main
+        if depth and tag == name:
+            self._main = (name, depth + 1)
+        elif not depth and (tag == "main" or attributes.get("role", "").strip().lower() == "main"):
+            self._main = (tag, 1)
+        match tag:
+            case "title":
+                self._in_title = not self._had_title
+            case "html" | "link" | "meta":
+                self._about(tag, attributes)
+            case "pre" | "textarea":
+                self._exact += 1
+            case "math":
+                self._formula = [Formula("math")]
+            case "a":
+                self._link = attributes
+                self._raised_link = self._raised_link or self._raised is not None
+            case "sup" | "sub":
+                self._raised_tag, self._raised, self._raised_link = tag, [], False
+            case "noscript":
+                self._noscript = []
+
+    def _end(self, tag: str) -> None:
+        name, depth = self._main
+        if depth and tag == name:
+            self._main = (name, depth - 1)
+        match tag:
+            case "title":
+                self._in_title, self._had_title = False, self._had_title or self._in_title
+            case "pre" | "textarea":
+                self._exact = max(0, self._exact - 1)
+            case "a":
+                self._link = None
+            case "noscript" if self._noscript is not None:
+                said, self._noscript = "".join(self._noscript), None
+                if not _SCRIPT_WANTED.search(said):
+                    self.body.add(said)
+
+    def _settle(self, after: str) -> None:
+        """Write what was raised or lowered, now that what follows it is known."""
+        if self._pending is not None:
+            tag, content, is_link = self._pending
+            self._pending = None
+            self.body.add(
+                raised_text(self.body.tail, content, "sup" if tag == "sup" else "sub", after, is_link=is_link)
+            )
+
+    def _end_formula(self) -> None:
+        if self._formula:
+            self.body.add(
+                f" {self._formula[0].text()} " if len(self._formula[0].text()) > 3 else self._formula[0].text()
+            )
+            self._formula = []
+
+    def _hides(self, tag: str, attributes: dict[str, str]) -> bool:
+        style = style_of(attributes) if "style" in attributes else {}
+        background = background_of(attributes, style)
+        around = self._backgrounds[-1][2] if self._backgrounds else None
+        if is_hidden(attributes, style, background or around):
+            return True
+        if background is not None:
+            self._backgrounds.append((tag, self._open[tag] + 1, background))
+        return False
+
+    def _is_navigation(self, tag: str, attributes: dict[str, str]) -> bool:
+        role = attributes.get("role", "").strip().lower()
+        return self._main_only and (tag == "nav" or role in ("navigation", "search"))
+
+    def _ends_skipped(self, tag: str) -> bool:
+        """Whether a start tag ends the element that is being left out, because its own end was left out."""
+        root, inner = self._skipped[0], self._skipped[1:]
+        match root:
+            case "svg":
+                return tag in _BREAKING and "foreignobject" not in inner
+            case "p":
+                return tag in _BLOCKS or tag in ("p", "table", "li")
+            case "li":
+                return tag == "li" and not {"ul", "ol", "menu"} & set(inner)
+            case "dt" | "dd":
+                return tag in ("dt", "dd") and "dl" not in inner
+            case "td" | "th":
+                return tag in ("td", "th", "tr", "tbody") and "table" not in inner
+            case "tr":
+                return tag in ("tr", "tbody") and "table" not in inner
+            case "option":
+                return tag in ("option", "optgroup")
+        return False
+
+    def _break(self, tag: str, attributes: dict[str, str]) -> None:
+        match tag:
+            case "table":
+                self.body.begin_table()
+            case "tr":
+                self.body.begin_row()
+            case "td" | "th":
+                self.body.begin_cell(_number(attributes.get("colspan")), _number(attributes.get("rowspan")))
+            case _:
+                self._end_break(tag)
+
+    def _end_break(self, tag: str) -> None:
+        if tag == "table":
+            self.body.end_table()
+        elif tag == "tr":
+            self.body.end_row()
+        elif tag in _BLOCKS:
+            self.body.gap("\n\n")
+        elif tag in _LINES:
+            self.body.gap("\n")
+
+    def _about(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == "html":
+            self.language = self.language or one_line(attributes.get("lang", ""), 40)
+        elif tag == "link" and "canonical" in attributes.get("rel", "").lower().split():
+            self.url = one_line(attributes.get("href", "")) or self.url
+        elif tag == "meta" and attributes.get("property", "").lower() == "og:url":
+            self.url = self.url or one_line(attributes.get("content", ""))
+
+
+def _is_permalink(data: str, link: dict[str, str]) -> bool:
+    """Whether the text of a link is only the mark by which a heading can be linked to."""
+    said = data.strip()
+    if said in _PERMALINKS:
+        return "#" in link.get("href", "") or _PERMALINK_CLASS.search(link.get("class", "").lower()) is not None
+    return len(said) <= 2 and bool(said) and _PERMALINK_CLASS.search(link.get("class", "").lower()) is not None
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 6 else 1
