@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 MAX_DEPTH = 100
 _ATOM = re.compile(r"[-−]?[\w.,]+|\(.*\)|.?")
-_UNSEEN = frozenset(("annotation", "annotation-xml", "ctrlPr", "rPr", "fPr", "radPr", "sSupPr", "sSubPr", "sSubSupPr"))
+_UNSEEN = frozenset(re.findall(r"\S+", "annotation annotation-xml dPr ctrlPr rPr fPr radPr sSupPr sSubPr sSubSupPr"))
 _LIMITS = frozenset(("msubsup", "munderover", "sSubSup"))
 _RAISED = frozenset(("msup", "mover", "sSup"))
 _LOWERED = frozenset(("msub", "munder", "sSub"))
@@ -46,7 +46,7 @@ def _linear(node: Formula, depth: int) -> str:
         case "rad":
             return f"{_root(''.join(inner[:-1]))}√{_grouped(inner[-1] if inner else '', always=True)}"
         case "d":
-            return f"({', '.join(inner)})"
+            return _delimited(node, inner)
         case "mtr" | "mr":
             return f"[{', '.join(inner)}]"
         case "chr" | "begChr" | "endChr":
@@ -58,6 +58,16 @@ def _linear(node: Formula, depth: int) -> str:
         case "mo":
             return _operator("".join(part for part in node.parts if isinstance(part, str)))
     return "".join(part if isinstance(part, str) else _linear(part, depth + 1) for part in node.parts)
+
+
+def _delimited(node: Formula, inner: list[str]) -> str:
+    """Word's delimiters: round brackets, unless the first element (dPr) says otherwise."""
+    marks = {"begChr": "(", "endChr": ")"}
+    for part in node.parts:
+        if isinstance(part, Formula) and part.name == "dPr":
+            stated = (inner for inner in part.parts if isinstance(inner, Formula))
+            marks |= {one.name: one.attributes["val"] for one in stated if "val" in one.attributes}
+    return f"{marks['begChr']}{', '.join(inner)}{marks['endChr']}"
 
 
 def _nary(inner: list[str]) -> list[tuple[str, str]]:

@@ -118,6 +118,11 @@ class TextBuilder:
             table.spans.update(dict.fromkeys(range(at, at + columns), rows))
         self._gap = "" if table.has_text else table.gap
 
+    def widen(self, columns: int) -> None:
+        """The present cell takes so many columns more; before the first cell of a row: they are passed over."""
+        if self._tables:
+            self._tables[-1].width += max(0, min(columns, _MOST_COLUMNS))
+
     def end_row(self) -> None:
         """The row ends; empty cells at its end leave no tabs."""
         if self._tables:

@@ -1,0 +1,33 @@
+"""Characters of the fonts Symbol and Wingdings, whose codes are no letters, as Unicode."""
+
+from __future__ import annotations
+
+# Adobe's Symbol encoding (PDF 32000-1:2008, annex D.5), where it differs from ASCII.
+_SYMBOL = dict(zip(range(0x41, 0x5B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True))
+_SYMBOL |= dict(zip(range(0x61, 0x7B), "αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
+_SYMBOL |= dict(zip(range(0xA0, 0xBD), "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…", strict=True))
+_SYMBOL |= dict(zip(range(0xC0, 0xE0), "ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓", strict=True))
+_SYMBOL |= {0x22: "∀", 0x24: "∃", 0x27: "∋", 0x2A: "∗", 0x2D: "−", 0x40: "≅", 0x5C: "∴", 0x5E: "⊥", 0x7E: "∼"}
+_SYMBOL |= {0xE0: "◊", 0xE1: "⟨", 0xE2: "®", 0xE3: "©", 0xE4: "™", 0xE5: "∑", 0xF1: "⟩", 0xF2: "∫"}
+_WINGDINGS = {0x6C: "●", 0x6E: "■", 0x6F: "□", 0x71: "❑", 0xA7: "▪", 0xA8: "◻", 0xD8: "➢", 0xE0: "→", 0xDF: "←"}
+_WINGDINGS |= {0xE1: "↑", 0xE2: "↓", 0xE8: "➔", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑", 0x28: "☎", 0x2A: "✉"}
+_PRIVATE = 0xF000
+
+
+def symbol_character(code: int, font: str) -> str:
+    """The character of a code (0xF0B3 or 0xB3) in a font; U+FFFD for one of Wingdings that is not known."""
+    place = code - _PRIVATE if _PRIVATE <= code <= _PRIVATE + 0xFF else code
+    if place > 0xFF:
+        return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+    if font.lower().startswith(("wingdings", "webdings")):
+        return _WINGDINGS.get(place, "\ufffd")
+    if font.lower().startswith("symbol") or code >= _PRIVATE:
+        return _SYMBOL.get(place, chr(place) if 0x20 <= place < 0x7F else "\ufffd")
+    return chr(code) if code >= 0x20 else "\ufffd"
+
+
+def without_private_codes(text: str, font: str) -> str:
+    """The text with codes of symbol fonts (U+F020 to U+F0FF) as characters."""
+    if not any("\uf020" <= character <= "\uf0ff" for character in text):
+        return text
+    return "".join(symbol_character(ord(c), font) if "\uf020" <= c <= "\uf0ff" else c for c in text)

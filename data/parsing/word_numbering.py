@@ -1,0 +1,123 @@
+"""The automatic numbers that Word puts before paragraphs: 1., (a), § 2, 3.1."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from data.parsing.office_xml import XmlEvents
+
+_LEVELS = 9
+_PLACE = re.compile(r"%([1-9])")
+_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"))
+_ROMAN_UNITS = (*_ROMAN, (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
+
+
+@dataclass(slots=True)
+class ListLevel:
+    """One level of a list. text: with %1 for the number of the first level, and so on. style: of its paragraphs."""
+
+    start: int = 1
+    format: str = "decimal"
+    text: str = ""
+    decimal_only: bool = False
+    style: str = ""
+
+
+@dataclass(slots=True)
+class Numbering(XmlEvents):
+    """The lists of word/numbering.xml, and how far each has been counted."""
+
+    lists: dict[str, dict[int, ListLevel]] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
+    overrides: dict[str, dict[int, int]] = field(default_factory=dict)
+    _counts: dict[str, dict[int, int]] = field(default_factory=dict)
+    _begun: set[tuple[str, int]] = field(default_factory=set)
+    _abstract: str = ""
+    _num: str = ""
+    _level: int = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        """An element of the part."""
+        value = attributes.get("val", "")
+        match name:
+            case "abstractNum":
+                self._abstract, self._num = attributes.get("abstractNumId", ""), ""
+            case "num":
+                self._num = attributes.get("numId", "")
+            case "abstractNumId" if self._num:
+                self.used[self._num] = value
+            case "lvl" | "lvlOverride":
+                self._level = _whole(attributes.get("ilvl", "0"))
+            case "startOverride" if self._num:
+                self.overrides.setdefault(self._num, {})[self._level] = _whole(value)
+            case "start" | "numFmt" | "lvlText" | "isLgl" | "pStyle" if not self._num:
+                self._describe(name, value)
+
+    def _describe(self, name: str, value: str) -> None:
+        level = self.lists.setdefault(self._abstract, {}).setdefault(self._level, ListLevel())
+        match name:
+            case "start":
+                level.start = _whole(value)
+            case "numFmt":
+                level.format = value
+            case "lvlText":
+                level.text = value
+            case "isLgl":
+                level.decimal_only = value not in ("0", "false")
+            case "pStyle":
+                level.style = value
+
+    def level_of_style(self, num: str, style: str) -> int:
+        """The level of a list that a style's paragraphs have by the list's own words; 0 where it names none."""
+        levels = self.lists.get(self.used.get(num, ""), {})
+        return next((number for number, level in levels.items() if level.style and level.style == style), 0)
+
+    def label(self, num: str, level: int) -> str:
+        """The number of the next paragraph of this list and level, which is counted; empty for bullets."""
+        abstract = self.used.get(num, "")
+        levels = self.lists.get(abstract)
+        if levels is None or level not in levels or not 0 <= level < _LEVELS:
+            return ""
+        counts = self._counts.setdefault(abstract, {})
+        override = self.overrides.get(num, {}).get(level)
+        if override is not None and (num, level) not in self._begun:
+            counts[level] = override
+        else:
+            counts[level] = counts[level] + 1 if level in counts else levels[level].start
+        self._begun.add((num, level))
+        for deeper in [other for other in counts if other > level]:
+            del counts[deeper]
+        described = levels[level]
+        if described.format in ("bullet", "none"):
+            return ""
+
+        def number(match: re.Match[str]) -> str:
+            place = int(match.group(1)) - 1
+            of = levels.get(place, ListLevel())
+            return formatted_number(counts.get(place, of.start), "decimal" if described.decimal_only else of.format)
+
+        return _PLACE.sub(number, described.text).strip()
+
+
+def formatted_number(number: int, kind: str) -> str:
+    """A number in one of Word's formats (ECMA-376 part 1, 17.18.59); those of other scripts in digits."""
+    match kind:
+        case "lowerLetter" | "upperLetter" if number > 0:
+            letters = chr(97 + (number - 1) % 26) * min((number - 1) // 26 + 1, 100)
+            return letters if kind == "lowerLetter" else letters.upper()
+        case "lowerRoman" | "upperRoman" if 0 < number < 10_000:
+            roman = ""
+            for value, sign in _ROMAN_UNITS:
+                roman += sign * (number // value)
+                number %= value
+            return roman if kind == "lowerRoman" else roman.upper()
+        case "decimalZero":
+            return f"{number:02d}"
+        case "none":
+            return ""
+    return str(number)
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
