@@ -13,11 +13,17 @@ from data.parsing.decoding import made_sound, one_line
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
+from data.parsing.pdf_forms import has_xfa, page_notes, xfa_values
+from data.parsing.pdf_letters import lacks_spaces, page_list, without_letters
 from data.parsing.plain_text import read_whole
 from data.parsing.text_builder import TextBuilder
-from data.refused import Refused, part
+from data.refused import Refused, note, part
 
 _BOOKMARKS = 10_000
+_EMPTY_SHEET = 200
+_NARROWER = (0.7, 0.6, 0.6)  # of the width before, so 0.7, 0.42, 0.25
+_RECOGNISE = "Recognise its text first, for example with ocrmypdf --force-ocr"
+_WAITING = re.compile(r"\s*Please wait")
 _TOOL_NAME = re.compile(
     r"^(microsoft (word|powerpoint|excel) - )|\.(docx?|pptx?|xlsx?|odt|tex|dvi|indd|pdf|rtf|txt)$", re.I
 )
@@ -25,9 +31,11 @@ _NO_TITLE = re.compile(r"^(untitled|unbenannt|sans titre|document\d*|slide 1)?$"
 
 
 def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
-    """The pages' text, each on a new line. Headings are the bookmarks whose words stand on the page they point to.
-    metadata: author, pages (how many). A page that cannot be read is refused by its number, the others are kept.
-    Raises ParseError for a damaged or encrypted file and for one without text (a scan)."""
+    """The pages' text, each on a new line, then what was filled into its fields and written onto it. Headings are the
+    bookmarks whose words stand on the page they point to. metadata: author, pages (how many). Pages that cannot be
+    read, have no text or whose fonts give no letters are refused by their numbers, the others are kept; pages whose
+    words still run together are named in a note. Raises ParseError for a damaged or encrypted file and for one without
+    text (a scan)."""
     import io
 
     import pypdf
@@ -48,27 +56,16 @@ def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
         ) from None
     except PyPdfError as error:
         raise ParseError(f"damaged: {one_line(str(error), 200)}") from None
-    text = TextBuilder()
-    bad: list[Refused] = []
+    pages_read = _Pages(origin, count)
     for number in range(count):
-        text.begin_page()
-        try:
-            text.add_exactly(reader.pages[number].extract_text().strip())
-        except MemoryError:
-            raise
-        except Exception as error:  # one of the many ways a broken content stream fails; the other pages are good
-            said = one_line(f"{type(error).__name__}: {error}", 200)
-            bad.append(part(f"{origin.where} page {number + 1}", f"the page cannot be read ({said})"))
-    whole = text.text()
+        pages_read.add(number, reader)
+    if has_xfa(reader):
+        pages_read.add_form(xfa_values(reader))
+    text, whole = pages_read.text, pages_read.text.text()
     if not whole:
-        if bad:
-            raise ParseError(f"none of its {count} pages can be read; the first: {bad[0].reason}")
-        raise ParseError(
-            f"its {count} {'page has' if count == 1 else 'pages have'} no text: a scan? Recognise its text first, for "
-            "example with ocrmypdf"
-        )
+        raise ParseError(pages_read.why_nothing())
+    yield from pages_read.refusals()
     pages = text.outline().pages
-    yield from bad
     yield Document(
         origin.document_id,
         _title(_information(reader, "/Title")),
@@ -76,6 +73,118 @@ def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
         origin.metadata_with(("author", _information(reader, "/Author")), ("pages", str(count))),
         Outline(bookmarked_headings(whole, pages, _bookmarks(reader)), pages, first_line=0),
     )
+
+
+class _Pages:
+    """The text of the pages so far, and which of them could not be read."""
+
+    def __init__(self, origin: Origin, count: int) -> None:
+        self.text = TextBuilder()
+        self._origin, self._count = origin, count
+        self._refused: list[Refused] = []
+        self._without_text: list[int] = []
+        self._without_letters: dict[str, list[int]] = {}
+        self._without_spaces: list[int] = []
+
+    def add(self, number: int, reader: Any) -> None:
+        """Add page ``number``, from 0."""
+        self.text.begin_page()
+        written: list[str] = []
+        try:
+            page = reader.pages[number]
+            text = self._letters(number + 1, page)
+            written = [line for line in page_notes(page) if line not in text]
+            if not text and not written and _shows_something(page):
+                self._without_text.append(number + 1)
+        except MemoryError:
+            raise
+        except Exception as error:  # one of the many ways a broken content stream fails; the other pages are good
+            said = one_line(f"{type(error).__name__}: {error}", 200)
+            where = f"{self._origin.where} page {number + 1}"
+            self._refused.append(part(where, f"the page cannot be read ({said})"))
+            return
+        if not _WAITING.match(text) or not has_xfa(reader):
+            self.text.add_exactly(text)
+        for line in written:
+            self.text.gap("\n")
+            self.text.add_exactly(line)
+
+    def add_form(self, lines: list[str]) -> None:
+        """Add the values of an XFA form, which are on no page."""
+        for line in lines:
+            self.text.gap("\n")
+            self.text.add_exactly(line)
+
+    def _letters(self, page_number: int, page: Any) -> str:
+        """The page's text, with spaces rebuilt from the letters' positions where they are missing."""
+        text = str(page.extract_text()).strip()
+        if reason := without_letters(text):
+            self._without_letters.setdefault(reason, []).append(page_number)
+            return ""
+        if not lacks_spaces(text):
+            return text
+        for rebuilt in _with_narrower_spaces(page):
+            if not lacks_spaces(rebuilt):
+                return rebuilt
+        self._without_spaces.append(page_number)
+        return text
+
+    def refusals(self) -> Iterator[Refused]:
+        """What to say of the pages beside their text."""
+        yield from self._refused
+        for reason, pages in self._without_letters.items():
+            yield part(self._where(pages), f"{reason}: {_RECOGNISE}")
+        if self._without_text:
+            yield part(self._where(self._without_text), f"no text, only pictures or drawings: a scan? {_RECOGNISE}")
+        if self._without_spaces:
+            yield note(
+                self._where(self._without_spaces), "spaces between words are missing, and words are not found so"
+            )
+
+    def why_nothing(self) -> str:
+        """Why there is no text at all."""
+        if self._without_letters:
+            reason, pages = next(iter(self._without_letters.items()))
+            return f"page{'s' if len(pages) > 1 else ''} {page_list(pages)}: {reason}. {_RECOGNISE}"
+        if self._refused:
+            return f"none of its {self._count} pages can be read; the first: {self._refused[0].reason}"
+        have = "page has" if self._count == 1 else "pages have"
+        return f"its {self._count} {have} no text: a scan? {_RECOGNISE}"
+
+    def _where(self, pages: list[int]) -> str:
+        return f"{self._origin.where} page{'s' if len(pages) > 1 else ''} {page_list(pages)}"
+
+
+def _with_narrower_spaces(page: Any) -> Iterator[str]:
+    """The page's text, read with ever smaller distances between letters taken for a space.
+
+    pypdf writes a space where letters are farther apart than half of the font's own space, which fonts state too large;
+    so that is what is changed, in fonts with a width for each character (not in composite ones).
+    """
+    try:
+        resources = page["/Resources"].get_object()
+        fonts = [font.get_object() for font in resources["/Font"].get_object().values()]
+        places = [(font, 32 - int(font["/FirstChar"])) for font in fonts if "/Widths" in font and "/FirstChar" in font]
+        for share in _NARROWER:
+            for font, place in places:
+                widths = font["/Widths"].get_object()
+                if 0 <= place < len(widths):
+                    widths[place] = type(widths[place])(float(widths[place]) * share)
+            yield str(page.extract_text()).strip()
+    except MemoryError:
+        raise
+    except Exception:  # a damaged font costs the second look only
+        return
+
+
+def _shows_something(page: Any) -> bool:
+    """Whether a page without text is more than an empty sheet."""
+    resources = page.get("/Resources")
+    objects = resources.get_object().get("/XObject") if resources is not None else None
+    if objects is not None and len(objects.get_object()):
+        return True
+    contents = page.get_contents()
+    return contents is not None and len(contents.get_data()) > _EMPTY_SHEET
 
 
 def _decrypt(reader: Any) -> None:

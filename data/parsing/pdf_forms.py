@@ -1,0 +1,132 @@
+"""What people filled into a PDF's form or wrote onto its pages: values of fields, notes, XFA data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+from xml.parsers import expat
+
+from data.parsing.decoding import made_sound, one_line
+
+_PASSWORD = 1 << 13
+_PARENTS = 20
+_MOST_ANNOTATIONS = 10_000
+_LONGEST = 100_000
+_WRITTEN = frozenset(("/FreeText", "/Text", "/Highlight", "/Underline", "/StrikeOut", "/Squiggly", "/Stamp", "/Caret"))
+# Names that form designers' programs make up tell nothing: f1_02, Text7, undefined_3.
+_MADE_UP = re.compile(r"(?:[a-z]{1,2}\d.*|(?:text|check ?box|field|undefined|group|button|topmost\w*)[\s_]*\d*)", re.I)
+
+
+def page_notes(page: Any) -> list[str]:
+    """The values of the fields on a page, as ``label: value``, and what annotations say, in the page's order."""
+    found: list[str] = []
+    annotations = page.get("/Annots")
+    annotations = annotations.get_object() if annotations is not None else None
+    for entry in list(annotations or ())[:_MOST_ANNOTATIONS]:
+        try:
+            annotation = entry.get_object()
+            if annotation.get("/Subtype") == "/Widget":
+                said = _field(annotation)
+            elif annotation.get("/Subtype") in _WRITTEN:
+                said = _text(annotation.get("/Contents"))
+            else:
+                said = ""
+        except (AttributeError, KeyError, TypeError, ValueError):  # a damaged one costs itself only
+            continue
+        if said and said not in found[-1:]:
+            found.append(said)
+    return found
+
+
+def xfa_values(reader: Any) -> list[str]:
+    """The values of an XFA form, as ``name: value``; empty where the file has none that can be read."""
+    try:
+        parts = reader.xfa or {}
+        raw = parts.get("datasets") or b""
+    except Exception:  # XFA is a stream of somebody else's making
+        return []
+    return list(_leaves(bytes(raw)))
+
+
+def has_xfa(reader: Any) -> bool:
+    """Whether the form is an XFA form, whose pages hold only a request to wait."""
+    try:
+        return bool(reader.xfa)
+    except Exception:  # as above
+        return False
+
+
+def _field(widget: Any) -> str:
+    value = _inherited(widget, "/V")
+    kind, flags = _inherited(widget, "/FT"), _inherited(widget, "/Ff")
+    if value is None or (isinstance(flags, int) and kind == "/Tx" and flags & _PASSWORD):
+        return ""
+    if kind == "/Btn":
+        chosen = str(value).lstrip("/")
+        state = str(widget.get("/AS", value)).lstrip("/")
+        said = "" if chosen in ("", "Off") or state == "Off" else chosen
+    elif isinstance(value, list):
+        said = ", ".join(filter(None, map(_text, value)))
+    else:
+        said = _text(value)
+    if not said:
+        return ""
+    label = one_line(str(_inherited(widget, "/TU") or ""), 200) or _name(str(_inherited(widget, "/T") or ""))
+    return f"{label.rstrip(':')}: {said}" if label else said
+
+
+def _inherited(field: Any, key: str) -> Any:
+    """A field's entry, or that of the nearest field above that has one."""
+    for _ in range(_PARENTS):
+        value = field.get(key)
+        if value is not None:
+            return value.get_object() if hasattr(value, "get_object") else value
+        above = field.get("/Parent")
+        if above is None:
+            return None
+        field = above.get_object()
+    return None
+
+
+def _name(name: str) -> str:
+    kept = one_line(re.sub(r"\[\d+\]", "", name).rpartition(".")[2].replace("_", " "), 200)
+    return "" if _MADE_UP.fullmatch(name.strip()) or _MADE_UP.fullmatch(kept) else kept
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if hasattr(value, "get_data"):
+        value = value.get_data().decode("utf-8", "replace")
+    return made_sound(str(value))[:_LONGEST].strip() if isinstance(value, str) else ""
+
+
+def _leaves(raw: bytes) -> Iterator[str]:
+    """``name: text`` of each element that holds text."""
+    lines: list[str] = []
+    names: list[str] = []
+    pieces: list[str] = []
+
+    def refuse(*_: object) -> None:
+        raise ValueError("a document type declaration")
+
+    def start(name: str, _: dict[str, str]) -> None:
+        names.append(name.rpartition(":")[2])
+        pieces.clear()
+
+    def end(_: str) -> None:
+        if said := " ".join("".join(pieces).split()):
+            label = _name(names[-1])
+            lines.append(f"{label}: {said}" if label else said)
+        names.pop()
+        pieces.clear()
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = pieces.append
+    with suppress(expat.ExpatError, ValueError):
+        parser.Parse(raw, True)
+    yield from lines

@@ -1,0 +1,50 @@
+"""Whether the text of a PDF page is made of letters, and of words with spaces between them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_GLYPH_NAME = re.compile(r"/[A-Za-z]{0,8}\d{1,6}(?![\w.])|\(cid:\d+\)|/[a-z]{1,3}[0-9A-F]{2,6}(?![\w.])")
+_MOST_NAMES = 0.3
+_MOST_WRONG = 0.1
+_WRONG = frozenset(("Cc", "Co", "Cn", "Cs"))
+_RUN = re.compile(r"[^\W\d_]+", re.ASCII)
+_FEW = 120
+_LONGEST_MEAN = 14.0
+
+
+def without_letters(text: str) -> str:
+    """Why the text of a page is none: its fonts give names of glyphs, or codes of no letter. Empty where it is text."""
+    seen = [character for character in text if not character.isspace()]
+    if not seen:
+        return ""
+    names = sum(len(match.group()) for match in _GLYPH_NAME.finditer(text))
+    if names > _MOST_NAMES * len(seen):
+        return f"its fonts give names of glyphs ({_shown(text)}), not letters"
+    wrong = sum(character == "\ufffd" or unicodedata.category(character) in _WRONG for character in seen)
+    if wrong > _MOST_WRONG * len(seen):
+        return "its fonts give codes that are no letters"
+    return ""
+
+
+def lacks_spaces(text: str) -> bool:
+    """Whether words run into each other: the mean run of Latin letters is longer than in any language that has them."""
+    runs = _RUN.findall(re.sub(r"-\n", "", text))
+    letters = sum(map(len, runs))
+    return letters >= _FEW and letters / len(runs) > _LONGEST_MEAN
+
+
+def page_list(pages: list[int]) -> str:
+    """Numbers of pages for people: ``3, 5-7``."""
+    groups: list[list[int]] = []
+    for page in pages:
+        if groups and page == groups[-1][-1] + 1:
+            groups[-1].append(page)
+        else:
+            groups.append([page])
+    return ", ".join(str(group[0]) if len(group) == 1 else f"{group[0]}-{group[-1]}" for group in groups)
+
+
+def _shown(text: str) -> str:
+    return " ".join(text.split())[:20]
