@@ -9,10 +9,9 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import IO
 
-from data.parsing.archives import parse_zip
 from data.parsing.decoding import one_line
 from data.parsing.errors import ParseError
-from data.parsing.kinds import SHOWN_KINDS, kind_of_file, parser_of
+from data.parsing.kinds import SHOWN_KINDS, archive_parser_of, kind_of_file, parser_of
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Numbered, Origin
 from data.refused import RefusalLog, Refused, part
@@ -87,7 +86,7 @@ def _parsed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[
         raise ParseError(f"files of this kind are not read, only {SHOWN_KINDS}")
     try:
         if kind.archive:
-            yield from parse_zip(file, origin, limits, _parsed)
+            yield from archive_parser_of(kind)(file, origin, limits, _parsed)
         else:
             yield from parser_of(kind)(file, origin, limits)
     except (ParseError, OSError, RecursionError, MemoryError):

@@ -14,6 +14,8 @@ from data.parsing.origin import Item, Origin
 
 Parser = Callable[[IO[bytes], Origin, ParsingLimits], Iterator[Item]]
 """Documents of one open file, and what was refused of it; raises ParseError for the whole file."""
+ArchiveParser = Callable[[IO[bytes], Origin, ParsingLimits, Parser], Iterator[Item]]
+"""As Parser, of a file that holds others, with what parses these by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,12 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         ".xhtml": Kind("web_pages", "parse_web_page"),
         ".pdf": Kind("portable_documents", "parse_pdf"),
         ".docx": Kind("word_documents", "parse_docx"),
+        ".pptx": Kind("presentations", "parse_pptx"),
+        ".odt": Kind("open_documents", "parse_odt"),
+        ".rtf": Kind("rich_text", "parse_rtf"),
+        ".epub": Kind("books", "parse_epub"),
+        ".eml": Kind("mails", "parse_mail", archive=True),
+        ".xlsx": Kind("spreadsheets", "parse_xlsx", streamed=True),
         ".csv": Kind("tables", "parse_csv", streamed=True),
         ".tsv": Kind("tables", "parse_tsv", streamed=True),
         ".json": Kind("json_documents", "parse_json", streamed=True),
@@ -71,5 +79,10 @@ def kind_of_file(path: Path | str) -> Kind | None:
 
 
 def parser_of(kind: Kind) -> Parser:
-    """The function that parses files of this kind; not for archives, which need the other kinds too."""
+    """The function that parses files of this kind; for archives it takes the parser of their members too."""
     return cast(Parser, getattr(import_module(f"data.parsing.{kind.module}"), kind.function))
+
+
+def archive_parser_of(kind: Kind) -> ArchiveParser:
+    """The function that parses archives of this kind."""
+    return cast(ArchiveParser, getattr(import_module(f"data.parsing.{kind.module}"), kind.function))

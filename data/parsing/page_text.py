@@ -36,13 +36,13 @@ _SCRIPT_WANTED = re.compile(r"java\s?script|<\w", re.IGNORECASE)
 class PageText(HTMLParser):
     """Collects ``body`` and ``title`` from the tags as they come. Unclosed and crossed tags are taken as they are.
 
-    main_only: keep only what lies in the page's main part, and there no navigation. hidden: characters left out
-    because the page hides them.
+    main_only: keep only what lies in the page's main part, and there no navigation. body: to be added to,
+    instead of an empty one. hidden: characters left out because the page hides them.
     """
 
-    def __init__(self, *, main_only: bool = False) -> None:
+    def __init__(self, *, main_only: bool = False, body: TextBuilder | None = None) -> None:
         super().__init__(convert_charrefs=True)
-        self.body = TextBuilder()
+        self.body = body if body is not None else TextBuilder()
         self.title: list[str] = []
         self.url = ""
         self.language = ""

@@ -36,7 +36,7 @@ def parse_tsv(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns:
+class Columns:
     """names: one a cell. id, title, text: their positions; None where there is no such column."""
 
     names: tuple[str, ...]
@@ -63,7 +63,7 @@ def _parse(file: IO[bytes], origin: Origin, limits: ParsingLimits, *, quoted: bo
 def _rows(lines: _Lines, origin: Origin, noted: tuple[tuple[str, str], ...], *, quoted: bool) -> Iterator[Item]:
     layout = lines.layout() if quoted else TableLayout("\t")
     reader = csv.reader(lines, delimiter=layout.delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
-    columns: _Columns | None = None
+    table = TableRows(origin, noted)
     row = int(layout.declared)
     if layout.declared:
         next(lines, None)
@@ -83,23 +83,37 @@ def _rows(lines: _Lines, origin: Origin, noted: tuple[tuple[str, str], ...], *, 
         if cells is None:
             break
         row += 1
-        if not any(cell.strip() for cell in cells):
-            continue
-        if columns is None:
-            columns = _columns(cells)
+        if any(cell.strip() for cell in cells):
+            yield from table.add(cells, row, begins)
+    if table.columns is None:
+        raise ParseError("it holds no row")
+
+
+class TableRows:
+    """The rows of one table to documents: the first may be the header."""
+
+    def __init__(self, origin: Origin, noted: tuple[tuple[str, str], ...] = (), mark: str = "#") -> None:
+        """noted: metadata of every row. mark: between the table's name and the row's number in ids."""
+        self.columns: Columns | None = None
+        self._origin, self._noted, self._mark = origin, noted, mark
+
+    def add(self, cells: Sequence[str], row: int, line: int) -> Iterator[Item]:
+        """The document of a row that is not blank, or why it was refused; nothing for the header. Raises ParseError
+        where the first row is no header that can be used."""
+        if self.columns is None:
+            self.columns = _columns(cells)
             if _is_header(cells):
-                continue
-        where = f"{origin.where}:{begins}"
-        if len(cells) > len(columns.names) and any(cell.strip() for cell in cells[len(columns.names) :]):
+                return
+        width, where = len(self.columns.names), f"{self._origin.where}:{line}"
+        if any(cell.strip() for cell in cells[width:]):
             reason = (
-                f"the row has {len(cells)} cells, the header {len(columns.names)}: the others are kept as column "
-                f"{len(columns.names) + 1} and so on; is a cell that holds the separator not quoted?"
+                f"the row has {len(cells)} cells, the header {width}: the others are kept as column {width + 1} and so "
+                "on; is a cell that holds the separator not quoted?"
             )
             yield note(where, reason)
-        item = _row(cells, columns, origin, row, where, noted)
-        yield item if isinstance(item, Refused) else Numbered(item, begins)
-    if columns is None:
-        raise ParseError("it holds no row")
+        name = f"{self._origin.document_id}{self._mark}{row}"
+        item = _row(cells, self.columns, self._origin, name, row, where, self._noted)
+        yield item if isinstance(item, Refused) else Numbered(item, line)
 
 
 def _encoding(file: IO[bytes]) -> str:
@@ -178,7 +192,7 @@ class _Lines(Iterator[str]):
             raise ParseError(f"not {self._text.encoding} after line {self.number} ({error}): convert it") from None
 
 
-def _columns(cells: Sequence[str]) -> _Columns:
+def _columns(cells: Sequence[str]) -> Columns:
     """Of the first row: its cells as names, or "column 1", ... when it is not a header."""
     header = _is_header(cells)
     names = [cell.strip() or f"column {n}" if header else f"column {n}" for n, cell in enumerate(cells, start=1)]
@@ -187,7 +201,7 @@ def _columns(cells: Sequence[str]) -> _Columns:
     if doubled:
         raise ParseError(f"the first row has the column {doubled[0]!r} twice: columns need names of their own")
     places = {name: place for place, name in enumerate(lower)}
-    return _Columns(tuple(names), places.get("id", places.get("_id")), places.get("title"), places.get("text"))
+    return Columns(tuple(names), places.get("id", places.get("_id")), places.get("title"), places.get("text"))
 
 
 def _is_header(cells: Sequence[str]) -> bool:
@@ -199,11 +213,17 @@ def _is_header(cells: Sequence[str]) -> bool:
 
 
 def _row(
-    cells: Sequence[str], columns: _Columns, origin: Origin, row: int, where: str, noted: tuple[tuple[str, str], ...]
+    cells: Sequence[str],
+    columns: Columns,
+    origin: Origin,
+    name: str,
+    row: int,
+    where: str,
+    noted: tuple[tuple[str, str], ...],
 ) -> Document | Refused:
     cells = [*cells, *[""] * (len(columns.names) - len(cells))]
     names = [*columns.names, *(f"column {n}" for n in range(len(columns.names) + 1, len(cells) + 1))]
-    document_id = cells[columns.id].strip() if columns.id is not None else f"{origin.document_id}#{row}"
+    document_id = cells[columns.id].strip() if columns.id is not None else name
     if not document_id:
         return part(where, f'the cell "{columns.names[columns.id or 0]}" is empty: every row needs an id')
     title = " ".join(cells[columns.title].split()) if columns.title is not None else ""

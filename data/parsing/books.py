@@ -1,0 +1,106 @@
+"""An .epub file to one Document: the pages of its spine in their order."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO
+from urllib.parse import unquote
+
+from data.documents import Document
+from data.parsing.declared import decode_declared
+from data.parsing.decoding import one_line
+from data.parsing.errors import ParseError
+from data.parsing.limits import ParsingLimits
+from data.parsing.office_archives import checked_office_file
+from data.parsing.office_xml import Budget, XmlEvents, read_xml
+from data.parsing.origin import Origin
+from data.parsing.page_text import PageText
+from data.parsing.text_builder import TextBuilder
+from data.refused import Refused, note, part
+
+_CONTAINER = "META-INF/container.xml"
+
+
+def parse_epub(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
+    """The chapters by blank lines, with their headings. title, metadata author, language: the package's. A chapter that
+    cannot be read is refused by name. Raises ParseError, also for a book that is locked to a reader (DRM)."""
+    content = checked_office_file(file, limits, _CONTAINER, ".epub")
+    budget = Budget(limits.file_bytes)
+    text = TextBuilder()
+    hidden = 0
+    with zipfile.ZipFile(content) as archive:
+        names = set(archive.namelist())
+        container, package = _Container(), _Package()
+        read_xml(archive, _CONTAINER, container, budget)
+        if container.package not in names:
+            raise ParseError(f"it has no package document {container.package!r}")
+        read_xml(archive, container.package, package, budget)
+        if "META-INF/rights.xml" in names:
+            raise ParseError("it is locked to a reader's account (DRM): only books without such locks are read")
+        folder = posixpath.dirname(container.package)
+        for name in package.chapters():
+            member = posixpath.normpath(posixpath.join(folder, unquote(name)))
+            if member not in names:
+                yield part(f"{origin.where}/{member}", "the chapter is missing from the file")
+                continue
+            raw = archive.read(member)
+            budget.spend(len(raw))
+            try:
+                source = decode_declared(raw).text
+            except ParseError as error:
+                yield part(f"{origin.where}/{member}", str(error))
+                continue
+            text.gap("\n\n")
+            page = PageText(body=text)
+            page.feed(source)
+            page.close()
+            hidden += page.hidden
+            text.end_heading()
+    whole = text.text()
+    if not whole:
+        raise ParseError("its chapters have no text (only pictures?)")
+    if hidden:
+        yield note(origin.where, f"{hidden:,} characters of hidden text were left out")
+    about = {name: one_line(value) for name, value in package.about.items()}
+    metadata = origin.metadata_with(("author", about.get("creator", "")), ("language", about.get("language", "")))
+    yield Document(origin.document_id, about.get("title", ""), whole, metadata, text.outline())
+
+
+@dataclass(slots=True)
+class _Container(XmlEvents):
+    package: str = ""
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == "rootfile" and not self.package:
+            self.package = attributes.get("full-path", "")
+
+
+@dataclass(slots=True)
+class _Package(XmlEvents):
+    """about: title, creator and language, the first of each. files: id -> href of pages. spine: ids in order."""
+
+    about: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    spine: list[str] = field(default_factory=list)
+    inside: str = ""
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self.inside = name if name in ("title", "creator", "language") and name not in self.about else ""
+        if name == "item" and "html" in attributes.get("media-type", ""):
+            self.files[attributes.get("id", "")] = attributes.get("href", "")
+        elif name == "itemref":
+            self.spine.append(attributes.get("idref", ""))
+
+    def end(self, name: str) -> None:
+        self.inside = ""
+
+    def characters(self, text: str) -> None:
+        if self.inside:
+            self.about[self.inside] = (self.about.get(self.inside, "") + text)[:1000]
+
+    def chapters(self) -> list[str]:
+        """The pages in the order of reading; all of them where the spine names none."""
+        return [self.files[key] for key in self.spine if key in self.files] or list(self.files.values())

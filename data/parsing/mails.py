@@ -1,0 +1,84 @@
+"""An .eml file to the Documents of its text and its attachments."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import io
+from collections.abc import Iterator
+from email.message import EmailMessage
+from typing import IO
+
+from data.documents import Document
+from data.parsing.archives import MemberParser
+from data.parsing.declared import decode_declared
+from data.parsing.decoding import decode, made_sound, one_line
+from data.parsing.errors import ParseError
+from data.parsing.limits import ParsingLimits
+from data.parsing.origin import Item, Numbered, Origin
+from data.parsing.plain_text import read_whole
+from data.parsing.web_pages import read_page
+from data.refused import Refused, part, printable
+
+_SHOWN = ("From", "To", "Cc", "Date")
+_MOST_ATTACHMENTS = 1000
+
+
+def parse_mail(file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_member: MemberParser) -> Iterator[Item]:
+    """The text (its plain form where there is one) below the lines From, To, Cc and Date; then each attachment of a
+    kind that is read, called ``mail.eml/name``. title: the subject. metadata: from, date; attachments: member. Raises
+    ParseError."""
+    message = email.message_from_bytes(read_whole(file, limits.file_bytes), policy=email.policy.default)
+    if not isinstance(message, EmailMessage) or not any(name in message for name in (*_SHOWN, "Subject")):
+        raise ParseError("it has none of the headers of a mail")
+    said = {name: one_line(str(message.get(name, ""))) for name in (*_SHOWN, "Subject")}
+    body = _body(message)
+    if body.strip():
+        head = "\n".join(f"{name}: {said[name]}" for name in _SHOWN if said[name])
+        metadata = origin.metadata_with(("from", said["From"]), ("date", said["Date"]))
+        text = f"{head}\n\n{body.strip()}" if head else body.strip()
+        yield Document(origin.document_id, said["Subject"], text, metadata)
+    else:
+        yield part(origin.where, "the mail itself has no text")
+    for number, attached in enumerate(message.iter_attachments(), start=1):
+        if number > _MOST_ATTACHMENTS:
+            raise ParseError(f"it has more than {_MOST_ATTACHMENTS:,} attachments")
+        yield from _attachment(attached, number, origin, limits, parse_member)
+
+
+def _attachment(
+    attached: EmailMessage, number: int, origin: Origin, limits: ParsingLimits, parse_member: MemberParser
+) -> Iterator[Item]:
+    inner_mail = attached.get_content_type() == "message/rfc822"
+    name = printable(attached.get_filename() or f"part {number}{'.eml' if inner_mail else ''}").replace("/", "_")
+    where = f"{origin.where}/{name}"
+    if origin.depth >= limits.depth:
+        yield Refused(where, f"mails and archives may be nested {limits.depth} deep here: save it by itself")
+        return
+    inner = Origin(where, f"{origin.document_id}/{name}", origin.inside("member", name), origin.depth + 1)
+    try:
+        payload = attached.get_content() if not inner_mail else attached.get_content().as_bytes()
+        raw = payload.encode() if isinstance(payload, str) else bytes(payload)
+        for item in parse_member(io.BytesIO(raw), inner, limits):
+            yield item.document if isinstance(item, Numbered) else item
+    except ParseError as error:
+        yield Refused(where, str(error))
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        yield Refused(where, f"the attachment cannot be decoded ({one_line(str(error), 100)})")
+
+
+def _body(message: EmailMessage) -> str:
+    found = message.get_body(preferencelist=("plain", "html"))
+    if found is None:
+        return ""
+    raw = found.get_payload(decode=True)
+    content = raw if isinstance(raw, bytes) else b""
+    charset = found.get_content_charset()
+    if found.get_content_subtype() == "html":
+        if charset is None:
+            return read_page(decode_declared(content).text).body.text()
+        return read_page(str(found.get_content())).body.text()
+    try:
+        return made_sound(content.decode(charset) if charset else decode(content).text)
+    except (LookupError, UnicodeDecodeError):
+        return decode(content).text

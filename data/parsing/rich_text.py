@@ -1,0 +1,37 @@
+"""An .rtf file to one Document: its text, by the library striprtf."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import IO
+
+from data.documents import Document
+from data.parsing.decoding import made_sound, one_line
+from data.parsing.errors import ParseError
+from data.parsing.limits import ParsingLimits
+from data.parsing.origin import Origin
+from data.parsing.plain_text import read_whole
+
+# The library drops these marks, and 10{\super 3} would read 103.
+_RAISED = re.compile(r"(?<=[\w)])(\s*\{?[^{}\\]{0,20}(?:\\(?!super|sub)\w+ ?)*)(\\(super|sub)(?![a-z]))( ?)(?=[-+\w(])")
+_TITLE = re.compile(r"\{\\title ([^{}\\]{1,500})\}")
+_BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t\n]*")
+
+
+def parse_rtf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
+    """Paragraphs by lines, cells by tabs; raised text behind a ``^``, lowered behind a ``_``. title: the property's.
+    Raises ParseError."""
+    from striprtf.striprtf import rtf_to_text
+
+    source = read_whole(file, limits.text_bytes).decode("latin-1")
+    if not source.lstrip().startswith("{\\rtf"):
+        raise ParseError("it does not begin like an .rtf file ({\\rtf)")
+    title = _TITLE.search(source[:10_000])
+    marked = _RAISED.sub(lambda m: f"{m[1]}{m[2]} {'^' if m[3] == 'super' else '_'}", source)
+    text = made_sound(rtf_to_text(marked, errors="replace"))
+    lines = (re.sub(r"\|", "\t", line[:-1]) if line.endswith("|") else line for line in text.split("\n"))
+    whole = _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n")
+    if not whole.strip():
+        raise ParseError("it has no text")
+    yield Document(origin.document_id, one_line(title.group(1)) if title else "", whole, origin.metadata_with())

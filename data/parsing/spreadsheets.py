@@ -1,0 +1,100 @@
+"""An .xlsx file to Documents, one a row of each sheet, as tables in .csv files are read."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from typing import IO, Any
+
+from data.documents import Document
+from data.parsing.errors import ParseError
+from data.parsing.limits import ParsingLimits
+from data.parsing.office_archives import checked_office_file
+from data.parsing.origin import Item, Numbered, Origin
+from data.parsing.tables import TableRows
+
+_PERCENT = "%"
+
+
+def parse_xlsx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+    """Values as the program that saved the file computed them; the first row that is not a single cell may be the
+    header. Rows are called ``name#sheet!row``, an id of their own gets its sheet's name in front on all sheets but the
+    first. metadata: row, sheet. Raises ParseError."""
+    content = checked_office_file(file, limits, "xl/workbook.xml", ".xlsx")
+    import openpyxl
+
+    book = openpyxl.load_workbook(content, read_only=True, data_only=True)
+    nothing = True
+    for place, sheet in enumerate(book.worksheets):
+        sheet.reset_dimensions()  # what a file says of its size may be a lie
+        inner = Origin(
+            f"{origin.where} {sheet.title}",
+            f"{origin.document_id}#{sheet.title}",
+            origin.inside("sheet", sheet.title),
+            origin.depth,
+        )
+        for item in _rows(sheet, inner):
+            nothing = False
+            yield _with_sheet(item, sheet.title) if place else item
+    if nothing:
+        raise ParseError("its sheets hold no row")
+
+
+def _rows(sheet: Any, origin: Origin) -> Iterator[Item]:
+    table = TableRows(origin, mark="!")
+    for number, row in enumerate(sheet.iter_rows(), start=1):
+        cells = [_shown(cell) for cell in row]
+        while cells and not cells[-1]:
+            cells.pop()
+        if not cells:
+            continue
+        if table.columns is None and len(cells) == 1:
+            # A title above the table, or a table of one column: a row of its own either way.
+            metadata = origin.inside("row", str(number))
+            yield Numbered(Document(f"{origin.document_id}!{number}", "", cells[0], metadata), number)
+            continue
+        if table.columns is None and len(cells) == 1:
+            # A title above the table, or a table of one column: a row of its own either way.
+            yield Numbered(
+                Document(f"{origin.document_id}!{number}", "", cells[0], origin.inside("row", str(number))), number
+            )
+            continue
+        yield from table.add(_distinct(cells) if table.columns is None else cells, number, number)
+
+
+def _distinct(header: list[str]) -> list[str]:
+    """The names with a number behind those that were there before: people repeat them over groups of columns."""
+    seen: dict[str, int] = {}
+    names: list[str] = []
+    for name in header:
+        seen[name.lower()] = seen.get(name.lower(), 0) + 1
+        names.append(name if not name or seen[name.lower()] == 1 else f"{name} ({seen[name.lower()]})")
+    return names
+
+
+def _with_sheet(item: Item, sheet: str) -> Item:
+    """An id of its own with the sheet's name in front."""
+    document = item.document if isinstance(item, Numbered) else item
+    if not isinstance(document, Document) or f"#{sheet}!" in document.id:
+        return item
+    renamed = Document(f"{sheet}!{document.id}", document.title, document.text, document.metadata, document.outline)
+    return Numbered(renamed, item.line) if isinstance(item, Numbered) else renamed
+
+
+def _shown(cell: Any) -> str:
+    """The value of a cell as text: whole numbers without a point, dates as ISO 8601, per cent where shown so."""
+    value = cell.value
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, int | float):
+        if _PERCENT in str(getattr(cell, "number_format", "") or ""):
+            return f"{value * 100:.10g} %"
+        return f"{value:.15g}"
+    if isinstance(value, datetime.datetime):
+        midnight = value.time() == datetime.time()
+        return value.date().isoformat() if midnight else value.isoformat(sep=" ", timespec="minutes")
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value).strip()
