@@ -32,6 +32,7 @@ from typing import Annotated
 import anyio
 import anyio.to_thread
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
 
@@ -129,19 +130,43 @@ def require(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
     async def caller(
         request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
     ) -> Caller:
-        access = access_of(request)
+        return await _admitted(request, scopes, bearer)
+
+    _SCOPES[caller] = scopes
+    return caller
+
+
+_SCOPES: dict[object, tuple[Scope, ...]] = {}
+"""Of the dependencies that ``require`` made."""
+
+
+async def admit_route(request: Request, dependant: Dependant) -> None:
+    """Do for a route what its ``require`` dependencies will, before anything of the body is read.
+
+    The dependencies find the caller that was recognised here, and count no second request. Raises ApiError as they do.
+    """
+    waiting = [dependant]
+    while waiting:
+        one = waiting.pop()
+        waiting += one.dependencies
+        if one.call in _SCOPES:
+            await _admitted(request, _SCOPES[one.call], await _BEARER(request))
+
+
+async def _admitted(request: Request, scopes: tuple[Scope, ...], bearer: HTTPAuthorizationCredentials | None) -> Caller:
+    access = access_of(request)
+    found = getattr(request.state, "caller", None)
+    known = isinstance(found, Caller)
+    if not isinstance(found, Caller):
         found = await access.caller(bearer.credentials if bearer else request.cookies.get(COOKIE))
-        if scopes and not any(found.may(scope) for scope in scopes):
-            raise ApiError(
-                403,
-                f"this key may not do that: it needs the scope {' or '.join(scopes)}",
-                code="insufficient_scope",
-            )
+    if scopes and not any(found.may(scope) for scope in scopes):
+        raise ApiError(
+            403, f"this key may not do that: it needs the scope {' or '.join(scopes)}", code="insufficient_scope"
+        )
+    if not known:
         access.admit(found)
         request.state.caller = found
-        return found
-
-    return caller
+    return found
 
 
 def spend_tokens(request: Request, caller: Caller, tokens: int) -> None:
