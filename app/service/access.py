@@ -169,6 +169,15 @@ async def _admitted(request: Request, scopes: tuple[Scope, ...], bearer: HTTPAut
     return found
 
 
+async def recognised(request: Request) -> Caller | None:
+    """Who asks, for a path that answers everybody; None for a request without a good key where one is needed."""
+    bearer = await _BEARER(request)
+    try:
+        return await access_of(request).caller(bearer.credentials if bearer else request.cookies.get(COOKIE))
+    except ApiError:
+        return None
+
+
 def spend_tokens(request: Request, caller: Caller, tokens: int) -> None:
     """Count the tokens that a request used, prompt and completions."""
     access_of(request).spend(caller, tokens)
