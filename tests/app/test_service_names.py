@@ -88,3 +88,20 @@ def test_metrics_name_indexes_of_the_readers_tenant_and_count_the_others(
     assert 'plumbline_indexes{tenant="others"} 1.0' in globex
     for hidden in ("wages", "notes", "acme", "collection="):
         assert hidden not in globex
+
+
+def test_cached_tokens_tell_no_tenant_what_another_asked(
+    make_pipeline: Any, make_settings: Any, home_copy: Path
+) -> None:
+    pipeline = make_pipeline(make_settings(home_copy))  # with a reader, whose prompts are kept
+    keys = KeyStore(pipeline.store)
+    headers = {
+        tenant: {"Authorization": f"Bearer {keys.create(tenant, ['query'], tenant=tenant).secret}"}
+        for tenant in ("acme", "globex")
+    }
+    asked = {"question": "Is the merger with Initech on?", "retrieval": False, "max_tokens": 2}
+    with TestClient(create_app(pipeline, require_key=True)) as client:
+        replies = [client.post("/v1/query", json=asked, headers=headers[t]) for t in ("acme", "globex", "acme")]
+    cached = [reply.json()["usage"]["cached_tokens"] for reply in replies]
+    assert cached[:2] == [0, 0]
+    assert cached[2] > 0
