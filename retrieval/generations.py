@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.private import FOLDER_MODE, make_private, make_private_folder
 from data.whole_file import naming
 from retrieval.bm25 import LexicalIndex, load_bm25
 from retrieval.errors import RetrievalError
@@ -103,6 +104,7 @@ def write_generation(
 def place_generation(aside: Path, folder: Path, manifest: Manifest) -> None:
     """Write the manifest into ``aside``, flush and check everything there, then move it to ``folder/<hash>``."""
     (aside / MANIFEST).write_text(json.dumps(manifest.to_json(), indent=1, sort_keys=True), encoding="utf-8")
+    make_private(aside)
     for path in (*aside.iterdir(), aside):
         _flush(path)
     load_generation(aside, manifest)
@@ -215,7 +217,8 @@ def aside_folder(folder: Path, name: str) -> Iterator[Path]:
     aside = folder / f"{_BUILDING}{name}"
     shutil.rmtree(aside, ignore_errors=True)
     shutil.rmtree(folder / f"{_BUILDING}old-{name}", ignore_errors=True)
-    aside.mkdir(parents=True)
+    make_private_folder(folder)
+    aside.mkdir(mode=FOLDER_MODE)
     try:
         yield aside
     finally:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from data.columns import utc_now
+from data.private import private_opener
 from data.whole_file import naming
 from retrieval.collection_folder import collection_folder
 from retrieval.errors import RetrievalError
@@ -63,7 +64,7 @@ def save_search(home: Path, collection: str, saved: SavedSearch) -> Path:
     """Write the file whole or not at all. The collection must exist."""
     path = settings_path(home, collection)
     aside = path.with_suffix(".json.new")
-    with naming(path), aside.open("w", encoding="utf-8") as file:
+    with naming(path), open(aside, "w", encoding="utf-8", opener=private_opener) as file:
         json.dump({**saved.to_json(), "saved_at": utc_now().isoformat()}, file, indent=1)
         file.flush()
         os.fsync(file.fileno())

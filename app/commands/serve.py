@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from app.console import Output
 from app.errors import EXIT_OK, AppError, UsageError
 from app.service.seeing.logs import Format, formatter
+from data.errors import DataError
 
 # The thread that decodes holds Python's lock between operations; whoever waits to send what is there asks for it after
 # so long. With Python's 5 ms a lone streamed query took 122 ms, with this 114 to 117 (two cores, 2026-11-21).
@@ -103,6 +104,13 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
     def accepting() -> None:
         output.say(f"plumbline: serving {url(arguments.host, port)} (Ctrl-C stops)")
 
+    def store_is_there() -> bool:
+        try:
+            line.store.check()
+        except DataError:
+            return False
+        return True
+
     with pipeline(arguments) as line:
         # Opened before anything is served: a model that is missing is an error of this command, not of a request.
         _ = (line.store, line.encoder, line.generator)
@@ -110,7 +118,7 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
         config = server_config(app)
         # From here on uvicorn stops in order on SIGTERM, and raises it again when it has: that second one is no news.
         signal.signal(signal.SIGTERM, _ignored)
-        with nullcontext() if arguments.no_worker else WorkerProcess(worker_arguments(arguments)):
+        with nullcontext() if arguments.no_worker else WorkerProcess(worker_arguments(arguments), store_is_there):
             sys.setswitchinterval(SWITCH_S)
             server = DrainingServer(config, app, accepting, drain_s=arguments.drain_seconds, grace_s=GRACE_S)
             server.run(sockets=[listener])

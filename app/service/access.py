@@ -35,6 +35,7 @@ from fastapi import Depends, Request
 from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
+from sqlalchemy.exc import OperationalError
 
 from app.keys import LOCAL, PREFIX, SCOPES, KeyLimits, KeyStore, Scope
 from app.pipeline import Pipeline
@@ -103,7 +104,7 @@ class Access:
             key = KeyStore(self._pipeline.store).recognise(token)
         except StoreBusyError as error:
             raise ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1) from error
-        except DataError as error:
+        except (DataError, OperationalError) as error:
             raise ApiError(
                 503, "the database is not available: try again", code="database_unavailable", retry_after=30
             ) from error

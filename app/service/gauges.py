@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlalchemy.exc import OperationalError
+
 from app.errors import USER_ERRORS
 from app.service.answering import Answering
 from app.service.seeing.metrics import IndexAge, Indexes, Metrics
@@ -33,7 +35,7 @@ def index_ages(service: Answering, tenant: str) -> Indexes:
     """When the tenant's indexes were published, and how many other tenants have."""
     try:
         infos = [info for info in list_collections(service.pipeline.store) if info.published_at is not None]
-    except (*USER_ERRORS, OSError):  # the database is away: the other numbers are wanted all the more
+    except (*USER_ERRORS, OSError, OperationalError):  # the database is away: the other numbers are wanted all the more
         return Indexes()
     own = [IndexAge(i.shown, i.published_at) for i in infos if i.tenant == tenant and i.published_at is not None]
     return Indexes(tuple(own), len(infos) - len(own))

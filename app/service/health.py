@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 import anyio.to_thread
+from sqlalchemy.exc import OperationalError
 
 from app.errors import USER_ERRORS
 from app.pipeline import Pipeline
@@ -104,12 +105,12 @@ class Health:
         found: tuple[CollectionInfo, ...] = ()
         try:
             found = tuple(info for info in list_collections(line.store) if info.generation_hash is not None)
-        except (*USER_ERRORS, OSError) as error:
+        except (*USER_ERRORS, OSError, OperationalError) as error:
             problems.append(Problem("database", self._public(str(error))))
         for info in found:
             try:
                 line.search(info.name)  # what tune saved must be readable too
-            except (*USER_ERRORS, OSError) as error:
+            except (*USER_ERRORS, OSError, OperationalError) as error:
                 problems.append(Problem("collection", self._public(str(error)), info.tenant, info.shown))
         return Readiness(line.generator.name, found, tuple(problems))
 
