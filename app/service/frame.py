@@ -61,6 +61,8 @@ class RequestFrame:
                 sent["X-Request-Id"] = request_id
                 sent["X-Content-Type-Options"] = "nosniff"
                 sent["Cache-Control"] = "no-store"
+                sent["X-Frame-Options"] = "DENY"
+                sent.setdefault("Content-Security-Policy", "frame-ancestors 'none'")
                 if self._closing():
                     sent["Connection"] = "close"
             await send(message)
