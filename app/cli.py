@@ -35,6 +35,7 @@ COMMANDS = (
         "model",
         "serve",
         "keys",
+        "prune",
         "work",
         "doctor",
     ),
