@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +35,7 @@ COMMANDS = (
         "model",
         "serve",
         "keys",
+        "prune",
         "work",
         "doctor",
     ),
@@ -109,6 +111,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             output.say(f"plumbline: error: PLUMBLINE_{name} is {problem['input']!r}: {problem['msg']}")
         return EXIT_USAGE
     except KeyboardInterrupt:
+        if argv is None:  # this process is the command's own: it only ends now, and a second Ctrl-C is no traceback
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
         output.say("plumbline: interrupted; what was finished is kept, run the same command again to go on")
         return EXIT_INTERRUPTED
     except MemoryError:

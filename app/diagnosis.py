@@ -106,11 +106,12 @@ def _package(distribution: str, module: str) -> Finding:
 def _device(line: Pipeline) -> Iterator[Finding]:
     import torch
 
-    from model.device import bf16_pays
+    from model.device import bf16_instructions
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    pays = "bf16 is faster than fp32" if bf16_pays(torch.device("cpu")) else "fp32 is the faster one, bf16 does not pay"
-    yield Finding("cpu", "ok", f"{_cpu_name()}, {cores} cores; {pays}")
+    found = ", ".join(bf16_instructions())
+    kind = f"bf16 ({found})" if found else "fp32 (no bf16 instructions)"
+    yield Finding("cpu", "ok", f"{_cpu_name()}, {cores} cores; new collections are embedded in {kind}")
     gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     yield Finding("device", "ok", f"{line.device} (CUDA devices: {', '.join(gpus) or 'none'})")
 

@@ -19,6 +19,7 @@ from app.encoders import encoder_key, open_encoder
 from app.errors import AppError
 from app.generators import SupportsClose, open_generator
 from app.model_cache import ModelCache, process_models
+from app.private_home import open_private_home
 from app.retrieval_places import shown_places
 from app.settings import Settings
 from data.columns import utc_now
@@ -74,7 +75,8 @@ class Pipeline:
 
     @cached_property
     def store(self) -> Store:
-        """The SQL store, opened once."""
+        """The SQL store, opened once; the home is made private before."""
+        open_private_home(self.home)
         return self._closing.enter_context(Store.open(self.settings.database_url))
 
     @cached_property

@@ -35,6 +35,10 @@ class Settings(BaseSettings):
     max_queue: int = Field(default=128, ge=1, description="most requests the service lets wait")
     max_request_s: float = Field(default=600.0, gt=0, description="longest time for one request, in seconds")
     max_upload_mb: int = Field(default=200, ge=1, description="largest upload the service takes, in megabytes")
+    max_bodies_mb: int = Field(default=64, ge=16, description="most memory of request bodies at a time, in megabytes")
+    keep_queries_days: float = Field(
+        default=0.0, ge=0, le=36_500, description="days that queries are kept; 0: for ever"
+    )
     min_free_memory_mb: int = Field(default=256, ge=0, description="the service takes nothing in below this; 0: always")
 
     @property

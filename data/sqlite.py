@@ -1,12 +1,10 @@
-"""What is particular to SQLite: the engines for its one writer and many readers, the writer's turn, its error codes.
-
-Knows nothing of tables.
-"""
+"""What is particular to SQLite: the engines for its one writer and many readers, the writer's turn, its error codes."""
 
 from __future__ import annotations
 
 import fcntl
 import json
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -19,7 +17,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from data.errors import DataError, StoreBusyError, StoreFullError
+from data.private import private_opener
+from data.schema import metadata
 
+_NO_TABLE = re.compile(r"no such table: (?:main\.)?(\w+)")
 READERS = 16
 """Reading connections open at once; the next reader waits for one to come back."""
 
@@ -116,7 +117,7 @@ def writers_turn(database: Path, timeout_s: float) -> Iterator[None]:
 def _lock_file(database: Path, suffix: str) -> IO[bytes]:
     path = database.with_name(database.name + suffix)
     try:
-        return path.open("ab")
+        return open(path, "ab", opener=private_opener)
     except OSError as error:
         raise DataError(
             f"cannot write to the database {database}: its lock file {path} cannot be opened ({error.strerror}). "
@@ -136,6 +137,39 @@ def _lock(file: IO[bytes], deadline: float) -> None:
                 raise TimeoutError from None
             time.sleep(pause)
             pause = min(2 * pause, 0.004)
+
+
+FileId = tuple[int, int]
+"""Device and inode of a database's file."""
+
+
+def file_id(database: Path) -> FileId:
+    """Of the file that lies there now. Raises DataError where there is none, or none that can be looked at."""
+    try:
+        found = database.stat()
+    except OSError as error:
+        raise gone(database) from error
+    return found.st_dev, found.st_ino
+
+
+def check_same_file(database: Path, opened: FileId) -> None:
+    """Raise DataError where the file that was opened is no longer the one at its path: writes to it would be lost."""
+    if file_id(database) != opened:
+        raise gone(database)
+
+
+def check_log(database: Path) -> None:
+    """Raise DataError where a writer's write-ahead log is gone from beside the database: what is in it is lost."""
+    if not database.with_name(f"{database.name}-wal").exists():
+        raise gone(database)
+
+
+def gone(database: Path) -> DataError:
+    """The database, or a part of it, was deleted, moved or replaced under whoever has it open."""
+    return DataError(
+        f"the database {database} was deleted, moved or replaced while it was in use: nothing more is read from it or "
+        "kept in it. Put the file back, or restart with the one that is there now"
+    )
 
 
 def busy_message(database: object, timeout_s: float) -> str:
@@ -190,4 +224,10 @@ def translated(error: DBAPIError, database: Path, timeout_s: float, writing: boo
                 f"the disk of the database {database} failed ({says}): nothing of this step was kept. "
                 "Check its space and health, then run it again"
             )
+    missing = _NO_TABLE.fullmatch(str(cause))
+    if missing is not None and missing[1] in metadata.tables:  # another table is a mistake of ours
+        return DataError(
+            f"the database {database} has lost its tables ({says}): another program changed or replaced it. Restore "
+            "it, or move it away and restart"
+        )
     return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from data import sqlite
 from data.errors import DataError, SchemaVersionError, StoreBusyError
 from data.migrations import can_migrate, migrate, stamp
+from data.private import make_private_folder, private_opener
 from data.schema import SCHEMA_VERSION, meta, metadata
 
 BUSY_TIMEOUT_S = 30.0
@@ -47,6 +48,7 @@ class Store:
         self._turn = threading.Lock()
         self._writing_thread: int | None = None
         self._closed = False
+        self._file: sqlite.FileId | None = None
 
     @classmethod
     def open(cls, url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Store:
@@ -90,6 +92,7 @@ class Store:
         Raises DataError (see ``Store.open``), StoreBusyError when no connection comes free in time.
         """
         with self._explained(writing=False), self._reader.connect() as connection:
+            self._check_file()
             yield connection
 
     @contextmanager
@@ -112,7 +115,25 @@ class Store:
             stack.enter_context(self._explained(writing=True))
             if self.path:
                 stack.enter_context(sqlite.writers_turn(self.path, self._timeout_s))
-            yield stack.enter_context(self._writer.begin())
+            self._check_file()
+            connection = stack.enter_context(self._writer.begin())
+            if self.path:
+                sqlite.check_log(self.path)
+            yield connection
+            # What is committed to a file that nobody finds any more is lost: better nothing is reported as kept.
+            self._check_file()
+
+    def check(self) -> None:
+        """Raise DataError where the file of an SQLite database was deleted, moved or replaced since it was opened."""
+        self._check_file()
+
+    def _check_file(self) -> None:
+        if self.path is None:
+            return
+        if self._file is not None:
+            sqlite.check_same_file(self.path, self._file)
+        elif self.path.exists():
+            self._file = sqlite.file_id(self.path)
 
     def close(self) -> None:
         """Close every connection that is not in use now. Calling it again does nothing."""
@@ -217,7 +238,10 @@ _SQLITE_DRIVERS = ("sqlite", "sqlite+pysqlite")
 
 
 def _prepare_file(url: URL) -> URL:
-    """Make the folder of an SQLite file; returns the URL with the file's absolute path."""
+    """Make the folder and the file of an SQLite database, for their owner alone where they are missing.
+
+    Returns the URL with the file's absolute path.
+    """
     name = url.database or ""
     if name in ("", ":memory:") or name.startswith("file:") or url.query:
         raise DataError(
@@ -227,13 +251,16 @@ def _prepare_file(url: URL) -> URL:
     # Absolute, so that the database stays the same one when the process changes its folder.
     path = Path(name).absolute()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
     except OSError as error:
         raise DataError(
             f"the folder of the database {path} cannot be made ({error.strerror}): choose another place"
         ) from error
     if path.is_dir():
         raise DataError(f"the database {path} is a folder: name a file in it, such as {path / 'plumbline.db'}")
+    if not path.exists():
+        with suppress(OSError):  # what is wrong with its place SQLite says
+            open(path, "xb", opener=private_opener).close()
     return url.set(database=str(path))
 
 

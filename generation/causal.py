@@ -183,7 +183,9 @@ class CausalGenerator:
             said(sample, streams[sample].push(drawn.token_ids[-1]))
             return streams[sample].stopped
 
-        return EngineRequest(task.prompt.token_ids, task.params, task.seeds, self._ends, stopped=stopped)
+        return EngineRequest(
+            task.prompt.token_ids, task.params, task.seeds, self._ends, stopped=stopped, owner=task.owner
+        )
 
     def _completion(self, decoded: DecodedTokens, stream: TextStream, prompt: Prompt, seed: int) -> Completion:
         stream.finish()

@@ -39,11 +39,13 @@ class Generator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class GenerationTask:
-    """A prompt, how to draw from it, and a seed for each completion."""
+    """A prompt, how to draw from it, and a seed for each completion. owner: whose request it is, where several share
+    the generator; what was read for one owner is not reused for another."""
 
     prompt: Prompt
     params: SamplingParams
     seeds: tuple[int, ...]
+    owner: str = ""
 
 
 @runtime_checkable

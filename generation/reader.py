@@ -188,6 +188,7 @@ class EmbeddedReader:
             null_id=vocabulary.no_answer,
             use=DecodingUse(self._use.temperature, (vocabulary.no_answer, bias)),
             stopped=stopped,
+            owner=task.owner,
         )
 
     def _completion(self, decoded: DecodedTokens, prompt: Prompt, params: SamplingParams, seed: int) -> Completion:

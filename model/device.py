@@ -1,10 +1,6 @@
-"""Where and in which precision to compute: devices by name, and a probe for bf16."""
+"""Where and in which precision to compute: devices by name, and whether they multiply bf16 in hardware."""
 
 from __future__ import annotations
-
-import math
-import time
-from functools import cache
 
 import torch
 
@@ -27,36 +23,20 @@ def pick_device(name: str) -> torch.device:
 
 
 def bf16_pays(device: torch.device) -> bool:
-    """Whether a matrix product is faster in bf16 than in fp32 here: measured, since CPUs differ by a factor of ten.
+    """Whether matrix products are to be computed in bf16 here: where the hardware has instructions for it.
 
-    A CPU is measured once a process, so that all that is computed in it is computed alike.
+    By capability and not by a clock, so that one machine computes alike however busy it is: what is embedded or judged
+    depends on it. A GPU is asked through torch; of CPUs, x86 with AVX512-BF16 or AMX-BF16.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported())
-    return _bf16_pays_on_cpu()
+    return bool(bf16_instructions())
 
 
-_SMALL, _LARGE = 128, 512  # rows and columns
-_HOPELESS = 4.0  # so many times slower
-_TURNS = 20
+def bf16_instructions() -> tuple[str, ...]:
+    """The instruction sets of this CPU that multiply bf16; empty where there are none, or none that were tried."""
+    found = torch.cpu.get_capabilities()
+    return tuple(name for name in _BF16_INSTRUCTIONS if found.get(name, False))
 
 
-@cache
-def _bf16_pays_on_cpu() -> bool:
-    """A large product decides. A small one first rules out CPUs that only emulate bf16: the large one takes seconds."""
-    return _ratio(_SMALL) < _HOPELESS and _ratio(_LARGE) * 1.3 < 1
-
-
-def _ratio(size: int) -> float:
-    """Least seconds of a product in bf16 over the least in fp32.
-
-    Of many, taken in turns: beside other work a few in a row may all have waited for a core.
-    """
-    best = {torch.float32: math.inf, torch.bfloat16: math.inf}
-    operands = {dtype: torch.ones(size, size, dtype=dtype) for dtype in best}
-    for _ in range(_TURNS):
-        for dtype, a in operands.items():
-            start = time.perf_counter()
-            a @ a
-            best[dtype] = min(best[dtype], time.perf_counter() - start)
-    return best[torch.bfloat16] / best[torch.float32]
+_BF16_INSTRUCTIONS = ("avx512_bf16", "amx_bf16")

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from data.private import FILE_MODE, make_private_folder
 from retrieval.errors import CollectionBusyError, RetrievalError
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
@@ -46,8 +47,8 @@ def collection_lock(home: Path, collection: str) -> Iterator[None]:
     lock file that is removed can be locked twice.
     """
     path = home / "locks" / f"index-{check_name(collection)}.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    make_private_folder(path.parent)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -29,8 +29,8 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """name: the collection's; label: what its tenant calls it, None where that is the name. The others speak of the
-    published generation, and are None (or 0) where there is none."""
+    """name: the collection's; label: what its tenant calls it, None where that is the name; tenant: whose it is. The
+    others speak of the published generation, and are None (or 0) where there is none."""
 
     name: str
     created_at: datetime
@@ -40,6 +40,12 @@ class CollectionInfo:
     encoder: str | None = None
     published_at: datetime | None = None
     label: str | None = None
+    tenant: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What its tenant calls it."""
+        return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +61,15 @@ def list_collections(store: Store, tenant: str | None = None) -> tuple[Collectio
 
     tenant: only this one's ("" is this machine's own).
     """
-    wanted = select(collections.c.name, collections.c.created_at, collections.c.label).order_by(collections.c.name)
+    c = collections.c
+    wanted = select(c.name, c.created_at, c.label, c.tenant).order_by(c.name)
     if tenant is not None:
-        wanted = wanted.where(collections.c.tenant == tenant)
+        wanted = wanted.where(c.tenant == tenant)
     with store.read() as connection:
         rows = connection.execute(wanted).all()
-        return tuple(replace(_listed(connection, name, at), label=label) for name, at, label in rows)
+        return tuple(
+            replace(_listed(connection, name, at), label=label, tenant=owner) for name, at, label, owner in rows
+        )
 
 
 def _listed(connection: Connection, name: str, created_at: datetime) -> CollectionInfo:

@@ -17,11 +17,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.private import FOLDER_MODE, make_private, make_private_folder
 from data.whole_file import naming
 from retrieval.bm25 import LexicalIndex, load_bm25
 from retrieval.errors import RetrievalError
 from retrieval.index_params import IndexParams
-from retrieval.manifest import MANIFEST, DocumentVersion, Manifest, damaged_files, describe_file, generation_hash
+from retrieval.manifest import (
+    MANIFEST,
+    DocumentVersion,
+    Manifest,
+    damaged_files,
+    describe_file,
+    generation_hash,
+    read_manifest_copy,
+)
 from retrieval.vectors.building import load_dense
 from retrieval.vectors.faiss_index import VectorIndex
 from retrieval.vectors.params import resolved_kind
@@ -103,6 +112,7 @@ def write_generation(
 def place_generation(aside: Path, folder: Path, manifest: Manifest) -> None:
     """Write the manifest into ``aside``, flush and check everything there, then move it to ``folder/<hash>``."""
     (aside / MANIFEST).write_text(json.dumps(manifest.to_json(), indent=1, sort_keys=True), encoding="utf-8")
+    make_private(aside)
     for path in (*aside.iterdir(), aside):
         _flush(path)
     load_generation(aside, manifest)
@@ -154,7 +164,7 @@ def check_folder(folder: Path, manifest: Manifest) -> None:
     problems = damaged_files(folder, manifest)
     if not problems:
         try:
-            copy = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+            copy = read_manifest_copy(folder)
         except (OSError, ValueError):
             copy = None
         if copy != json.loads(json.dumps(manifest.to_json())):
@@ -173,7 +183,7 @@ def load_table(folder: Path) -> ChunkTable:
         rows = np.load(folder / _CHUNKS, allow_pickle=False)
         texts = np.load(folder / _TEXTS, allow_pickle=False)
         versions = tuple(DocumentVersion(str(d), str(s)) for d, s in documents)
-    except (OSError, ValueError, TypeError, EOFError) as error:
+    except (OSError, ValueError, TypeError, EOFError, MemoryError) as error:
         raise RetrievalError(
             f"the chunk table in {folder} cannot be read ({error}); index the collection again"
         ) from error
@@ -188,7 +198,7 @@ def load_texts(folder: Path, manifest: Manifest) -> NDArray[np.uint8]:
     """(N, 32): the hashes of what was embedded, after checking that one file only. Raises RetrievalError."""
     entries = [entry for entry in manifest.files if entry.name == _TEXTS]
     try:
-        whole = [describe_file(folder / entry.name) == entry for entry in entries] == [True]
+        whole = [describe_file(folder / entry.name, entry.bytes) == entry for entry in entries] == [True]
     except OSError:
         whole = False
     if not whole:
@@ -215,7 +225,8 @@ def aside_folder(folder: Path, name: str) -> Iterator[Path]:
     aside = folder / f"{_BUILDING}{name}"
     shutil.rmtree(aside, ignore_errors=True)
     shutil.rmtree(folder / f"{_BUILDING}old-{name}", ignore_errors=True)
-    aside.mkdir(parents=True)
+    make_private_folder(folder)
+    aside.mkdir(mode=FOLDER_MODE)
     try:
         yield aside
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.plain_file import open_plain, read_plain_text
 from retrieval.errors import RetrievalError
 from retrieval.index_params import IndexParams
 
@@ -22,6 +24,7 @@ FORMAT = 2
 """Raised by one whenever the same documents and parameters would give other chunks, words or files."""
 
 MANIFEST = "manifest.json"
+MOST_MANIFEST_BYTES = 1 << 20
 """The file of the folder that lists the others."""
 
 
@@ -131,10 +134,23 @@ def canonical_json(value: Any) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
-def describe_file(path: Path) -> FileEntry:
-    """Name, size and SHA-256 of a file."""
-    with path.open("rb") as file:
-        return FileEntry(path.name, path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())
+def describe_file(path: Path, expected: int | None = None) -> FileEntry:
+    """Name, size and SHA-256 of a regular file. expected: the size that it should have; a file of another one is not
+    hashed, and gets "" for its SHA-256. Raises OSError, also for what is no regular file."""
+    with open_plain(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if expected is not None and size != expected:
+            return FileEntry(path.name, size, "")
+        return FileEntry(path.name, size, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def read_manifest_copy(folder: Path) -> Any:
+    """The JSON of a generation folder's own copy of its manifest. Raises OSError, also for what is no regular file of a
+    reasonable size, and ValueError."""
+    try:
+        return json.loads(read_plain_text(folder / MANIFEST, MOST_MANIFEST_BYTES))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def damaged_files(folder: Path, manifest: Manifest) -> tuple[str, ...]:
@@ -147,7 +163,7 @@ def damaged_files(folder: Path, manifest: Manifest) -> tuple[str, ...]:
     for entry in manifest.files:
         path = folder / entry.name
         try:
-            found = describe_file(path)
+            found = describe_file(path, entry.bytes)
         except OSError as error:
             problems.append(f"{path} cannot be read ({error.strerror})")
             continue

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from data.columns import utc_now
+from data.plain_file import read_plain_text
+from data.private import private_opener
 from data.whole_file import naming
 from retrieval.collection_folder import collection_folder
 from retrieval.errors import RetrievalError
 from retrieval.retrieval_params import RetrievalParams
 
+_MOST_BYTES = 1 << 20
 _FIELDS = ("mode", "fusion", "depth", "dense_weight", "rrf_constant")
 
 
@@ -63,7 +66,7 @@ def save_search(home: Path, collection: str, saved: SavedSearch) -> Path:
     """Write the file whole or not at all. The collection must exist."""
     path = settings_path(home, collection)
     aside = path.with_suffix(".json.new")
-    with naming(path), aside.open("w", encoding="utf-8") as file:
+    with naming(path), open(aside, "w", encoding="utf-8", opener=private_opener) as file:
         json.dump({**saved.to_json(), "saved_at": utc_now().isoformat()}, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
@@ -75,7 +78,7 @@ def saved_search(home: Path, collection: str) -> SavedSearch | None:
     """What was saved for the collection, or None. Raises RetrievalError, naming the file, if it cannot be read."""
     path = settings_path(home, collection)
     try:
-        return SavedSearch.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return SavedSearch.from_json(json.loads(read_plain_text(path, _MOST_BYTES)))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

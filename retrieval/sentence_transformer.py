@@ -85,7 +85,7 @@ class SentenceTransformerEncoder:
     @property
     def ways(self) -> tuple[str, ...]:
         """Fingerprints of the encoders whose passages it makes: its own, and with "auto" those of both precisions,
-        first that in which this machine is measured to multiply faster."""
+        first that in which this machine multiplies faster by its instructions."""
         if self._precision != "auto":
             return (self.fingerprint,)
         return (self._rounded, self._whole) if _bf16_pays(self._device) else (self._whole, self._rounded)
@@ -109,7 +109,7 @@ class SentenceTransformerEncoder:
 
     def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
         """The same in another way: the encoder with that fingerprint, one of ``ways``; RetrievalError for any other."""
-        if way != self.fingerprint and way not in self.ways:  # in this order: ``ways`` may have to measure
+        if way != self.fingerprint and way not in self.ways:
             raise RetrievalError(f"the encoder {self._name!r} makes no passages of the fingerprint {way[:12]}")
         return self._encode(texts, "passage", bf16=way == self._rounded)
 

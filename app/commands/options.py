@@ -48,7 +48,7 @@ def add_encoder(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> Non
         "--encoder-precision",
         choices=("fp32", "bf16", "auto"),
         default=None,
-        help="of indexed passages; auto (default): as the collection has it, for a new one bf16 where that is faster",
+        help="of indexed passages; auto (default): as the collection has it, for a new one bf16 where the CPU has it",
     )
     group.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
 

@@ -153,6 +153,7 @@ def report_run(
     from app.run_comparison import comparison_data
     from app.run_report import report_data, with_marks
     from app.runs import full_run_id
+    from data.private import make_private, make_private_folder
     from evaluation.reports.plot_files import write_plots
     from evaluation.reports.raster import Rasters, write_pngs
     from evaluation.reports.report import write_report
@@ -173,8 +174,12 @@ def report_run(
         data = with_marks(data, marker, RunStore(line.store).load_questions(run_id))
     name = f"{run_id}-against-{against}" if against else run_id
     target = (path or line.home / "reports" / f"{name}.html").absolute()
+    if path is None:
+        make_private_folder(target.parent)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_report(target, data)
+    if path is None:
+        make_private(target)
     drawn = write_plots(plots, data) if plots else ()
     rasters = write_pngs(drawn) if drawn else Rasters(())
     if rasters.reason:

@@ -15,13 +15,14 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from types import FrameType
 from typing import Any, NamedTuple
 
 from app.console import Output
 from app.errors import EXIT_OK, AppError, UsageError
 from app.service.seeing.logs import Format, formatter
+from data.errors import DataError
 
 # The thread that decodes holds Python's lock between operations; whoever waits to send what is there asks for it after
 # so long. With Python's 5 ms a lone streamed query took 122 ms, with this 114 to 117 (two cores, 2026-11-21).
@@ -43,6 +44,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--require-key", action="store_true", help="every request needs a key, this machine's too")
     parser.add_argument(
+        "--proxy-headers",
+        nargs="?",
+        const="127.0.0.1",
+        metavar="ADDRESSES",
+        help="believe X-Forwarded-Proto and X-Forwarded-For of these addresses or networks, separated by commas "
+        "(without any: 127.0.0.1): the proxy must set both itself",
+    )
+    parser.add_argument(
         "--log-format", choices=("text", "json"), default="text", help="of the log on stderr; json: one object a line"
     )
     parser.add_argument("--log-text", action="store_true", help="log questions and answers too")
@@ -62,6 +71,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError(f"--port is {arguments.port}: it must be in 0..65535")
     if not 0 <= arguments.drain_seconds <= _LONGEST_DRAIN_S:
         raise UsageError(f"--drain-seconds is {arguments.drain_seconds}: it must be in 0..{_LONGEST_DRAIN_S}")
+    trusted_proxies(arguments.proxy_headers)  # before anything is loaded
     needs_key = key_needed(arguments)
     allowed = arguments.allow_remote or needs_key
     with _terminated_quietly(), listening_socket(arguments.host, arguments.port, allowed) as listener:
@@ -103,17 +113,41 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
     def accepting() -> None:
         output.say(f"plumbline: serving {url(arguments.host, port)} (Ctrl-C stops)")
 
+    def store_is_there() -> bool:
+        try:
+            line.store.check()
+        except DataError:
+            return False
+        return True
+
     with pipeline(arguments) as line:
         # Opened before anything is served: a model that is missing is an error of this command, not of a request.
         _ = (line.store, line.encoder, line.generator)
         app = create_app(line, allowed_hosts=hosts, require_key=needs_key, log_text=arguments.log_text)
-        config = server_config(app)
+        proxies = trusted_proxies(arguments.proxy_headers)
+        trusted = {"proxy_headers": True, "forwarded_allow_ips": proxies} if proxies else {}
+        config = server_config(app, **trusted)
         # From here on uvicorn stops in order on SIGTERM, and raises it again when it has: that second one is no news.
-        signal.signal(signal.SIGTERM, _ignored)
-        with nullcontext() if arguments.no_worker else WorkerProcess(worker_arguments(arguments)):
+        for name in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(name) is not signal.SIG_IGN:
+                signal.signal(name, _ignored)
+        with nullcontext() if arguments.no_worker else WorkerProcess(worker_arguments(arguments), store_is_there):
             sys.setswitchinterval(SWITCH_S)
             server = DrainingServer(config, app, accepting, drain_s=arguments.drain_seconds, grace_s=GRACE_S)
             server.run(sockets=[listener])
+
+
+def trusted_proxies(given: str | None) -> list[str]:
+    """The addresses and networks of --proxy-headers. Raises UsageError for what is none."""
+    found = [part.strip() for part in given.split(",")] if given is not None else []
+    for part in found:
+        try:
+            ip_network(part)
+        except ValueError as error:
+            raise UsageError(
+                f"--proxy-headers {part!r}: {error}; give addresses or networks, such as 10.0.0.5,10.1.0.0/16"
+            ) from error
+    return found
 
 
 def worker_arguments(arguments: argparse.Namespace) -> list[str]:

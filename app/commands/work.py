@@ -45,8 +45,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         def stop(_signal: int, _frame: FrameType | None) -> None:
             worker.stopping.set()
 
-        for name in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(name, stop)
+        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if name != signal.SIGHUP or signal.getsignal(name) is not signal.SIG_IGN:
+                signal.signal(name, stop)
         if arguments.child:
             os.nice(_NICE)  # questions come first
             threading.Thread(target=_with_parent, args=(worker,), daemon=True).start()

@@ -33,6 +33,13 @@ class Beat:
     stopping: bool
 
 
+def _turns() -> tuple[ColumnElement[Any], ...]:
+    """Whose turn it is: first the tenants that never had a job done, then those whose last one is longest ago."""
+    others = jobs.alias()
+    last = select(func.max(others.c.heartbeat_at)).where(others.c.tenant == jobs.c.tenant).scalar_subquery()
+    return (last.asc().nulls_first(),)
+
+
 class JobLeases:
     """owner: this worker's name, unlike any other's. now: the present moment."""
 
@@ -50,13 +57,14 @@ class JobLeases:
             return connection.execute(select(jobs.c.id).where(self._due()).limit(1)).first() is not None
 
     def take(self) -> Job | None:
-        """Take up the oldest job that waits, or whose worker let its lease end; None when there is none.
+        """Take up a job that waits, or whose worker let its lease end; None when there is none.
 
-        Two jobs that index one collection never run at once. Those that are beyond help are ended on the way.
+        Tenants take turns: the one whose last job was taken up longest ago comes first, with its oldest job. Two jobs
+        that index one collection never run at once. Those that are beyond help are ended on the way.
         """
         while True:
             with self._store.write() as connection:
-                due = select(jobs).where(self._due()).order_by(jobs.c.created_at, jobs.c.id).limit(1)
+                due = select(jobs).where(self._due()).order_by(*_turns(), jobs.c.created_at, jobs.c.id).limit(1)
                 row = connection.execute(due.with_for_update(skip_locked=True)).mappings().first()
                 if row is None:
                     return None

@@ -6,7 +6,7 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from app.jobs.worker import LOGGER
 
@@ -16,9 +16,11 @@ _PAUSES_S = (0.5, 2.0, 10.0, 30.0)
 
 
 class WorkerProcess:
-    """``plumbline work`` as a child. arguments: those that say which home and which models."""
+    """``plumbline work`` as a child. arguments: those that say which home and which models. may_start: asked before it
+    is started, again and again until it says yes: a worker must not make a database anew where one was taken away."""
 
-    def __init__(self, arguments: Sequence[str]) -> None:
+    def __init__(self, arguments: Sequence[str], may_start: Callable[[], bool] = lambda: True) -> None:
+        self._may_start = may_start
         # -P: a folder named app where the server was started must not be taken for ours.
         self._command = [sys.executable, "-P", "-m", "app.cli", "work", "--child", *arguments]
         self._ending = threading.Event()
@@ -43,6 +45,9 @@ class WorkerProcess:
         log = logging.getLogger(LOGGER)
         died = 0
         while not self._ending.is_set():
+            if not self._may_start():
+                self._ending.wait(_PAUSES_S[-1])
+                continue
             # Its own session: a Ctrl-C on the terminal is for the server, which then ends the worker in order.
             self._process = subprocess.Popen(  # noqa: S603 - our own program
                 self._command, stdin=subprocess.PIPE, start_new_session=True

@@ -6,6 +6,7 @@ import logging
 import os
 import socket
 import threading
+import time
 import traceback
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from app.jobs.leases import LEASE_S, JobLeases
 from app.jobs.staging import remove_orphans, remove_staging
 from app.jobs.stopping import Stopped, StopReason
 from app.pipeline import Pipeline
+from app.query_age import prune_queries
 from data.columns import utc_now
 from data.errors import DataError, StoreBusyError
 from data.schema import jobs
@@ -33,6 +35,7 @@ BEAT_S = 1.0
 POLL_S = 0.5
 UPLOADS_KEPT_DAYS = 7
 """Of a job that failed or was cancelled, so that it can be tried again."""
+TIDY_S = 3600.0
 BUSY_WAIT_S = 2.0
 """Before a job is tried again whose collection another process writes."""
 
@@ -52,9 +55,12 @@ class Worker:
 
     def run(self, poll_s: float = POLL_S) -> None:
         """Work until told to stop. A database that does not answer is waited for."""
-        with suppress(DataError):
-            self.tidy()
+        tidied = time.monotonic() - TIDY_S
         while not self.stopping.is_set():
+            if time.monotonic() - tidied >= TIDY_S:
+                tidied = time.monotonic()
+                with suppress(DataError):
+                    self.tidy()
             try:
                 did = self._leases.waiting() and self.run_one()
             except DataError as error:
@@ -92,13 +98,19 @@ class Worker:
         return True
 
     def tidy(self) -> None:
-        """Remove uploads that no job will read: of jobs that are gone, and of those that failed long ago."""
+        """Remove uploads that no job will read (of jobs that are gone, and of those that failed long ago), and stored
+        queries that are older than the settings allow."""
         lately = utc_now() - timedelta(days=UPLOADS_KEPT_DAYS)
         with self._pipeline.store.read() as connection:
             waiting = jobs.c.finished_at.is_(None) | (jobs.c.finished_at > lately)
             wanted = select(jobs.c.id).where(jobs.c.status != "succeeded", waiting)
             known = connection.execute(wanted).scalars().all()
         remove_orphans(self._pipeline.home, known)
+        days = self._pipeline.settings.keep_queries_days
+        if days:
+            count = prune_queries(self._pipeline.store, timedelta(days=days))
+            if count:
+                self._log.info("deleted %d stored queries older than %g days", count, days)
 
     def _do(self, job: Job, beating: _Beating, refusals: Refusals) -> Mapping[str, Any]:
         if job.kind == "index":

@@ -24,6 +24,7 @@ own; a token that is none of ours is not looked at, because clients of OpenAI's 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -32,8 +33,10 @@ from typing import Annotated
 import anyio
 import anyio.to_thread
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPBearer
 from fastapi.security.http import HTTPAuthorizationCredentials
+from sqlalchemy.exc import OperationalError
 
 from app.keys import LOCAL, PREFIX, SCOPES, KeyLimits, KeyStore, Scope
 from app.pipeline import Pipeline
@@ -43,6 +46,9 @@ from data.errors import DataError, StoreBusyError
 
 COOKIE = "plumbline_key"
 """Where the pages keep the key of the person who logged in: HttpOnly, SameSite=Strict."""
+WRONG_KEYS_PER_MINUTE = 20
+"""From one address, all at once or spread over the minute."""
+_GOOD_KEPT = 10_000
 _THREADS = 8
 
 
@@ -70,15 +76,36 @@ class Access:
         self._pipeline = pipeline
         # Its own threads: a service whose other threads are all at work still says at once who may not ask.
         self._threads: anyio.CapacityLimiter | None = None
+        self._good: dict[bytes, None] = {}  # digests of tokens that were good: others' wrong ones do not shut them out
 
-    async def caller(self, token: str | None) -> Caller:
-        """The caller of a token. Raises ApiError 401, and 503 when the database does not answer."""
+    async def caller(self, token: str | None, address: str = "") -> Caller:
+        """The caller of a token. address: where the request came from.
+
+        Raises ApiError 401, 429 for a token that was not good lately from an address that sent many wrong ones, and 503
+        when the database does not answer.
+        """
         if token is None or not (self.required or token.startswith(PREFIX)):
             if self.required:
                 raise _unauthorised("an API key is needed: send it as Authorization: Bearer pl-...", "missing_api_key")
             return Caller()
         self._threads = self._threads or anyio.CapacityLimiter(_THREADS)
-        return await anyio.to_thread.run_sync(self._recognise, token, limiter=self._threads)
+        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        bucket = f"wrong keys {address}"
+        if digest not in self._good:
+            wait = self.rates.wait(bucket, WRONG_KEYS_PER_MINUTE)
+            if wait:
+                raise _too_many("too many wrong API keys came from your address", wait)
+        try:
+            found = await anyio.to_thread.run_sync(self._recognise, token, limiter=self._threads)
+        except ApiError as error:
+            if error.status == 401:
+                self._good.pop(digest, None)
+                self.rates.owe(bucket, WRONG_KEYS_PER_MINUTE, 1)
+            raise
+        self._good[digest] = None
+        while len(self._good) > _GOOD_KEPT:
+            del self._good[next(iter(self._good))]
+        return found
 
     def admit(self, caller: Caller) -> None:
         """Count a request. Raises ApiError 429 when the caller's rate of requests or of tokens is used up."""
@@ -102,7 +129,7 @@ class Access:
             key = KeyStore(self._pipeline.store).recognise(token)
         except StoreBusyError as error:
             raise ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1) from error
-        except DataError as error:
+        except (DataError, OperationalError) as error:
             raise ApiError(
                 503, "the database is not available: try again", code="database_unavailable", retry_after=30
             ) from error
@@ -129,19 +156,61 @@ def require(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
     async def caller(
         request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
     ) -> Caller:
-        access = access_of(request)
-        found = await access.caller(bearer.credentials if bearer else request.cookies.get(COOKIE))
-        if scopes and not any(found.may(scope) for scope in scopes):
-            raise ApiError(
-                403,
-                f"this key may not do that: it needs the scope {' or '.join(scopes)}",
-                code="insufficient_scope",
-            )
+        return await _admitted(request, scopes, bearer)
+
+    _SCOPES[caller] = scopes
+    return caller
+
+
+_SCOPES: dict[object, tuple[Scope, ...]] = {}
+"""Of the dependencies that ``require`` made."""
+
+
+async def admit_route(request: Request, dependant: Dependant) -> None:
+    """Do for a route what its ``require`` dependencies will, before anything of the body is read.
+
+    The dependencies find the caller that was recognised here, and count no second request. Raises ApiError as they do.
+    """
+    waiting = [dependant]
+    while waiting:
+        one = waiting.pop()
+        waiting += one.dependencies
+        if one.call in _SCOPES:
+            await _admitted(request, _SCOPES[one.call], await _BEARER(request))
+
+
+async def _admitted(request: Request, scopes: tuple[Scope, ...], bearer: HTTPAuthorizationCredentials | None) -> Caller:
+    access = access_of(request)
+    found = getattr(request.state, "caller", None)
+    known = isinstance(found, Caller)
+    if not isinstance(found, Caller):
+        found = await access.caller(_token(request, bearer), address_of(request))
+    if scopes and not any(found.may(scope) for scope in scopes):
+        raise ApiError(
+            403, f"this key may not do that: it needs the scope {' or '.join(scopes)}", code="insufficient_scope"
+        )
+    if not known:
         access.admit(found)
         request.state.caller = found
-        return found
+    return found
 
-    return caller
+
+def address_of(request: Request) -> str:
+    """Where a request came from: the client's address, or what a trusted proxy says it is."""
+    return request.client.host if request.client is not None else ""
+
+
+def _token(request: Request, bearer: HTTPAuthorizationCredentials | None) -> str | None:
+    return bearer.credentials if bearer else request.cookies.get(COOKIE)
+
+
+async def recognised(request: Request) -> Caller | None:
+    """Who asks, for a path that answers everybody; None for a request without a good key where one is needed."""
+    bearer = await _BEARER(request)
+    try:
+        return await access_of(request).caller(_token(request, bearer), address_of(request))
+    except ApiError:
+        return None
 
 
 def spend_tokens(request: Request, caller: Caller, tokens: int) -> None:

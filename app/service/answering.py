@@ -169,7 +169,7 @@ class Answering:
         if isinstance(generator, InstructedGenerator):
             prompt = generator.prompt(rewriting_task(request.question, ask.history), (), REWRITTEN_TOKENS)
             params = SamplingParams(max_tokens=REWRITTEN_TOKENS, stop=("\n",))
-            generation = self._generating.begin(generator, GenerationTask(prompt, params, (0,)))
+            generation = self._generating.begin(generator, GenerationTask(prompt, params, (0,), ask.caller.tenant))
             try:
                 async for _ in generation:
                     pass
@@ -199,7 +199,7 @@ class Answering:
         params = request.params
         left = max(0.001, deadline - asyncio.get_running_loop().time())
         seeds = tuple(query_seed(params.seed, sample) for sample in range(params.n))
-        task = GenerationTask(prepared.prompt, replace(params, deadline_seconds=left), seeds)
+        task = GenerationTask(prepared.prompt, replace(params, deadline_seconds=left), seeds, ask.caller.tenant)
         begun = perf_counter()
         first: float | None = None
         generation = self._generating.begin(self.pipeline.generator, task)

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from app.pipeline import Pipeline
 from app.service.access import Access
 from app.service.answering import Answering
+from app.service.body_budget import BodyBudget
 from app.service.body_limit import BodyLimit
 from app.service.chat.routes import chat_router
 from app.service.early_refusal import EarlyRefusal
@@ -81,7 +82,9 @@ def create_app(
         app.include_router(more)
     describe_truly(app)
     # The last one added is the outermost.
-    app.add_middleware(BodyLimit, limit=body_limit(pipeline.settings), other=body_limits(body_limit(pipeline.settings)))
+    usual = body_limit(pipeline.settings)
+    budget = BodyBudget(pipeline.settings.max_bodies_mb * 1_000_000)
+    app.add_middleware(BodyLimit, limit=usual, other=body_limits(usual), budget=budget)
     app.add_middleware(EarlyRefusal, paths=_ADMITTED, refusal=lambda: no_place(app))
     app.add_middleware(RequestFrame, allowed_hosts=allowed_hosts, metrics=metrics, closing=lambda: closing(app))
     return app

@@ -26,6 +26,7 @@ from app.service.body_limit import BODY_TIMEOUT_S, too_large
 from app.service.errors import CLIENT_GONE, ApiError
 from app.service.problems import storage_problem
 from app.service.seeing.logs import LOGGER
+from data.private import FOLDER_MODE, make_private_folder, private_opener
 
 MOST_FILES = 1000
 _PIECE = 1 << 20
@@ -108,13 +109,14 @@ def files_of(form: FormData) -> list[UploadFile]:
 def stage(folder: Path, files: list[UploadFile]) -> tuple[StagedFile, ...]:
     """Write the files below the folder, which is made. Raises ApiError 422 where a name is a file and a folder too."""
     staged: list[StagedFile] = []
-    folder.mkdir(parents=True)
+    make_private_folder(folder.parent)
+    folder.mkdir(mode=FOLDER_MODE)
     for file in files:
         name = file.filename or ""
         target = folder / name
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as out:
+            make_private_folder(target.parent)
+            with open(target, "xb", opener=private_opener) as out:
                 staged.append(StagedFile(name, _copied(file.file, out.write)))
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
             said = f"{name!r} is a file and a folder at once"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, FailFast, Field
 
 from app.jobs.requests import EvaluationRequest
 from app.service.jobs_schemas import Reply
@@ -51,6 +51,16 @@ class QuestionBody(BaseModel):
     evidence: list[EvidencePlace] = Field(default_factory=list, max_length=100)
 
 
+class _FirstError(FailFast):
+    """FailFast, which a member of a union must be hashable for."""
+
+    def __hash__(self) -> int:
+        return hash(self.fail_fast)
+
+
+_FIRST_ERROR = _FirstError()
+
+
 class EvaluationBody(BaseModel):
     """A run to be made: the same questions through every arm, n samples each."""
 
@@ -58,7 +68,7 @@ class EvaluationBody(BaseModel):
         extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"examples": [_EXAMPLE]}
     )
 
-    questions: list[QuestionBody] | Literal["samples"] = Field(
+    questions: Annotated[list[QuestionBody], _FIRST_ERROR] | Literal["samples"] = Field(
         description='up to 5000 questions, or "samples": those that come with Plumbline'
     )
     name: str = Field(default="", max_length=200, description="what the report is called")

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.service.early_refusal import REFUSED_PATH
 from app.service.errors import CLIENT_GONE, ApiError, error_response, without_message
+from app.service.problems import problem
 from app.service.seeing.logs import LOGGER, REQUEST_ID, log_event
 from app.service.seeing.metrics import Metrics
 
@@ -60,6 +61,8 @@ class RequestFrame:
                 sent["X-Request-Id"] = request_id
                 sent["X-Content-Type-Options"] = "nosniff"
                 sent["Cache-Control"] = "no-store"
+                sent["X-Frame-Options"] = "DENY"
+                sent.setdefault("Content-Security-Policy", "frame-ancestors 'none'")
                 if self._closing():
                     sent["Connection"] = "close"
             await send(message)
@@ -72,14 +75,16 @@ class RequestFrame:
             else:
                 await self._app(scope, receive, sending)
         except Exception as error:  # the outermost frame: a client gets a 500 with its id, the log the rest
-            self._log.error("%s internal error\n%s", request_id, without_message(error))
-            if not status:
-                hidden = ApiError(
+            found = problem(error, self._log)
+            if not isinstance(found, ApiError):
+                self._log.error("%s internal error\n%s", request_id, without_message(error))
+                found = ApiError(
                     500,
                     f"internal error; the server's log says more under the request id {request_id}",
                     code="internal_error",
                 )
-                await error_response(hidden)(scope, receive, sending)
+            if not status:
+                await error_response(found)(scope, receive, sending)
         finally:
             seconds = perf_counter() - started
             # Quoted: a line break in a path must not make a line of the log.

@@ -1,10 +1,12 @@
-"""The numbers that are looked up when Prometheus asks: queue, rows, memory, and the age of every index."""
+"""The numbers that are looked up when Prometheus asks: queue, rows, memory, and the age of indexes."""
 
 from __future__ import annotations
 
+from sqlalchemy.exc import OperationalError
+
 from app.errors import USER_ERRORS
 from app.service.answering import Answering
-from app.service.seeing.metrics import IndexAge, Metrics
+from app.service.seeing.metrics import IndexAge, Indexes, Metrics
 from generation.live import EngineGenerator
 from retrieval.collections import list_collections
 
@@ -16,7 +18,6 @@ def watch(metrics: Metrics, service: Answering) -> None:
     metrics.gauge("requests_waiting", "Queries that wait for their turn", lambda: admission.waiting)
     metrics.gauge("engine_rows", "Samples that the engine decodes together", lambda: _load(service)[0])
     metrics.gauge("engine_free_positions", "Tokens for which the engine has memory", lambda: _load(service)[1])
-    metrics.watch_indexes(lambda: _ages(service))
 
 
 def _load(service: Answering) -> tuple[int, int]:
@@ -30,9 +31,11 @@ def _load(service: Answering) -> tuple[int, int]:
     return load.rows, load.free_positions
 
 
-def _ages(service: Answering) -> list[IndexAge]:
+def index_ages(service: Answering, tenant: str) -> Indexes:
+    """When the tenant's indexes were published, and how many other tenants have."""
     try:
-        infos = list_collections(service.pipeline.store)
-    except (*USER_ERRORS, OSError):  # the database is away: the other numbers are wanted all the more
-        return []
-    return [IndexAge(info.name, info.published_at) for info in infos if info.published_at is not None]
+        infos = [info for info in list_collections(service.pipeline.store) if info.published_at is not None]
+    except (*USER_ERRORS, OSError, OperationalError):  # the database is away: the other numbers are wanted all the more
+        return Indexes()
+    own = [IndexAge(i.shown, i.published_at) for i in infos if i.tenant == tenant and i.published_at is not None]
+    return Indexes(tuple(own), len(infos) - len(own))

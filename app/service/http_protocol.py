@@ -1,4 +1,4 @@
-"""HTTP/1.1 as uvicorn speaks it, with bounds on what comes before a request: seconds, and bytes.
+"""HTTP/1.1 as uvicorn speaks it, with bounds on what comes before a request: seconds, bytes, and number of headers.
 
 uvicorn waits for a request's headers for ever and keeps however many there are, so that a client that sends a byte now
 and then holds its connection for good (Slowloris), and one that never ends a header line fills the memory.
@@ -19,6 +19,8 @@ from app.service.seeing.logs import LOGGER, log_event
 
 HEADER_TIMEOUT_S = 20.0
 MOST_HEADER_BYTES = 65_536
+"""Of the path, the query string and all headers of one request."""
+MOST_HEADERS = 100
 
 
 class BoundedHttp(HttpToolsProtocol):
@@ -31,6 +33,8 @@ class BoundedHttp(HttpToolsProtocol):
         super().__init__(*arguments, **named)
         self._header_bytes = 0
         self._header_timer: asyncio.TimerHandle | None = None
+        self._head_bytes = 0
+        self._refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See asyncio.Protocol."""
@@ -48,15 +52,47 @@ class BoundedHttp(HttpToolsProtocol):
             self._expect_headers()
         if self._header_timer is not None:
             self._header_bytes += len(data)
-        super().data_received(data)
-        # Counted before the parser found their end: a body that came along is in it, so only what has no end is judged.
+        if not self._refused:
+            super().data_received(data)
+        # What came along behind the headers is counted here too, so only those that have no end yet are judged by it.
         if self._header_timer is not None and self._header_bytes > MOST_HEADER_BYTES:
             self._refuse(431, f"the headers are longer than {MOST_HEADER_BYTES} bytes", "headers_too_large")
+
+    def on_message_begin(self) -> None:
+        """See httptools."""
+        self._head_bytes = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """See httptools."""
+        self._head_bytes += len(url)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """See httptools."""
+        self._head_bytes += len(name) + len(value) + 4
+        if len(self.headers) <= MOST_HEADERS and self._head_bytes <= MOST_HEADER_BYTES:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """See httptools."""
         self._headers_came()
-        super().on_headers_complete()
+        if len(self.headers) > MOST_HEADERS:
+            self._refuse(431, f"there are more than {MOST_HEADERS} headers", "headers_too_large")
+        elif self._head_bytes > MOST_HEADER_BYTES:
+            self._refuse(431, f"the headers are longer than {MOST_HEADER_BYTES} bytes", "headers_too_large")
+        if not self._refused:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """See httptools."""
+        if not self._refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """See httptools."""
+        if not self._refused:
+            super().on_message_complete()
 
     def _between_requests(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
@@ -81,6 +117,7 @@ class BoundedHttp(HttpToolsProtocol):
     def _refuse(self, status: int, message: str, code: str) -> None:
         """Answer in the shape of every error, and hang up."""
         self._headers_came()
+        self._refused = True
         if self.transport.is_closing():
             return
         body = json.dumps(error_body(status, message, code)).encode()

@@ -1,4 +1,5 @@
-"""What routes of the API have in common: errors that OpenAPI shows, and bodies that say they are JSON."""
+"""What routes of the API have in common: errors that OpenAPI shows, and bodies that say they are JSON and are read only
+once the caller was admitted."""
 
 from __future__ import annotations
 
@@ -7,10 +8,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
+from app.service.access import admit_route
 from app.service.errors import ApiError
+from app.service.json_body import LARGE_BYTES, LargeBodies
 from app.service.schemas import ErrorReply
 
 RETRY_HEADER = {"Retry-After": {"description": "seconds", "schema": {"type": "integer"}}}
@@ -43,7 +47,10 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 class JsonRoute(APIRoute):
-    """A route whose body is JSON and says so. A page of another site cannot send that without asking first (CORS)."""
+    """A route whose body is JSON and says so. A page of another site cannot send that without asking first (CORS).
+
+    Nothing of the body is read before the caller was recognised, has the route's scope, and kept its rate.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """See APIRoute."""
@@ -51,16 +58,38 @@ class JsonRoute(APIRoute):
 
         async def handler(request: Request) -> Response:
             if request.method == "POST":
-                await _require_json(request)
+                await admit_route(request, self.dependant)
+                _require_json(request)
+                body = await request.body()
+                if len(body) >= LARGE_BYTES:
+                    # Where FastAPI looks for a body that was parsed already.
+                    request._json = await _large_bodies(request).parse(body, self._check)
+                elif not body.strip():
+                    said = 'the body is empty: send a JSON object such as {"question": "..."}'
+                    raise ApiError(400, said, code="invalid_json")
             return await inner(request)
 
         return handler
 
+    def _check(self, value: Any) -> None:
+        """Raise RequestValidationError for a body that is not of the route's type."""
+        if self.body_field is not None:
+            _, errors = self.body_field.validate(value, {}, loc=("body",))
+            if errors:
+                raise RequestValidationError(errors)
 
-async def _require_json(request: Request) -> None:
+
+def _large_bodies(request: Request) -> LargeBodies:
+    """What parses them; one for the app."""
+    state = request.app.state
+    found = getattr(state, "large_bodies", None)
+    if not isinstance(found, LargeBodies):
+        found = state.large_bodies = LargeBodies()
+    return found
+
+
+def _require_json(request: Request) -> None:
     header = email.message.Message()
     header["content-type"] = request.headers.get("content-type", "")
     if header.get_content_type() != "application/json" or not request.headers.get("content-type"):
         raise ApiError(415, "send the body as Content-Type: application/json", code="unsupported_media_type")
-    if not (await request.body()).strip():
-        raise ApiError(400, 'the body is empty: send a JSON object such as {"question": "..."}', code="invalid_json")

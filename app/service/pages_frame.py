@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from app.page_text import visible
-from app.service.access import COOKIE, Caller, access_of, require
+from app.service.access import COOKIE, Caller, access_of, address_of, require
 from app.service.errors import UNREAD, ApiError
 from app.service.resources import refuse_other_sites
 from evaluation.reports.report_view import interval, percent
@@ -94,7 +94,7 @@ async def log_in(request: Request) -> Response:
     access = access_of(request)
     try:
         secret = (await fields_of(request)).get("key", "").strip()
-        caller = await access.caller(secret)
+        caller = await access.caller(secret, address_of(request))
         if caller.key_id is None:
             raise ApiError(401, "this is no API key of this service: they begin with pl-", code="invalid_api_key")
     except ApiError as error:

@@ -6,6 +6,8 @@ import errno
 import logging
 from typing import NoReturn
 
+from sqlalchemy.exc import OperationalError
+
 from app.errors import AppError
 from app.service.errors import ApiError
 from data.errors import DataError, StoreBusyError, StoreFullError
@@ -27,6 +29,9 @@ def problem(error: Exception, log: logging.Logger) -> Exception:
     """The error to raise in place of ``error``: an ApiError where it is one of ours, else itself, which is internal."""
     if isinstance(error, ApiError):
         return error
+    if isinstance(error, OperationalError):  # what the store did not explain: still the database's, never a 500
+        log.error("cannot answer: the database failed: %s", error.orig)
+        return _unavailable("database")
     if isinstance(error, StoreBusyError):
         return ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1)
     if isinstance(error, StoreFullError):
@@ -48,6 +53,10 @@ def problem(error: Exception, log: logging.Logger) -> Exception:
     if part is None:
         return error
     log.error("cannot answer: %s", error)
+    return _unavailable(part)
+
+
+def _unavailable(part: str) -> ApiError:
     return ApiError(
         503,
         f"the {part} is not available; GET /readyz gives the reason",

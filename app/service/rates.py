@@ -42,6 +42,11 @@ class Rates:
                 return 0.0
             return (needed - bucket.level) * _MINUTE_S / per_minute
 
+    def wait(self, name: str, per_minute: int) -> float:
+        """Seconds until one can be taken; 0 where one can be now. Takes nothing."""
+        with self._lock:
+            return max(0.0, (1.0 - self._filled(name, per_minute).level) * _MINUTE_S / per_minute)
+
     def owe(self, name: str, per_minute: int, amount: float) -> None:
         """Take what was used already, into debt if need be: what it will be is not known before it is done."""
         with self._lock:

@@ -8,9 +8,10 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response
 
-from app.service.access import Caller, require
+from app.service.access import Caller, recognised, require
 from app.service.answering import Answering
 from app.service.errors import error_body
+from app.service.gauges import index_ages
 from app.service.health import not_ready
 from app.service.json_route import RETRY_HEADER, JsonRoute, error_responses
 from app.service.live_query import Ask
@@ -102,13 +103,18 @@ async def livez() -> LiveReply:
     responses={503: {"model": NotReadyReply, "description": "Not ready, with reasons", "headers": RETRY_HEADER}},
     tags=["health"],
 )
-async def readyz(service: Service) -> Any:
-    """200 when ready, 503 with the reasons when not."""
+async def readyz(service: Service, request: Request) -> Any:
+    """200 when ready, 503 with the reasons when not. Names and details only for whoever may see them: where keys are
+    needed, a request without a good one gets numbers."""
     found = await service.health.readiness()
-    if not found.reasons and found.model is not None:
-        return ReadyReply(model=found.model, collections=list(found.collections))
-    error = not_ready("; ".join(found.reasons))
-    body = {**error_body(error.status, error.message, error.code), "reasons": list(found.reasons)}
+    caller = await recognised(request)
+    if not found.problems and found.model is not None:
+        return ReadyReply(
+            model=found.model, collections=list(found.names(caller)), collection_count=len(found.collections)
+        )
+    reasons = list(found.reasons(caller))
+    error = not_ready("; ".join(reasons))
+    body = {**error_body(error.status, error.message, error.code), "reasons": reasons}
     return JSONResponse(body, status_code=error.status, headers={"Retry-After": str(error.retry_after)})
 
 
@@ -123,6 +129,8 @@ async def readyz(service: Service) -> Any:
     tags=["health"],
 )
 async def metrics(service: Service, caller: Annotated[Caller, Depends(require("admin"))]) -> Response:
-    """Latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, age of every index."""
-    text = await anyio.to_thread.run_sync(service.metrics.text)
+    """Latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, age of every index of the caller's
+    tenant; how many other tenants have."""
+    indexes = await anyio.to_thread.run_sync(index_ages, service, caller.tenant)
+    text = await anyio.to_thread.run_sync(service.metrics.text, indexes)
     return Response(text, media_type=CONTENT_TYPE)

@@ -204,11 +204,13 @@ class LiveReply(_Reply):
 
 
 class ReadyReply(_Reply):
-    """Everything that an answer needs is open."""
+    """Everything that an answer needs is open. collections: names of the caller's own; collection_count: of all that
+    are published."""
 
     status: Literal["ready"] = "ready"
     model: str
     collections: list[str]
+    collection_count: int
 
 
 class ErrorDetail(_Reply):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
@@ -37,6 +40,7 @@ def server_config(app: FastAPI, **more: Any) -> uvicorn.Config:
 
 class DrainingServer(uvicorn.Server):
     """uvicorn, which on SIGTERM or Ctrl-C closes its socket at once; this one goes on listening until the work is done.
+    SIGHUP (the terminal is gone) is as SIGTERM.
 
     From the signal on /readyz says 503, new queries and those that wait are handed back (503, Retry-After), and those
     under way are finished. accepting: called when it accepts. drain_s: how long it listens at least, so that whoever
@@ -61,6 +65,21 @@ class DrainingServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._accepting()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """See uvicorn. A server that is not in the main thread listens to no signals."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = signal.getsignal(signal.SIGHUP)
+        if before is not signal.SIG_IGN:  # nohup means what it says
+            signal.signal(signal.SIGHUP, self.handle_exit)
+        try:
+            with super().capture_signals():
+                yield
+        finally:
+            signal.signal(signal.SIGHUP, before)
 
     async def main_loop(self) -> None:
         """Until the signal, and then until the work is done."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Request
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 
 from app.service.access import Caller, require
 from app.service.answering import Answering
@@ -53,7 +53,7 @@ class VerifyBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
 
-    claims: list[ClaimBody] = Field(min_length=1, max_length=MOST_CLAIMS)
+    claims: Annotated[list[ClaimBody], FailFast()] = Field(min_length=1, max_length=MOST_CLAIMS)
     words: bool = False
 
     @model_validator(mode="after")

@@ -1,6 +1,7 @@
 """The child process: parses one file after the other, within limits, until nobody asks any more.
 
-Runs in a bare interpreter of its own (see process.py): no environment, no terminal, no way to write a file.
+Runs in a bare interpreter of its own (see process.py): no environment, no terminal, and where the system allows it no
+network and no way to write a file (confinement.py).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import warnings
 from pathlib import Path
 from typing import IO, Any
 
+from data.parsing.confinement import confine
 from data.parsing.files import parse_file
 from data.parsing.frames import FrameError, item_to_json, packed, read_frame
 from data.parsing.limits import ParsingLimits
@@ -40,6 +42,7 @@ def main(parent: int, settings: str, life: int) -> None:
     _limit(resource.RLIMIT_FSIZE, _STDERR_BYTES)
     _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
     _limit(resource.RLIMIT_AS, limits.memory_bytes)
+    confine()
     _watch(parent, life)
     _send(out, {"ready": True})
     while request := read_frame(requests.read):

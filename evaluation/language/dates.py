@@ -88,7 +88,7 @@ def _day(tokens: Sequence[Token], index: int) -> tuple[int, int] | None:
     if _text(tokens, index) == "the" and index + 1 < len(tokens):
         index += 1
     token = tokens[index]
-    if token.kind == "number" and token.number.isdigit() and token.suffix in ("", "st", "nd", "rd", "th"):
+    if token.kind == "number" and token.number.isdecimal() and token.suffix in ("", "st", "nd", "rd", "th"):
         day, after = int(token.number), index + 1
     else:
         numeral = numeral_at(tokens, index)
@@ -102,7 +102,7 @@ def _year(tokens: Sequence[Token], index: int) -> tuple[int, int] | None:
     """(year, next index) of a four-digit year at index, after an optional comma or "of"."""
     if _text(tokens, index) in (",", "of", "in"):
         index += 1
-    if index < len(tokens) and len(tokens[index].text) == 4 and tokens[index].text.isdigit():
+    if index < len(tokens) and len(tokens[index].text) == 4 and tokens[index].text.isdecimal():
         return int(tokens[index].text), index + 1
     return None
 
@@ -130,7 +130,7 @@ def _numeric(tokens: Sequence[Token], index: int) -> FoundDate | None:
             return None
     else:
         return None
-    if not all(p.isdigit() for p in parts):
+    if not all(p.isdecimal() and len(p) <= 4 for p in parts):
         return None
     a, b, c = (int(p) for p in parts)
     triples = [(a, b, c)] if len(parts[0]) == 4 else [(c, b, a), (c, a, b)] if len(parts[2]) == 4 else []
@@ -181,7 +181,7 @@ def time_at(tokens: Sequence[Token], index: int) -> FoundTime | None:
         return None
     separator = ":" if ":" in token.number else "."
     parts = token.number.split(separator)
-    if len(parts) > 2 or not all(p.isdigit() for p in parts) or (len(parts) == 2 and len(parts[1]) != 2):
+    if len(parts) > 2 or not all(p.isdecimal() for p in parts) or (len(parts) == 2 and len(parts[1]) != 2):
         return None
     if not half and separator != ":":
         return None

@@ -35,6 +35,8 @@ STOP_WORDS = word_set(
     "should may might must which who whom whose what when where why how than then so if about into over under per "
     "up out s"
 )
+LONGEST_NUMBER = 300
+"""Digits and their marks of what is read as a number."""
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
@@ -77,6 +79,8 @@ def tokenise(folded: str) -> tuple[Token, ...]:
         if kind == "word" and lower.endswith("'s"):
             lower = lower[:-2]
         number, suffix = match["number"] or "", (match["suffix"] or "").casefold()
+        if len(number) > LONGEST_NUMBER:  # no quantity, and more digits than Python converts: compared as a word is
+            kind, number, suffix = "word", "", ""
         found.append(Token(text, lower, match.start(), match.end(), kind, number, suffix))
     return tuple(found)
 

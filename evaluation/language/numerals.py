@@ -60,6 +60,10 @@ def _word(tokens: Sequence[Token], index: int) -> str:
     return tokens[index].lower if index < len(tokens) else ""
 
 
+_LARGEST = Fraction(10) ** 300
+"""From here on no word scales a number any more: "million" by the thousand is no quantity."""
+
+
 def _below_hundred(tokens: Sequence[Token], index: int) -> Numeral | None:
     """ "fourteen", "twenty-one", "twenty first" at index, or None."""
     word = _word(tokens, index)
@@ -88,7 +92,7 @@ def _words(tokens: Sequence[Token], index: int) -> Numeral | None:
     if second is not None and 13 <= first.value <= 20 and second.value >= 10:
         return Numeral(first.value * 100 + second.value, index, second.end, year=True)
     total, current, end = Fraction(0), first.value, first.end
-    while end < len(tokens):
+    while end < len(tokens) and total + current < _LARGEST:
         word = _word(tokens, end)
         part = _below_hundred(tokens, end + 1 if word == "and" else end)
         if word == "hundred" and 0 < current < 100:
@@ -126,12 +130,14 @@ def _scaled(tokens: Sequence[Token], index: int, value: Fraction) -> Numeral:
     """Digits at index followed by a scale ("1.5 million") or a denominator ("1/2")."""
     token, end = tokens[index], index + 1
     glued_slash = _word(tokens, end) == "/" and end + 1 < len(tokens) and tokens[end + 1].kind == "number"
-    if glued_slash and _word(tokens, end + 2) != "/" and tokens[end + 1].number.isdigit():
+    if glued_slash and _word(tokens, end + 2) != "/" and tokens[end + 1].number.isdecimal():
         below = int(tokens[end + 1].number)
         if value.denominator == 1 and value < below <= 100:
             return Numeral(value / below, index, end + 2, fraction=True)
     scaled = False
-    while (scale := _word(tokens, end)) in _SCALES or scale == "hundred" or (scale in _SHORT_SCALES and scale != "k"):
+    while value < _LARGEST and (
+        (scale := _word(tokens, end)) in _SCALES or scale == "hundred" or (scale in _SHORT_SCALES and scale != "k")
+    ):
         value *= _SCALES.get(scale, _SHORT_SCALES.get(scale, 100))
         end, scaled = end + 1, True
     if _word(tokens, end) == "dozen":

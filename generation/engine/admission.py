@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 
 from generation.engine.options import EngineOptions
-from generation.engine.prefix_cache import Beginning, KeptPrompt, PrefixCache
+from generation.engine.prefix_cache import Beginning, KeptPrompt, PrefixCache, PromptKey
 from generation.engine.sequences import PromptRun, Rows, Sample, Ticket
 from model.config import DecoderConfig
 from model.engine_state.arena import KeyValueArena
@@ -24,7 +24,7 @@ class Admission:
         self._free = RangeAllocator(arena.total)
         self.spare = self._taken(1).start  # rows that only fill a block up write here
         self._cache = PrefixCache(options.shared_block, options.cache_bytes // arena.position_bytes)
-        self.runs: dict[tuple[int, ...], PromptRun] = {}
+        self.runs: dict[PromptKey, PromptRun] = {}
         self._waiting: deque[Ticket] = deque()
         self._rows = 0
 
@@ -67,7 +67,7 @@ class Admission:
 
     def prompt_done(self, run: PromptRun) -> None:
         """A prompt was read: from now on it is found in the cache. Its rows are its users."""
-        del self.runs[run.kept.token_ids]
+        del self.runs[run.kept.key]
         self._cache.add(run.kept, beginnings=not self._prefix)
 
     def shrink(self, rows: Rows, count: int) -> None:
@@ -78,13 +78,13 @@ class Admission:
         rows.own = kept
         if count:
             return
-        run = self.runs.get(rows.prompt.token_ids)
+        run = self.runs.get(rows.prompt.key)
         if run is None or run.kept is not rows.prompt:
             self._release(rows.prompt)
             return
         rows.prompt.users -= 1
         if not rows.prompt.users:  # nobody wants it any more, and it is not read to its end
-            del self.runs[rows.prompt.token_ids]
+            del self.runs[rows.prompt.key]
             self._free.give_back(rows.prompt.own)
             for parent in rows.prompt.parents:
                 self._release(parent)
@@ -98,8 +98,8 @@ class Admission:
         if most < 1:
             return None
         tokens = ticket.request.prompt
-        kept = self._cache.same(tokens)
-        run = self.runs.get(tokens)
+        kept = self._cache.same(tokens, ticket.request.owner)
+        run = self.runs.get((ticket.request.owner, tokens))
         if kept is None and run is None:
             return self._admit_new(ticket, most)
         prompt = kept or (run.kept if run is not None else None)
@@ -120,9 +120,9 @@ class Admission:
         return self._new_rows(ticket, prompt, own, stride, count)
 
     def _admit_new(self, ticket: Ticket, most: int) -> Rows | None:
-        tokens = ticket.request.prompt
-        beginning = Beginning(None, 0) if self._prefix else self._cache.longest(tokens)
-        if not self._prefix and self._worth_waiting(tokens, beginning.length):
+        tokens, owner = ticket.request.prompt, ticket.request.owner
+        beginning = Beginning(None, 0) if self._prefix else self._cache.longest(tokens, owner)
+        if not self._prefix and self._worth_waiting(tokens, owner, beginning.length):
             return None
         rows = self._with_beginning(ticket, beginning, most)
         if rows is None and beginning.length and not self._rows:
@@ -132,6 +132,7 @@ class Admission:
 
     def _with_beginning(self, ticket: Ticket, beginning: Beginning, most: int) -> Rows | None:
         tokens, stride = ticket.request.prompt, ticket.room - 1
+        owner = ticket.request.owner
         source = beginning.prompt
         if source is not None:
             self._use(source)
@@ -149,12 +150,13 @@ class Admission:
             for part in beginning.ranges:
                 self._arena.copy(part, target)
                 target += part.length
-            prompt = KeptPrompt(tokens, (own,), own)
+            prompt = KeptPrompt(tokens, (own,), own, owner=owner)
             if source is not None:
                 self._unuse(source)
         else:
-            prompt = KeptPrompt(tokens, (*beginning.ranges, own), own, () if source is None else (source,))
-        self.runs[tokens] = PromptRun(prompt, beginning.length)
+            parents = () if source is None else (source,)
+            prompt = KeptPrompt(tokens, (*beginning.ranges, own), own, parents, owner=owner)
+        self.runs[prompt.key] = PromptRun(prompt, beginning.length)
         prompt.users = 1
         if ticket.shared_tokens < 0:
             ticket.shared_tokens = beginning.length
@@ -165,10 +167,12 @@ class Admission:
         self._rows += count
         return Rows(ticket, prompt, samples, own, stride)
 
-    def _worth_waiting(self, tokens: tuple[int, ...], found: int) -> bool:
-        """A prompt that is being read has a quarter more of these tokens in common than the cache has now."""
+    def _worth_waiting(self, tokens: tuple[int, ...], owner: str, found: int) -> bool:
+        """A prompt of the owner being read has a quarter more of these tokens in common than the cache has now."""
         block = self._options.shared_block
         for run in self.runs.values():
+            if run.kept.owner != owner:
+                continue
             other = run.kept.token_ids
             common = 0
             while tokens[common : common + block] == other[common : common + block] and common + block < len(tokens):
@@ -210,13 +214,13 @@ class Admission:
         return taken
 
     def _use(self, prompt: KeptPrompt) -> None:
-        if prompt.token_ids in self.runs:
+        if prompt.key in self.runs:
             prompt.users += 1
         else:
             self._cache.use(prompt)
 
     def _unuse(self, prompt: KeptPrompt) -> None:
-        if prompt.token_ids in self.runs:
+        if prompt.key in self.runs:
             prompt.users -= 1
         else:
             self._release(prompt)

@@ -2,6 +2,7 @@
 
 Only exact reuse: what is found was computed from the same tokens at the same positions. A causal model shares any
 common beginning of whole blocks; of a prefix decoder, whose prompt is read both ways, only the same prompt is the same.
+Prompts have owners and are found by their own only, so that nobody learns from a time or a count what another asked.
 Knows nothing of tensors: it keeps ranges, and says which are free again.
 """
 
@@ -13,6 +14,9 @@ from dataclasses import dataclass, field
 
 from model.engine_state.ranges import KeyRange
 
+PromptKey = tuple[str, tuple[int, ...]]
+"""Owner and token ids."""
+
 
 @dataclass(eq=False, slots=True)
 class KeptPrompt:
@@ -20,7 +24,8 @@ class KeptPrompt:
 
     ranges: where its keys lie, in order; the last one, ``own``, belongs to it, those before it to ``parents``, which
     stay as long as it does. users: how many need it now; while there are any, it is a user of its parents. children:
-    kept prompts that have it for a parent. ending: whatever else is kept with it (its last hidden state).
+    kept prompts that have it for a parent. ending: whatever else is kept with it (its last hidden state). owner: whose
+    requests may find it.
     """
 
     token_ids: tuple[int, ...]
@@ -31,6 +36,12 @@ class KeptPrompt:
     users: int = 0
     children: int = 0
     nodes: list[_Node] = field(default_factory=list)
+    owner: str = ""
+
+    @property
+    def key(self) -> PromptKey:
+        """What it is found by."""
+        return self.owner, self.token_ids
 
 
 @dataclass(eq=False, slots=True)
@@ -67,8 +78,8 @@ class PrefixCache:
 
     def __init__(self, block: int, limit: int) -> None:
         self._block, self._limit = block, limit
-        self._root = _Node(None, (), None)
-        self._whole: dict[tuple[int, ...], KeptPrompt] = {}
+        self._roots: dict[str, _Node] = {}
+        self._whole: dict[PromptKey, KeptPrompt] = {}
         self._idle: OrderedDict[int, KeptPrompt] = OrderedDict()  # least recently used first
         self._held = 0
 
@@ -80,13 +91,15 @@ class PrefixCache:
     def __len__(self) -> int:
         return len(self._whole)
 
-    def same(self, token_ids: tuple[int, ...]) -> KeptPrompt | None:
-        """The kept prompt with exactly these tokens."""
-        return self._whole.get(token_ids)
+    def same(self, token_ids: tuple[int, ...], owner: str = "") -> KeptPrompt | None:
+        """The owner's kept prompt with exactly these tokens."""
+        return self._whole.get((owner, token_ids))
 
-    def longest(self, token_ids: Sequence[int]) -> Beginning:
-        """The longest kept beginning of whole blocks that leaves at least the last token to be read."""
-        node, length = self._root, 0
+    def longest(self, token_ids: Sequence[int], owner: str = "") -> Beginning:
+        """The owner's longest kept beginning of whole blocks that leaves at least the last token to be read."""
+        node, length = self._roots.get(owner), 0
+        if node is None:
+            return Beginning(None, 0)
         while length + self._block < len(token_ids):
             below = node.below.get(tuple(token_ids[length : length + self._block]))
             if below is None:
@@ -98,14 +111,14 @@ class PrefixCache:
         """Keep a prompt that is in use, and uses its parents; none with the same tokens may be there already.
 
         beginnings: others may share a part of it (not of a prefix decoder's)."""
-        if prompt.token_ids in self._whole:
+        if prompt.key in self._whole:
             raise ValueError("a prompt with these tokens is kept already")
-        self._whole[prompt.token_ids] = prompt
+        self._whole[prompt.key] = prompt
         for parent in prompt.parents:
             parent.children += 1
         if not beginnings:
             return
-        node = self._root
+        node = self._roots.setdefault(prompt.owner, _Node(None, (), None))
         for begin in range(0, len(prompt.token_ids) - self._block + 1, self._block):
             key = prompt.token_ids[begin : begin + self._block]
             below = node.below.get(key)
@@ -136,10 +149,13 @@ class PrefixCache:
         prompt = next((prompt for prompt in self._idle.values() if not prompt.children), None)
         if prompt is None:
             return []
-        del self._idle[id(prompt)], self._whole[prompt.token_ids]
+        del self._idle[id(prompt)], self._whole[prompt.key]
         self._held -= prompt.own.length
         for node in reversed(prompt.nodes):
             self._forget(node)
+        root = self._roots.get(prompt.owner)
+        if root is not None and not root.below:
+            del self._roots[prompt.owner]
         for parent in prompt.parents:
             parent.children -= 1
         return [prompt.own]

@@ -20,7 +20,8 @@ class EngineRequest:
     """One completion of ``prompt`` per seed.
 
     end_ids: tokens that finish a sample and are not part of it. stopped: asked after each token, with the sample's
-    index and what it has so far, whether that ends it. first_copyable_id, null_id, use: see decode.
+    index and what it has so far, whether that ends it. first_copyable_id, null_id, use: see decode. owner: whose it is;
+    a prompt is shared among one owner's requests only.
     """
 
     prompt: tuple[int, ...]
@@ -31,6 +32,7 @@ class EngineRequest:
     null_id: int | None = None
     use: DecodingUse = NO_USE
     stopped: Callable[[int, DecodedTokens], bool] | None = None
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from retrieval.encoding.adapted import adapted
 from retrieval.errors import RetrievalError
 from retrieval.generations import ChunkTable, check_hash, load_generation, load_table
 from retrieval.indexer import JobParams, ProgressListener, index_documents
-from retrieval.manifest import MANIFEST, DocumentVersion, Manifest, describe_file
+from retrieval.manifest import MANIFEST, DocumentVersion, Manifest, describe_file, read_manifest_copy
 from retrieval.publishing import publish_generation
 from retrieval.upkeep.verifying import Verified, verify_collection
 from retrieval.vector_cache import write_vectors
@@ -93,9 +92,7 @@ def _whole_folder(home: Path, name: str) -> Manifest | None:
     """The manifest of a generation folder that is whole by its own copy of the manifest."""
     for folder in sorted(generations_folder(home, name).glob("[!.]*")):
         try:
-            manifest = Manifest.from_json(
-                json.loads((folder / MANIFEST).read_text(encoding="utf-8")), str(folder / MANIFEST)
-            )
+            manifest = Manifest.from_json(read_manifest_copy(folder), str(folder / MANIFEST))
             if manifest.hash != folder.name:
                 continue
             load_generation(folder, manifest)
@@ -214,7 +211,7 @@ def _readable_manifest(store: Store, home: Path, name: str, key: int) -> tuple[M
                 continue
     for path in sorted(generations_folder(home, name).glob(f"[!.]*/{MANIFEST}")):
         try:
-            candidates.append(Manifest.from_json(json.loads(path.read_text(encoding="utf-8")), str(path)))
+            candidates.append(Manifest.from_json(read_manifest_copy(path.parent), str(path)))
         except (RetrievalError, OSError, ValueError):
             continue
     for manifest in candidates:
@@ -234,7 +231,7 @@ def _whole_table(folder: Path, manifest: Manifest) -> ChunkTable | None:
         for entry in manifest.files:
             if (
                 entry.name in ("chunks.npy", "texts.npy", "documents.json")
-                and describe_file(folder / entry.name) != entry
+                and describe_file(folder / entry.name, entry.bytes) != entry
             ):
                 return None
         table = load_table(folder)

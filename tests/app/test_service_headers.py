@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 import uvicorn
@@ -120,3 +120,45 @@ def test_headers_in_pieces_and_several_requests_on_a_connection() -> None:
         while not found.endswith(b"five"):
             found += connection.recv(65536)
         assert found.count(b"HTTP/1.1 200") == 2
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b"".join(b"X-%d: a\r\n" % n for n in range(120)),
+        b"".join(b"X-%d: %s\r\n" % (n, b"a" * 1000) for n in range(80)),
+        b"Cookie: " + b"a" * 70_000 + b"\r\n",
+        b"X: a\r\n" * 5000,
+    ],
+)
+@pytest.mark.parametrize("at_once", [True, False])
+def test_too_many_headers_are_431(lines: bytes, at_once: bool) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n" + lines + b"\r\n"
+    with connecting(Patient) as connection:
+        with suppress(OSError):  # it may hang up before all of it was sent
+            for begin in range(0, len(head), len(head) if at_once else 3000):
+                connection.sendall(head[begin : begin + (len(head) if at_once else 3000)])
+            if at_once:
+                connection.sendall(b"four" + GOOD + b"four")
+        said = b""
+        with suppress(OSError):
+            said = rest(connection)
+    if len(lines) < 3000 and not at_once:
+        assert said.startswith(b"HTTP/1.1 431 ")
+    assert b"200" not in said[:20]
+    if at_once:
+        assert said.count(b"HTTP/1.1 ") <= 1
+
+
+def test_a_long_address_counts_as_headers() -> None:
+    with connecting(Patient) as connection:
+        connection.sendall(b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        with suppress(OSError):
+            assert not rest(connection).startswith(b"HTTP/1.1 200")
+
+
+def test_a_hundred_headers_are_taken() -> None:
+    with connecting(Patient) as connection:
+        many = b"".join(b"X-%d: %s\r\n" % (n, b"a" * 600) for n in range(98))
+        connection.sendall(GOOD[:-2] + many + b"\r\nfour")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")

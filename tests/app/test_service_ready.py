@@ -23,7 +23,8 @@ def test_ready_when_all_is_open(small_pipeline: Pipeline) -> None:
         assert client.get("/livez").json() == {"status": "live"}
         response = client.get("/readyz")
     assert response.status_code == 200
-    assert response.json() == {"status": "ready", "model": "plumbline-reader", "collections": ["notes"]}
+    assert response.json() == {"status": "ready", "model": "plumbline-reader", "collections": ["notes"],
+                               "collection_count": 1}  # fmt: skip
 
 
 def test_ready_with_no_collection_and_a_query_says_that_there_is_none(

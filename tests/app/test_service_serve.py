@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import signal
 import socket
 from pathlib import Path
 
 import pytest
-from starlette.types import Message, Receive, Scope, Send
 
 from app.commands import serve
 from app.commands.serve import key_needed, listening_socket, own_hosts, url, worker_arguments
 from app.console import Output
 from app.errors import AppError, UsageError
 from app.keys import KeyStore
-from app.service.body_limit import BodyLimit
 from data.store import Store
 
 
@@ -88,42 +85,6 @@ def test_addresses_are_written_as_urls() -> None:
     assert url("::1", 80) == "http://[::1]:80"
     assert url("localhost", 8000) == "http://localhost:8000"
     assert "[::1]" in own_hosts("::1")
-
-
-def test_a_body_that_does_not_arrive_is_given_up() -> None:
-    sent: list[Message] = []
-
-    async def never(_scope: Scope, _receive: Receive, _send: Send) -> None:
-        raise AssertionError("a request without its body reached the application")
-
-    async def waiting() -> Message:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "method": "POST", "path": "/v1/query", "headers": []}
-    asyncio.run(BodyLimit(never, 10, timeout_s=0.01)(scope, waiting, send))
-    assert sent[0]["status"] == 408
-    assert (b"connection", b"close") in sent[0]["headers"]
-
-
-def test_a_client_that_leaves_in_the_middle_of_its_body_reaches_nothing() -> None:
-    sent: list[Message] = []
-    messages = [{"type": "http.disconnect"}, {"type": "http.request", "body": b"{", "more_body": True}]
-
-    async def never(_scope: Scope, _receive: Receive, _send: Send) -> None:
-        raise AssertionError("half a request reached the application")
-
-    async def receive() -> Message:
-        return messages.pop()
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    asyncio.run(BodyLimit(never, 10)({"type": "http", "headers": []}, receive, send))
-    assert sent == []
 
 
 def test_ipv6_loopback_where_the_machine_has_it() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 import torch
 
-from model import device as probing
 from model.device import bf16_pays, pick_device
 from model.errors import ModelError
 from model.freed_memory import keep_freed_memory, return_freed_memory
@@ -30,16 +30,22 @@ def test_probes() -> None:
     return_freed_memory()
 
 
-@pytest.mark.parametrize(("small", "large", "pays"), [(20.0, 0.1, False), (2.0, 0.5, True), (0.5, 0.9, False)])
-def test_where_bf16_is_emulated_the_large_product_is_not_asked_for(
-    monkeypatch: pytest.MonkeyPatch, small: float, large: float, pays: bool
+@pytest.mark.parametrize(
+    ("capabilities", "pays"),
+    [
+        ({"avx512_bf16": True}, True),
+        ({"amx_bf16": True, "avx512_bf16": False}, True),
+        ({"avx512_f": True, "avx2": True}, False),
+        ({"bf16": True, "architecture": "aarch64"}, False),
+        ({}, False),
+    ],
+)
+def test_bf16_is_decided_by_instructions_and_never_by_a_clock(
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, object], pays: bool
 ) -> None:
-    asked: list[int] = []
+    def no_clock() -> float:
+        raise AssertionError("a clock was looked at")
 
-    def ratio(size: int) -> float:
-        asked.append(size)
-        return small if size == 128 else large
-
-    monkeypatch.setattr(probing, "_ratio", ratio)
-    assert probing._bf16_pays_on_cpu.__wrapped__() is pays
-    assert asked == ([128] if small > 4 else [128, 512])
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    monkeypatch.setattr(time, "perf_counter", no_clock)
+    assert [bf16_pays(torch.device("cpu")) for _ in range(3)] == [pays] * 3

@@ -31,6 +31,14 @@ class IndexAge:
     published_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Indexes:
+    """Published indexes. own: of the tenant that reads the metrics; others: how many all other tenants have."""
+
+    own: tuple[IndexAge, ...] = ()
+    others: int = 0
+
+
 class Metrics:
     """One service's numbers, in a registry of their own."""
 
@@ -75,10 +83,6 @@ class Metrics:
         """A number that is looked up whenever somebody asks."""
         Gauge(f"plumbline_{name}", help_text, registry=self._registry).set_function(value)
 
-    def watch_indexes(self, ages: Callable[[], Iterable[IndexAge]]) -> None:
-        """Publish the age of every index, as ``ages`` finds them when somebody asks."""
-        self._registry.register(_Ages(ages))
-
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
         """A request has ended. path: of the route, not as it was sent."""
         self._requests.labels(method, path, str(status)).inc()
@@ -106,26 +110,32 @@ class Metrics:
             for verdict in evaluation.verdicts:
                 self._verdicts.labels(verdict.label).inc()
 
-    def text(self) -> bytes:
-        """Everything, in Prometheus' text format 0.0.4."""
-        return generate_latest(self._registry)
+    def text(self, indexes: Indexes | None = None) -> bytes:
+        """Everything, in Prometheus' text format 0.0.4. indexes: those that the reader may be told of."""
+        more = CollectorRegistry()
+        more.register(_IndexFigures(indexes or Indexes()))
+        return generate_latest(self._registry) + generate_latest(more)
 
 
-class _Ages(Collector):
-    def __init__(self, ages: Callable[[], Iterable[IndexAge]]) -> None:
-        self._ages = ages
+class _IndexFigures(Collector):
+    def __init__(self, indexes: Indexes) -> None:
+        self._indexes = indexes
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """One sample a collection."""
+        """One sample a collection of the reader's own, and the number of the others."""
         family = GaugeMetricFamily(
             "plumbline_index_age_seconds",
-            "Seconds since the index that answers for a collection was published",
+            "Seconds since the index that answers for a collection of this tenant was published",
             labels=["collection"],
         )
         now = utc_now()
-        for age in self._ages():
+        for age in self._indexes.own:
             family.add_metric([age.collection], max(0.0, (now - age.published_at).total_seconds()))
         yield family
+        counts = GaugeMetricFamily("plumbline_indexes", "Published indexes, by whose they are", labels=["tenant"])
+        counts.add_metric(["own"], len(self._indexes.own))
+        counts.add_metric(["others"], self._indexes.others)
+        yield counts
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
         """Nothing: what there will be is not known at registration."""

@@ -10,6 +10,7 @@ from typing import TypeVar
 from starlette.requests import Request
 
 from app.service.errors import CLIENT_GONE, ApiError, without_message
+from app.service.problems import problem
 from app.service.seeing.logs import LOGGER, REQUEST_ID
 from app.service.stream.sse import client_gone
 
@@ -18,8 +19,9 @@ Made = TypeVar("Made")
 
 def streamed_error(error: Exception) -> ApiError:
     """The error as an event may show it; one that nobody expected is logged without its message, which may quote."""
-    if isinstance(error, ApiError):
-        return error
+    known = problem(error, logging.getLogger(LOGGER))
+    if isinstance(known, ApiError):
+        return known
     request_id = REQUEST_ID.get()
     logging.getLogger(LOGGER).error("%s internal error\n%s", request_id, without_message(error))
     return ApiError(

@@ -1,24 +1,22 @@
-"""Which precision is picked: by name, and by what the machine measures, once."""
+"""Which precision is picked: by name, and by what the machine can do."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from generation.engine.precision import WeightPrecision, bf16_gain, pick_precision, weight_precision
+from generation.engine.precision import WeightPrecision, pick_precision, weight_precision
 from generation.errors import GenerationError
+from model.device import bf16_pays
 
 
-def test_names_and_the_probe() -> None:
+def test_names_and_auto() -> None:
     cpu = torch.device("cpu")
     assert pick_precision("fp32", cpu) is torch.float32
     assert pick_precision("bf16", cpu) is torch.bfloat16
     with pytest.raises(GenerationError, match="fp8"):
         pick_precision("fp8", cpu)
-    gain = bf16_gain()
-    assert gain > 0
-    assert pick_precision("auto", cpu) is (torch.bfloat16 if gain > 1.1 else torch.float32)
-    assert bf16_gain() == gain  # asked once a process
+    assert pick_precision("auto", cpu) is (torch.bfloat16 if bf16_pays(cpu) else torch.float32)
 
 
 def test_weights_default_to_what_no_probe_decides() -> None:

@@ -1,0 +1,39 @@
+"""Files that are data from outside: only regular ones are opened, and none is read that is larger than it may be."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from io import BufferedReader
+from pathlib import Path
+
+
+def open_plain(path: Path, *, most: int | None = None) -> BufferedReader:
+    """Open a regular file for reading. most: bytes that it may have.
+
+    Raises OSError, naming the file, for a device, a pipe (without waiting for its other end), a socket, a folder or a
+    symbolic link, and for a file that is larger.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a symbolic link", str(path)) from error
+        raise
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+        if most is not None and found.st_size > most:
+            raise OSError(errno.EFBIG, f"it has {found.st_size} bytes, at most {most} are read", str(path))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_plain_text(path: Path, most: int) -> str:
+    """A regular file's text, in UTF-8. Raises OSError as ``open_plain`` does, and UnicodeDecodeError."""
+    with open_plain(path, most=most) as file:
+        return file.read(most).decode("utf-8")
