@@ -162,6 +162,15 @@ def test_a_model_that_can_write_follows_instructions_and_rewrites(
         assert (refused["code"], refused["param"]) == ("unsupported_parameter", "logprobs")
 
 
+def test_a_long_conversation_does_not_make_a_short_question_too_long(
+    make_pipeline: Any, small_settings: Settings, first_words: Any
+) -> None:
+    with TestClient(create_app(make_pipeline(small_settings, Told(first_words())))) as client:
+        long = [{"role": "user", "content": "a " * 400}, {"role": "assistant", "content": "b " * 400}] * 4
+        body = ask(client, messages=[*long, USER, {"role": "assistant", "content": "three"}, USER])
+        assert body["plumbline"]["question"] == "Rewritten question?"
+
+
 def test_models_are_collections_and_the_generator(client: TestClient) -> None:
     body = client.get("/v1/models").json()
     ModelsReply.model_validate(body)

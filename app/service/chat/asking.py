@@ -11,6 +11,7 @@ from app.service.chat.conversation import read_conversation
 from app.service.chat.schemas import ChatBody
 from app.service.errors import ApiError
 from app.service.live_query import Ask
+from app.service.work.small_talk import small_talk_reply
 from generation.errors import ParameterError
 from generation.generator import Generator
 from generation.live import InstructedGenerator, NamesTokens
@@ -66,7 +67,14 @@ def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
         style=body.style or "short",
     )
     instructions = conversation.instructions if instructed else ""
-    ask = Ask(request, caller, instructions=instructions, verify=bool(body.verify), history=conversation.history)
+    ask = Ask(
+        request,
+        caller,
+        instructions=instructions,
+        verify=bool(body.verify),
+        history=conversation.history,
+        reply=small_talk_reply(conversation.question),
+    )
     return ChatAsk(ask, seed, tuple(notes))
 
 
