@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, USER_ERRORS, UsageError
+from data.blank import is_blank
 
 # In order of use. Each is a module of app.commands, imported for its arguments only; the heavy rooms are imported when
 # the command runs, so that --help answers at once.
@@ -57,7 +58,10 @@ def build_parser() -> argparse.ArgumentParser:
     """The whole command line."""
     common = _Parser(add_help=False)
     common.add_argument(
-        "--home", type=Path, default=None, help="folder of the database and the indexes (PLUMBLINE_HOME, ~/.plumbline)"
+        "--home",
+        type=_folder,
+        default=None,
+        help="folder of the database and the indexes (PLUMBLINE_HOME, ~/.plumbline)",
     )
     common.add_argument("--json", action="store_true", help="print one JSON document on stdout")
     parser = _Parser(
@@ -77,6 +81,13 @@ def build_parser() -> argparse.ArgumentParser:
         module.add(sub)
         sub.set_defaults(run=module.run)
     return parser
+
+
+def _folder(text: str) -> Path:
+    """A folder's path. An empty one would be the current folder, which nobody meant."""
+    if is_blank(text):
+        raise argparse.ArgumentTypeError("the name is empty: name a folder, or leave the option out")
+    return Path(text)
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -32,7 +32,7 @@ from generation.generator import Generator
 from generation.restyling import restyled
 from retrieval.chunking import ChunkingParams
 from retrieval.chunks import RetrievedChunk
-from retrieval.collections import list_collections, open_retriever
+from retrieval.collections import check_published, list_collections, open_retriever
 from retrieval.encoder import Encoder
 from retrieval.encoding.apart import EncoderApart
 from retrieval.index_report import IndexProgress, IndexReport
@@ -149,8 +149,13 @@ class Pipeline:
         )
 
     def collection_name(self, name: str | None) -> str:
-        """The name given, or the only collection there is. Raises AppError when that is not one."""
+        """The name given, or the only collection there is.
+
+        No model and no index file is opened. Raises RetrievalError for a name that is no published collection, and
+        AppError where none is given and there is not exactly one.
+        """
         if name is not None:
+            check_published(self.store, name)
             return name
         known = [info.name for info in list_collections(self.store)]
         if len(known) == 1:
@@ -166,6 +171,7 @@ class Pipeline:
         with self._lock:
             held = self._retrievers.get(name)
             if held is None or not held.is_current():
+                check_published(self.store, name)  # before the encoder is loaded
                 held = open_retriever(self.store, self.home, name, self.encoder)
                 self._retrievers[name] = held
             return held
@@ -184,11 +190,12 @@ class Pipeline:
         Raises AppError, RetrievalError or GenerationError for a request that cannot be answered; see their messages.
         """
         started = perf_counter()
-        generator = self.generator
         name = generation = settings = None
         chunks: tuple[RetrievedChunk, ...] = ()
         if request.retrieval:
             name = self.collection_name(request.collection)
+        generator = self.generator
+        if name is not None:
             search = self.search(name, request.mode, request.fusion)
             generation, settings = search.retriever.generation_hash, search.settings
             chunks = search.retrieve(request.question, request.k)

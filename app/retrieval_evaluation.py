@@ -16,6 +16,7 @@ from evaluation.retrieval.comparison import MeanEstimate, Resampling, estimate
 from evaluation.retrieval.failures import Failure, worst_questions
 from evaluation.retrieval.judgements import JudgedQuestions, judged_by_questions, judged_questions, read_qrels
 from evaluation.retrieval.measures import by_question, parsed_measure
+from evaluation.retrieval.own_documents import OwnDocuments, own_documents
 from evaluation.retrieval.rankings import RankedDocument, Run, ranked_documents
 from evaluation.retrieval.tuning import Tuning, fusion_grid, tune
 from evaluation.statistics.counts import Floats
@@ -72,20 +73,26 @@ def load_judged(retriever: Retriever, queries: Path | None, qrels: Path | None) 
                 "measure against (--run-file OUT writes the results all the same)"
             )
     known = frozenset(chunk.document_id for chunk in retriever.chunks)
-    return judged_questions(questions, judgements, known)
+    judged = judged_questions(questions, judgements, known)
+    own = own_documents(judged.questions, judgements, retriever.chunks)
+    return replace(judged, own=own.ids, notes=(*judged.notes, *own.notes))
 
 
-def run_search(search: Search, questions: Sequence[Question], progress: Progress) -> Run:
+def run_search(
+    search: Search, questions: Sequence[Question], progress: Progress, own: frozenset[str] = frozenset()
+) -> Run:
     """The documents that the search finds for each question, by the best of its ``depth`` chunks.
 
-    Not more than the depth: asking for more would let each retriever put forward more, and normalise other scores.
+    own: questions whose results do not hold the document of the same id. Not more documents than the depth: asking for
+    more would let each retriever put forward more, and normalise other scores.
     """
     k = search.params.depth
     run: dict[str, tuple[RankedDocument, ...]] = {}
     for start in range(0, len(questions), _BATCH):
         part = questions[start : start + _BATCH]
         found = search.retrieve_many([question.text for question in part], k)
-        run.update({q.id: ranked_documents(items) for q, items in zip(part, found, strict=True)})
+        left = OwnDocuments(own)
+        run.update({q.id: left.leave_out(q.id, ranked_documents(items)) for q, items in zip(part, found, strict=True)})
         progress(min(start + _BATCH, len(questions)), len(questions))
     return run
 
@@ -130,12 +137,15 @@ def tune_fusion(
         found.extend(retriever.candidates_many(texts[start : start + _BATCH], both))
         progress(len(found), len(texts) + len(grid))
     documents = [chunk.document_id for chunk in retriever.chunks]
+    own = OwnDocuments(judged.own)
     done = 0
 
     def score(setting: RetrievalParams) -> Floats:
         nonlocal done
         run = {
-            key: _by_document((documents[hit.position], hit.score) for hit in fused_hits(candidates, setting))
+            key: own.leave_out(
+                key, _by_document((documents[hit.position], hit.score) for hit in fused_hits(candidates, setting))
+            )
             for key, candidates in zip(ids, found, strict=True)
         }
         done += 1

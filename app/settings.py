@@ -5,14 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from data.blank import is_blank
 
 
 class Settings(BaseSettings):
-    """Where things are kept and which models are used. Every field is PLUMBLINE_<NAME> in the environment."""
+    """Where things are kept and which models are used. Every field is PLUMBLINE_<NAME> in the environment.
 
-    model_config = SettingsConfigDict(env_prefix="PLUMBLINE_", extra="ignore", frozen=True)
+    A variable that is set to nothing counts as unset: that is what ``${NAME}`` of an unset variable leaves behind in
+    unit and compose files.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="PLUMBLINE_", env_ignore_empty=True, extra="ignore", frozen=True)
 
     home: Path = Field(default=Path("~/.plumbline"), description="folder of the database and the indexes")
     database: str = Field(default="", description="SQLAlchemy URL; by default a SQLite file in home")
@@ -40,6 +46,13 @@ class Settings(BaseSettings):
         default=0.0, ge=0, le=36_500, description="days that queries are kept; 0: for ever"
     )
     min_free_memory_mb: int = Field(default=256, ge=0, description="the service takes nothing in below this; 0: always")
+
+    @field_validator("home", mode="before")
+    @classmethod
+    def _named(cls, home: object) -> object:
+        if is_blank(str(home)):
+            raise ValueError("it names no folder: leave it out for ~/.plumbline")
+        return home
 
     @property
     def home_folder(self) -> Path:

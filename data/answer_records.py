@@ -7,44 +7,26 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from data.answer_labels import flag_of, label_of, marked_spans
+from data.answer_names import FIRST_ANSWERS, NAMES
 from data.fields import FieldError, kind_of
 from data.json_text import clean_text
+from data.nested_texts import listed_texts
+from data.plain_values import plain_value
 
 DEFAULT_ARM = "answers"
-
-NAMES: Mapping[str, tuple[str, ...]] = {
-    "question": ("question", "user_input", "query", "prompt", "input"),
-    "answer": (
-        *("answer", "response", "output.completion", "completion", "prediction", "generated_answer"),
-        *("model_answer", "actual_output", "generated_text"),
-    ),
-    "contexts": (
-        *("contexts", "retrieved_contexts", "context", "retrieval_context", "metadata.contexts", "passages"),
-        *("retrieved_documents", "documents", "evidence"),
-    ),
-    "references": (
-        *("references", "ground_truths", "reference", "ground_truth", "target", "answers", "expected_output"),
-        *("expected_answer", "gold_answer", "reference_answer", "reference_answers"),
-    ),
-    "arm": ("arm", "system", "metadata.arm", "model", "generator"),
-    "id": ("id", "_id", "sample_id", "response_id", "answer_id"),
-    "sample": ("sample", "epoch", "sample_index"),
-    "group": ("group", "question_id", "query_id", "source_id", "metadata.group"),
-    "kind": ("kind", "task", "task_type", "metadata.kind", "category"),
-    "answerable": ("answerable", "is_answerable", "metadata.answerable"),
-    "hallucinated": ("hallucinated", "is_hallucinated", "is_hallucination", "hallucination"),
-    "supported": ("supported", "is_supported", "faithful", "is_faithful", "grounded", "factual"),
-    "label": ("label", "human_label", "annotation"),
-    "spans": ("labels",),
-}
-"""For each part of a record the names that are looked for, in this order, whatever their case; a dot goes into an
-object. docs/score.md holds the same table."""
-
-_INSIDE = ("text", "content", "page_content", "contents", "passage", "chunk")
+_INSIDE = ("text", "content", "page_content", "contents", "passage", "chunk", "answer", "body", "snippet")
+_NAN = re.compile(r"(?<=[\[, ])nan(?=[\], ])")
+_PASSAGE_WORDS = 25
+_SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)")
+_MEANT = re.compile(
+    r"answer|response|truth|gold|reference|context|passage|evidence|hallucinat|faithful|grounded|impossible|knowledge|"
+    r"label|retriev|expected"
+)
 _LABELS = ("hallucinated", "supported", "label")
 
 
@@ -113,12 +95,19 @@ def record_from_fields(
     spans = marked_spans(found.get("spans"), len(answer)) if names.labels else None
     if hallucinated is None and spans is not None:
         hallucinated = bool(spans)
+    contexts = _texts(found.get("contexts"), found.name("contexts"), cells)
+    references = _texts(listed_texts(found.get("references")), found.name("references"), cells)
+    if references and not contexts and found.reference_is_evidence(references, answer):
+        contexts, references = references, ()
+    answerable = flag_of(found.name("answerable"), found.get("answerable")) is not False
+    if flag_of(found.name("unanswerable"), found.get("unanswerable")):
+        answerable = False
     return AnswerRecord(
         id=_word(found, "id") or default_id,
         question=_text(question, found.name("question"), empty=True).strip(),
         answer=answer,
-        contexts=_texts(found.get("contexts"), found.name("contexts"), cells),
-        references=_texts(found.get("references"), found.name("references"), cells),
+        contexts=contexts,
+        references=references,
         arm=_word(found, "arm") or DEFAULT_ARM,
         sample=_word(found, "sample"),
         group=_word(found, "group"),
@@ -126,14 +115,33 @@ def record_from_fields(
         spans=spans or (),
         where=where,
         kind=_word(found, "kind"),
-        answerable=flag_of(found.name("answerable"), found.get("answerable")) is not False,
+        answerable=answerable,
     )
 
 
-def known_names(row: Mapping[str, object], names: FieldNames | None = None) -> dict[str, str]:
-    """Which part each field of an object is read as: {"answer": "response", ...}, only those that are there."""
+def known_names(
+    row: Mapping[str, object], names: FieldNames | None = None, record: AnswerRecord | None = None
+) -> dict[str, str]:
+    """Which part each field of an object is read as: {"answer": "response", ...}, only those that are there.
+
+    record: what the object became, which tells whether its reference is evidence.
+    """
     found = _Fields(row, names or FieldNames())
-    return {part: found.name(part) for part in NAMES if found.has(part)}
+    known = {part: found.name(part) for part in NAMES if found.has(part)}
+    if record is not None and record.contexts and not record.references and "contexts" not in known:
+        known["contexts"] = known.pop("references")
+    return known
+
+
+def unread_names(row: Mapping[str, object], names: FieldNames | None = None) -> tuple[str, ...]:
+    """Fields that are not read although their names speak of answers, contexts, labels or the like."""
+    read = {name.partition(".")[0] for name in known_names(row, names).values()}
+    read |= {_plain(name).partition(".")[0] for part in NAMES.values() for name in part}
+    return tuple(
+        key
+        for key, value in row.items()
+        if value not in (None, "") and _plain(key) not in read and key not in read and _MEANT.search(_plain(key))
+    )
 
 
 class _Fields:
@@ -149,6 +157,22 @@ class _Fields:
         if given is not None:
             return str(given)
         return next((self._shown(name) for name in NAMES[part] if self._value(name) is not None), NAMES[part][0])
+
+    def reference_is_evidence(self, references: tuple[str, ...], answer: str) -> bool:
+        """Whether "reference" holds what the answer was written from, as RefChecker has it, and no accepted answer.
+
+        It does beside extracted claims, and beside a "response" where it is a passage (two sentences or 25 words and
+        more, longer than the answer). Ragas, which calls the accepted answer so, has "user_input".
+        """
+        if self._names.references is not None or self.name("references") != "reference":
+            return False
+        if "claims" in self._by_plain:
+            return True
+        if self.name("answer") != "response" or "user_input" in self._by_plain:
+            return False
+        text = " ".join(references)
+        passage = len(text.split()) >= _PASSAGE_WORDS or len(_SENTENCE_END.findall(text.strip())) >= 2
+        return passage and len(text) > len(answer)
 
     def has(self, part: str) -> bool:
         """Whether the part is there."""
@@ -168,7 +192,10 @@ class _Fields:
             if given not in self._row and not self._there(given):
                 raise FieldError(f'it has no "{given}": it has {_listed(self._row)}')
             return self.get(part) or ""
-        present = [name for name in NAMES[part] if self._there(name)]
+        present = [name for name in NAMES[part][:FIRST_ANSWERS] if self._there(name)]
+        if not present:
+            later = [name for name in NAMES[part][FIRST_ANSWERS:] if self._there(name)]
+            present = [name for name in later if not isinstance(self._value(name), Mapping | list)]
         if not present:
             raise FieldError(
                 f"no field is known to be the {part} (looked for {', '.join(NAMES[part])}; there are "
@@ -234,7 +261,7 @@ def _word(found: _Fields, part: str) -> str:
 def _texts(value: object, name: str, cells: bool) -> tuple[str, ...]:
     """A list of texts, blank ones left out. One text is a list of one; a table's cell may be a list in writing."""
     if isinstance(value, str) and cells and value.lstrip().startswith("["):
-        value = _written_list(value)
+        value = plain_value(_written_list(value))
     if value is None or value == "":
         return ()
     items = value if isinstance(value, list | tuple) else [value]
@@ -259,7 +286,7 @@ def _written_list(cell: str) -> object:
         value = json.loads(cell)
     except (ValueError, RecursionError):
         try:
-            value = ast.literal_eval(cell.strip())
+            value = ast.literal_eval(_NAN.sub("None", cell.strip()))
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             return cell
     return value if isinstance(value, list) else cell

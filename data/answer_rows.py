@@ -1,4 +1,5 @@
-"""Rows of a file that holds one answer each: JSON Lines, a JSON list, or a table with a header; plain or compressed."""
+"""Rows of a file that holds one answer each: JSON Lines, a JSON list, a table with a header (plain or compressed), a
+log of Inspect, Parquet or Arrow."""
 
 from __future__ import annotations
 
@@ -9,26 +10,32 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from data.arrow_tables import ARROW_SUFFIXES, arrow_rows, is_arrow
 from data.errors import DataError
 from data.fields import kind_of
+from data.foreign_formats import foreign_format
+from data.inspect_logs import archive_rows, is_inspect_archive, is_inspect_log, log_rows
 from data.jsonl import read_jsonl
 from data.ragtruth import find_ragtruth
 from data.refused import Refused, shown
+from data.rows import Row, plain_row, rows_of
 from data.table_layout import NO_DELIMITER, TableLayout, table_layout
 
-AnswerFormat = Literal["jsonl", "json", "csv", "tsv", "ragtruth"]
-ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("jsonl", "json", "csv", "tsv", "ragtruth")
+AnswerFormat = Literal["jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "arrow"]
+ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "arrow")
+"""inspect: an .eval archive (a log in JSON is "json"). arrow: Parquet, Arrow and Feather files."""
 WRAPPERS = ("samples", "data", "records", "rows", "examples", "results")
 """Under one of these names an object holds the list (Ragas' and Inspect's: samples)."""
 _SUFFIXES: Mapping[str, AnswerFormat] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "json",
+    ".eval": "inspect",
+    **dict.fromkeys(ARROW_SUFFIXES, "arrow"),
     ".csv": "csv",
     ".tsv": "tsv",
 }
@@ -36,15 +43,6 @@ _SNIFFED = 65_536
 _LONGEST_CELL = 50_000_000
 _PACKED = (".gz", ".bz2")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One object. where: ``file:line``, of a JSON list ``file, item n``. number: of line or item, from 1."""
-
-    number: int
-    where: str
-    fields: Mapping[str, object]
 
 
 def answer_format(path: Path) -> AnswerFormat:
@@ -58,6 +56,9 @@ def answer_format(path: Path) -> AnswerFormat:
         return "ragtruth"
     if not path.exists():
         raise DataError(f"{shown(path)} does not exist: give a file of answers")
+    binary = _binary_format(path)
+    if binary is not None:
+        return binary
     head = _head(path)
     first = next((line for line in head.splitlines() if line.strip()), "")
     if _is_ragtruth(first) and find_ragtruth(path) is not None:
@@ -66,6 +67,11 @@ def answer_format(path: Path) -> AnswerFormat:
     while suffixes and suffixes[-1] in _PACKED:
         suffixes.pop()
     named = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if named == "jsonl" and first.strip().startswith("["):
+        raise DataError(
+            f"{shown(path)} is a JSON list, not JSON Lines: name it {path.name.partition('.')[0]}.json, give "
+            "--format json, or write one object a line"
+        )
     if named == "json" and first and isinstance(_json(first), dict) and len(head.splitlines()) > 1:
         return "jsonl"  # one object a line, whatever the name says
     if named is not None:
@@ -85,24 +91,37 @@ def read_rows(path: Path, layout: AnswerFormat) -> Iterator[Row | Refused]:
     Raises DataError for a file that cannot be read as a whole (a JSON list, a table).
     """
     if layout == "jsonl":
-        for line in read_jsonl(path):
-            yield line if isinstance(line, Refused) else Row(line.number, line.where, line.fields)
+        for line in read_jsonl(path, nan_is_null=True):
+            yield line if isinstance(line, Refused) else plain_row(line.number, line.where, line.fields)
     elif layout == "json":
         yield from _json_rows(path)
+    elif layout == "inspect":
+        yield from archive_rows(path)
+    elif layout == "arrow":
+        for number, fields in enumerate(arrow_rows(path), start=1):
+            yield plain_row(number, f"{shown(path)}, row {number}", fields)
     elif layout in ("csv", "tsv"):
         yield from _table_rows(path, layout)
     else:
         raise ValueError(f"{layout} has no rows")
 
 
-def rows_of(items: Iterable[object], name: str) -> Iterator[Row | Refused]:
-    """Rows of objects in memory, known as ``name``."""
-    for number, item in enumerate(items, start=1):
-        where = f"{name}, item {number}"
-        if isinstance(item, Mapping):
-            yield Row(number, where, item)
-        else:
-            yield Refused(where, f"it is {kind_of(item)}, it must be an object such as {{...}}")
+def _binary_format(path: Path) -> AnswerFormat | None:
+    """The layout of a file that is no text; None for text, and DataError for what is not read here."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError as error:
+        raise DataError(f"{shown(path)} cannot be read: {error}") from error
+    if is_arrow(path, start):
+        return "arrow"
+    if start.startswith(b"PK") and is_inspect_archive(path):
+        return "inspect"
+    if path.suffix.lower() not in _PACKED and (what := foreign_format(path, start)):
+        raise DataError(f"{shown(path)} is {what}")
+    if path.suffix.lower() in (*ARROW_SUFFIXES, ".eval"):
+        raise DataError(f"{shown(path)} is not what its name says: it begins with {start[:8]!r}; is it damaged?")
+    return None
 
 
 def _json_rows(path: Path) -> Iterator[Row | Refused]:
@@ -116,6 +135,9 @@ def _json_rows(path: Path) -> Iterator[Row | Refused]:
         raise DataError(f"{shown(path)} cannot be read: {error}") from error
     except (ValueError, RecursionError) as error:
         raise DataError(f"{shown(path)} is not JSON ({error}): mend it, or give one object a line (.jsonl)") from error
+    if is_inspect_log(value):
+        yield from log_rows(value, shown(path))
+        return
     if isinstance(value, dict):
         held = next((value[name] for name in WRAPPERS if isinstance(value.get(name), list)), None)
         if held is None and (columns := _columns(value)) is not None:
@@ -163,7 +185,8 @@ def _cells(header: list[str], cells: list[str], number: int, name: str) -> Row |
     where = f"{name}:{number}"
     if len(cells) != len(header):
         return Refused(where, f"the row ends here with {len(cells)} cells, the header has {len(header)}")
-    return Row(number, where, {key: cell if cell.strip() else None for key, cell in zip(header, cells, strict=True)})
+    fields = {key: cell if cell.strip() else None for key, cell in zip(header, cells, strict=True)}
+    return plain_row(number, where, fields, cells=True)
 
 
 def _check_header(header: list[str], name: str) -> None:

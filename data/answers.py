@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.answer_records import AnswerRecord, FieldNames, known_names, record_from_fields
-from data.answer_rows import AnswerFormat, Row, answer_format, read_rows, rows_of
+from data.answer_records import AnswerRecord, FieldNames, known_names, record_from_fields, unread_names
+from data.answer_rows import AnswerFormat, answer_format, read_rows
 from data.errors import DataError
 from data.fields import FieldError
 from data.ragtruth import load_ragtruth
 from data.refused import Refused, shown
+from data.rows import Row, rows_of
 
 _SHOWN = 10
 
@@ -81,6 +82,8 @@ class _Collected:
         self._notes: list[str] = []
         self._columns: dict[str, str] = {}
         self._places: dict[tuple[str, str, str], str] = {}
+        self._unread: dict[str, str] = {}
+        self._evidence = 0
 
     def rows(self, rows: Iterable[Row | Refused], prefix: str, cells: bool) -> None:
         """Records of rows. prefix: of the ids that records get where they have none."""
@@ -93,8 +96,12 @@ class _Collected:
             except FieldError as error:
                 self._problem(f"{row.where}: {error}")
                 continue
-            for part, name in known_names(row.fields, self._names).items():
+            known = known_names(row.fields, self._names, record)
+            for part, name in known.items():
                 self._columns.setdefault(part, name)
+            self._evidence += known.get("contexts") == "reference"
+            for name in unread_names(row.fields, self._names):
+                self._unread.setdefault(name, row.where)
             self._keep(record)
 
     def ragtruth(self, path: Path, split: str | None, limit: int | None) -> None:
@@ -137,7 +144,25 @@ class _Collected:
             left = [f"; {len(self._problems)} lines were left out, the first: {p}" for p in self._problems[:1]]
             raise DataError(f"there is no answer in {name}: nothing to score{''.join(left)}")
         records = tuple(self._records[:limit])
-        return AnswerFile(records, layout, tuple(self._columns.items()), tuple(self._problems), tuple(self._notes))
+        notes = (*self._notes, *self._field_notes())
+        return AnswerFile(records, layout, tuple(self._columns.items()), tuple(self._problems), notes)
+
+    def _field_notes(self) -> list[str]:
+        """What a person should know of how fields were read."""
+        notes = []
+        if self._evidence:
+            notes.append(
+                f'"reference" of {self._evidence} answers was read as the evidence that they were written from, as '
+                "RefChecker has it; --references-field reference reads it as accepted answers"
+            )
+        if self._unread:
+            first = next(iter(self._unread.values()))
+            names = ", ".join(f'"{name[:40]}"' for name in list(self._unread)[:8])
+            notes.append(
+                f"fields that were not read: {names} (first at {first}). If one is the answer, its contexts or its "
+                "references, name it with --answer-field, --contexts-field or --references-field"
+            )
+        return notes
 
     def _keep(self, record: AnswerRecord) -> None:
         key = (record.arm, record.id, record.sample)

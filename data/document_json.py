@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from data.blank import is_blank
 from data.documents import Document
 from data.fields import FieldError, as_text, identifier, kind_of
 
@@ -13,18 +14,22 @@ def document_from_fields(fields: Mapping[str, object]) -> Document:
     """The Document of ``{"id" | "_id", "title", "text", "metadata"}``; other fields are not looked at.
 
     The text is kept to the letter, so that offsets others counted stay right. title and metadata may be missing or
-    null. Raises FieldError naming the field.
+    null. A document that has a title alone (BEIR's sets have some, and search titles and texts joined) has that as its
+    text. Raises FieldError naming the field.
     """
     document_id = identifier(fields, "id", "_id")
     if "text" not in fields:
         raise FieldError(f'document {document_id!r} has no "text"')
     text = as_text(fields["text"], "text")
-    if not text.strip():
-        raise FieldError(f'the "text" of document {document_id!r} is empty')
-    title = fields.get("title")
+    given = fields.get("title")
+    title = "" if given is None else as_text(given, "title")
+    if is_blank(text):
+        if is_blank(title):
+            raise FieldError(f'the "text" of document {document_id!r} is empty, and it has no "title" to stand for it')
+        title, text = "", title
     return Document(
         id=document_id,
-        title="" if title is None else as_text(title, "title"),
+        title=title,
         text=text,
         metadata=_metadata(fields.get("metadata")),
     )

@@ -7,7 +7,7 @@ import codecs
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NoReturn
@@ -35,22 +35,29 @@ def is_jsonl(path: Path) -> bool:
     return path.name.lower().endswith(JSONL_SUFFIXES)
 
 
-def read_jsonl(path: Path, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[JsonLine | Refused]:
+def read_jsonl(
+    path: Path, max_line_bytes: int = MAX_LINE_BYTES, *, nan_is_null: bool = False
+) -> Iterator[JsonLine | Refused]:
     """Yield each line's object, or why the line was refused. Never raises for what is in the file.
 
     UTF-8, with or without a byte order mark. Blank lines are passed over. A line longer than max_line_bytes is skipped
     without being held in memory. When the file itself fails (damaged compression, a bad disk), what was read stays,
     and the last item says at which line it ended. A file without any object or refusal is refused as a whole.
+    nan_is_null: NaN, which JSON does not have and Python writes for the missing values of data frames, is null.
     """
     try:
         with _opened(path) as file:
-            yield from json_lines(file, shown(path), max_line_bytes)
+            yield from json_lines(file, shown(path), max_line_bytes, nan_is_null=nan_is_null)
     except OSError as error:
         yield _ended(shown(path), 0, error)
 
 
 def json_lines(
-    file: IO[bytes] | gzip.GzipFile | bz2.BZ2File, name: str, max_line_bytes: int = MAX_LINE_BYTES
+    file: IO[bytes] | gzip.GzipFile | bz2.BZ2File,
+    name: str,
+    max_line_bytes: int = MAX_LINE_BYTES,
+    *,
+    nan_is_null: bool = False,
 ) -> Iterator[JsonLine | Refused]:
     """As ``read_jsonl``, of an open file that people know as ``name``."""
     number = 0
@@ -77,7 +84,7 @@ def json_lines(
             if not raw.strip():
                 continue
             empty = False
-            yield _parsed(raw, number, where, start)
+            yield _parsed(raw, number, where, start, _nan_as_null if nan_is_null else _refuse_constant)
     except (OSError, EOFError, zlib.error) as error:
         yield _ended(name, number, error)
         return
@@ -110,10 +117,10 @@ def _skip_line(file: IO[bytes] | gzip.GzipFile | bz2.BZ2File) -> int:
     return skipped
 
 
-def _parsed(raw: bytes, number: int, where: str, offset: int) -> JsonLine | Refused:
+def _parsed(raw: bytes, number: int, where: str, offset: int, constant: Callable[[str], None]) -> JsonLine | Refused:
     """One line's object. offset: of the line in the (decompressed) file, in bytes."""
     try:
-        value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        value = json.loads(raw.decode("utf-8"), parse_constant=constant)
     except UnicodeDecodeError as error:
         return part(where, f"not UTF-8 at byte {offset + error.start} of the file: convert it to UTF-8")
     except json.JSONDecodeError as error:
@@ -125,6 +132,11 @@ def _parsed(raw: bytes, number: int, where: str, offset: int) -> JsonLine | Refu
     if not isinstance(value, dict):
         return part(where, f"the line is {kind_of(value)}, it must be an object such as {{...}}")
     return JsonLine(number, where, value)
+
+
+def _nan_as_null(name: str) -> None:
+    if name != "NaN":
+        _refuse_constant(name)
 
 
 def _refuse_constant(name: str) -> NoReturn:

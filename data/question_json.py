@@ -3,58 +3,127 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
+from data.answer_labels import flag_of
+from data.answer_names import MORE_REFERENCES, UNANSWERABLE
 from data.fields import FieldError, as_text, either, identifier, kind_of
+from data.nested_texts import listed_texts
+from data.plain_values import plain_value
 from data.questions import EvidenceSpan, Question
 
+_IDS = ("id", "_id", "question_id", "query_id", "qid")
+_TEXTS = ("text", "question", "query", "user_input", "input")
+_REFERENCES = (
+    *("references", "answers", "answer", "ground_truth", "ground_truths", "reference", "reference_answer"),
+    *("reference_answers", "gold_answer", "expected_answer", "expected_output", "target", "output", *MORE_REFERENCES),
+)
+_ANSWERABLE = ("answerable", "is_answerable")
 _KNOWN = (
-    "id",
-    "_id",
-    "text",
-    "question",
-    "references",
-    "answers",
-    "relevant_document_ids",
-    "answerable",
-    "kind",
+    *("id", "_id", "text", "question", "references", "answers", "relevant_document_ids", "answerable", "kind"),
     "evidence",
 )
+_READ = frozenset((*_KNOWN, *_IDS, *_TEXTS, *_REFERENCES, *_ANSWERABLE, *UNANSWERABLE))
+_PASSED_OVER = re.compile(
+    r"(?:plausible|wrong|incorrect|false|hallucinated|distractor)_?\w*|\w+_(?:start|type|span|spans|length|url|format|"
+    r"language|source|category|index|offset|count)s?|metadata|answer_?starts?|contexts?|supporting_facts"
+)
+"""Names of fields that say nothing which a question has here, although they resemble ones that do."""
+_MEANT = re.compile(r"answer|truth|gold|refer|expected|target|correct|solution|impossible|relevant|qrel|positive")
 
 
 def question_from_fields(fields: Mapping[str, object]) -> Question:
     """The Question of ``{"id", "text" | "question", "references" | "answers", "relevant_document_ids", "answerable",
     "kind", "evidence": [{"document_id", "start", "end"}]}``.
 
-    Everything but id and text may be missing; answerable is then true. Other fields are not looked at, except that one
-    which looks like a misspelling is an error: its content would be lost silently. Raises FieldError.
+    Everything but id and text may be missing; answerable is then true. Accepted answers are also read under the names
+    that public sets use (golden_answers, ground_truth, expected_output, target, ...), as a list, one text or an object
+    of SQuAD's or TriviaQA's layout, and is_impossible is the reverse of answerable. Missing values of data frames are
+    missing. Other fields are not looked at, except that one whose name looks like a misspelling of these, or speaks of
+    answers, is an error: its content would be lost silently. Raises FieldError.
     """
-    question_id = identifier(fields, "id", "_id")
-    for name in fields:
-        near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.85)
-        if name not in _KNOWN and near:
-            raise FieldError(f'"{name}" is no field of a question: is "{near[0]}" meant?')
-    text_name = either(fields, "text", "question")
-    answerable = fields.get("answerable", True)
-    if not isinstance(answerable, bool):
-        raise FieldError(f'"answerable" is {kind_of(answerable)}, it must be true or false')
-    kind = fields.get("kind")
-    has_references = any(fields.get(name) is not None for name in ("references", "answers"))
-    references = either(fields, "references", "answers") if has_references else "references"
+    try:
+        row = {str(name): plain_value(value) for name, value in fields.items()}
+    except ValueError as error:
+        raise FieldError(str(error)) from None
+    for name in _IDS:  # a column of whole numbers with a gap in it is one of floats in a data frame
+        if isinstance(number := row.get(name), float) and number.is_integer():
+            row[name] = int(number)
+    question_id = identifier(row, *(_present(row, _IDS) or _IDS[:2]))
+    _check_names(row)
+    text_name = either(row, *(_present(row, _TEXTS) or _TEXTS[:2]))
+    kind = row.get("kind")
     try:
         return Question(
             id=question_id,
-            text=as_text(fields[text_name], text_name),
-            references=_texts(fields, references),
-            relevant_document_ids=_texts(fields, "relevant_document_ids"),
-            answerable=answerable,
+            text=as_text(row[text_name], text_name),
+            references=_references(row),
+            relevant_document_ids=_texts(row, "relevant_document_ids"),
+            answerable=_answerable(row),
             kind="" if kind is None else as_text(kind, "kind"),
-            evidence=_evidence(fields.get("evidence")),
+            evidence=_evidence(row.get("evidence")),
         )
     except FieldError:
         raise
     except ValueError as error:  # the types' own checks
         raise FieldError(str(error)) from None
+
+
+def _present(row: Mapping[str, object], names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if row.get(name) is not None)
+
+
+def _check_names(row: Mapping[str, object]) -> None:
+    """Raise FieldError for a field that is not read although it looks like one that is."""
+    for name, value in row.items():
+        if name in _READ:
+            continue
+        near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.85)
+        if near:
+            raise FieldError(f'"{name}" is no field of a question: is "{near[0]}" meant?')
+        plain = name.casefold().replace("-", "_").replace(" ", "_")
+        if value is None or _PASSED_OVER.fullmatch(plain) or not _MEANT.search(plain):
+            continue
+        raise FieldError(
+            f'"{name}" is no field that is read here: rename it to "references" where it holds accepted answers, to '
+            '"answerable" or "relevant_document_ids" where it holds those, or remove it'
+        )
+
+
+def _references(row: Mapping[str, object]) -> tuple[str, ...]:
+    """The accepted answers. Two fields that hold different ones are an error."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name in _present(row, _REFERENCES):
+        texts = listed_texts(row[name])
+        if isinstance(texts, list):
+            texts = [text for text in texts if text is not None]
+        if name not in ("references", "answers") and isinstance(texts, str | int | float):
+            texts = [] if texts == "" else [texts]
+        if isinstance(texts, list) and name not in ("references", "answers"):
+            texts = [str(t) if isinstance(t, int | float) and not isinstance(t, bool) else t for t in texts]
+        found[name] = tuple(dict.fromkeys(_texts({name: texts}, name)))
+    filled = {name: texts for name, texts in found.items() if texts}
+    if len(set(filled.values())) > 1:
+        names = " and ".join(f'"{name}"' for name in filled)
+        raise FieldError(f"{names} differ: keep the one that holds the accepted answers")
+    return next(iter(filled.values()), ())
+
+
+def _answerable(row: Mapping[str, object]) -> bool:
+    """Whether the documents answer the question. Raises FieldError where two fields say different things."""
+    said: dict[str, bool] = {}
+    value = row.get("answerable")
+    if value is not None:
+        if not isinstance(value, bool):
+            raise FieldError(f'"answerable" is {kind_of(value)}, it must be true or false')
+        said["answerable"] = value
+    for name in (*_ANSWERABLE[1:], *UNANSWERABLE):
+        if (flag := flag_of(name, row.get(name))) is not None:
+            said[name] = flag if name in _ANSWERABLE else not flag
+    if len(set(said.values())) > 1:
+        raise FieldError(" and ".join(f'"{name}"' for name in said) + " contradict each other: keep one of them")
+    return next(iter(said.values()), True)
 
 
 def question_to_fields(question: Question) -> dict[str, object]:

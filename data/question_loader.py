@@ -1,18 +1,22 @@
-"""Questions out of JSON Lines files and BEIR folders. A question set is small and whole, or it is an error."""
+"""Questions out of JSON Lines, Parquet, Arrow files and BEIR folders. A set is small and whole, or it is an error."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import codecs
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from data.arrow_tables import arrow_rows, is_arrow
 from data.beir import read_judgements
 from data.errors import DataError
 from data.fields import FieldError
-from data.jsonl import JSONL_SUFFIXES, read_jsonl
+from data.foreign_formats import foreign_format
+from data.jsonl import JSONL_SUFFIXES, JsonLine, read_jsonl
 from data.question_json import question_from_fields
 from data.questions import Question
 from data.refused import Refused, shown
+from data.rows import Row, plain_row
 
 SHOWN_PROBLEMS = 10
 
@@ -25,9 +29,9 @@ def load_questions(path: Path) -> tuple[Question, ...]:
 def load_question_files(paths: Sequence[Path]) -> tuple[Question, ...]:
     """The questions of several files, one after the other.
 
-    A path is a file of JSON Lines, plain or compressed (fields: data/question_json.py), or a BEIR folder: the queries
-    of queries.jsonl that qrels/test.tsv judges, with the documents graded above 0 as the relevant ones and no
-    references (the other queries belong to other splits).
+    A path is a file of JSON Lines, plain or compressed, of Parquet or of Arrow (fields: data/question_json.py), or a
+    BEIR folder: the queries of queries.jsonl that qrels/test.tsv judges, with the documents graded above 0 as the
+    relevant ones and no references (the other queries belong to other splits).
 
     Because a rate over fewer questions than meant would be a wrong rate, nothing is left out: every bad line, every id
     that comes twice and every file without a question goes into one DataError, which shows the first ten.
@@ -38,6 +42,42 @@ def load_question_files(paths: Sequence[Path]) -> tuple[Question, ...]:
     for path in paths:
         collected.add(path)
     return collected.checked()
+
+
+def _rows(path: Path) -> Iterator[JsonLine | Row | Refused]:
+    """The rows of a file: JSON Lines, or Parquet and Arrow. Raises DataError for a file in another form."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(4096)
+    except OSError as error:
+        raise DataError(f"the file of questions {shown(path)} cannot be read ({error})") from error
+    if is_arrow(path, head[:16]):
+        for number, fields in enumerate(arrow_rows(path), start=1):
+            yield plain_row(number, f"{shown(path)}, row {number}", fields)
+        return
+    if path.suffix.lower() not in (".gz", ".bz2"):
+        if what := foreign_format(path, head[:16]):
+            raise DataError(f"the file of questions {shown(path)} is {what}")
+        if other := _other_text(path, head):
+            raise DataError(
+                f"the file of questions {shown(path)} is {other}: JSON Lines are needed, one object a line such as "
+                '{"id": "1", "text": "...", "references": ["..."]} (with pandas: df.to_json(FILE, orient=\'records\', '
+                "lines=True))"
+            )
+    yield from read_jsonl(path, nan_is_null=True)
+
+
+def _other_text(path: Path, head: bytes) -> str:
+    """What a file of text is that holds no JSON Lines; empty where it may hold them."""
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    if start.startswith(b"["):
+        return "a JSON list"
+    if path.suffix.lower() in (".csv", ".tsv") and not start.startswith(b"{"):
+        return "a table"
+    lines = start.split(b"\n", 1)
+    if start.startswith(b"{") and len(lines) > 1 and lines[0].strip() == b"{":
+        return "one JSON document over several lines"
+    return ""
 
 
 class _Collected:
@@ -79,7 +119,7 @@ class _Collected:
 
     def _file(self, path: Path) -> list[Question]:
         questions: list[Question] = []
-        for line in read_jsonl(path):
+        for line in _rows(path):
             if isinstance(line, Refused):
                 self._problems.append(str(line))
                 continue

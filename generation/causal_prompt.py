@@ -8,7 +8,7 @@ from dataclasses import replace
 from data.blank import is_blank
 from generation.budget import Fitted, fit_chunks
 from generation.chat_format import ChatFrame, frame_tokens
-from generation.errors import GenerationError
+from generation.errors import ContextLengthError, GenerationError
 from generation.prompt import Prompt, PromptChunk
 from model.tokenizer import Tokenizer
 from retrieval.chunks import RetrievedChunk
@@ -62,7 +62,7 @@ class CausalPrompter:
         budget = self._context_length - max_new_tokens
         bare = len(self._encode(question, (), own))
         if bare > budget:
-            raise GenerationError(
+            raise ContextLengthError(
                 f"the question with its frame has {bare} tokens; the context of {self._context_length} less "
                 f"{max_new_tokens} new tokens leaves {max(budget, 0)}: shorten it or ask for fewer new tokens"
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from generation.errors import GenerationError
+from generation.errors import ParameterError
 
 MAX_TOP_LOGPROBS = 20
 """As servers with OpenAI's interface allow."""
@@ -43,34 +43,45 @@ class SamplingParams:
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.temperature) or self.temperature < 0:
-            raise GenerationError(f"temperature is {self.temperature}: it must be 0 (greedy) or a positive number")
+            raise ParameterError(
+                "temperature", f"temperature is {self.temperature}: it must be 0 (greedy) or a positive number"
+            )
         if self.top_k is not None and self.top_k < 1:
-            raise GenerationError(f"top_k is {self.top_k}: it must be at least 1, or left out to keep all tokens")
+            raise ParameterError(
+                "top_k", f"top_k is {self.top_k}: it must be at least 1, or left out to keep all tokens"
+            )
         if not 0 < self.top_p <= 1:
-            raise GenerationError(f"top_p is {self.top_p}: it must be above 0 and at most 1")
+            raise ParameterError("top_p", f"top_p is {self.top_p}: it must be above 0 and at most 1")
         if not 0 <= self.min_p <= 1:
-            raise GenerationError(f"min_p is {self.min_p}: it must be at least 0 (keeps all tokens) and at most 1")
+            raise ParameterError(
+                "min_p", f"min_p is {self.min_p}: it must be at least 0 (keeps all tokens) and at most 1"
+            )
         if not math.isfinite(self.repetition_penalty) or self.repetition_penalty <= 0:
-            raise GenerationError(
-                f"repetition_penalty is {self.repetition_penalty}: it must be a positive number; 1 is no penalty"
+            raise ParameterError(
+                "repetition_penalty",
+                f"repetition_penalty is {self.repetition_penalty}: it must be a positive number; 1 is no penalty",
             )
         if self.max_tokens < 1:
-            raise GenerationError(f"max_tokens is {self.max_tokens}: it must be at least 1")
+            raise ParameterError("max_tokens", f"max_tokens is {self.max_tokens}: it must be at least 1")
         if not 0 <= self.min_tokens <= self.max_tokens:
-            raise GenerationError(
-                f"min_tokens is {self.min_tokens}: it must be in 0..{self.max_tokens}, which is max_tokens"
+            raise ParameterError(
+                "min_tokens",
+                f"min_tokens is {self.min_tokens}: it must be in 0..{self.max_tokens}, which is max_tokens",
             )
         if self.n < 1:
-            raise GenerationError(f"n is {self.n}: at least one sample must be drawn")
+            raise ParameterError("n", f"n is {self.n}: at least one sample must be drawn")
         if any(not s for s in self.stop):
-            raise GenerationError("a stop string is empty: give text, or leave it out")
+            raise ParameterError("stop", "a stop string is empty: give text, or leave it out")
         if not 0 <= self.seed < 2**63:
-            raise GenerationError(f"seed is {self.seed}: it must be in [0, 2**63)")
+            raise ParameterError("seed", f"seed is {self.seed}: it must be in [0, 2**63)")
         if not 0 <= self.top_logprobs <= MAX_TOP_LOGPROBS:
-            raise GenerationError(f"top_logprobs is {self.top_logprobs}: it must be in 0..{MAX_TOP_LOGPROBS}")
+            raise ParameterError(
+                "top_logprobs", f"top_logprobs is {self.top_logprobs}: it must be in 0..{MAX_TOP_LOGPROBS}"
+            )
         if self.deadline_seconds is not None and not 0 < self.deadline_seconds < math.inf:
-            raise GenerationError(
-                f"deadline_seconds is {self.deadline_seconds}: it must be a positive number, or left out for none"
+            raise ParameterError(
+                "deadline_seconds",
+                f"deadline_seconds is {self.deadline_seconds}: it must be a positive number, or left out for none",
             )
         self._check_bias()
 
@@ -78,12 +89,13 @@ class SamplingParams:
         named: set[int] = set()
         for token, nats in self.logit_bias:
             if token < 0:
-                raise GenerationError(f"logit_bias names token {token}: ids start at 0")
+                raise ParameterError("logit_bias", f"logit_bias names token {token}: ids start at 0")
             if token in named:
-                raise GenerationError(f"logit_bias names token {token} twice: give each token one bias")
+                raise ParameterError("logit_bias", f"logit_bias names token {token} twice: give each token one bias")
             if not math.isfinite(nats):
-                raise GenerationError(
-                    f"logit_bias of token {token} is {nats}: it must be a number of nats; -1e9 rules a token out"
+                raise ParameterError(
+                    "logit_bias",
+                    f"logit_bias of token {token} is {nats}: it must be a number of nats; -1e9 rules a token out",
                 )
             named.add(token)
 

@@ -15,7 +15,7 @@ from generation.engine.core import Engine
 from generation.engine.front import BegunRequest, EngineFront
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest, RequestResult
-from generation.errors import GenerationError
+from generation.errors import ParameterError
 from generation.generator import GenerationTask
 from generation.live import Drawn, EngineLoad, Listener
 from generation.params import SamplingParams
@@ -102,9 +102,10 @@ class EmbeddedReader:
         # The end token is predicted, never read: a whole answer takes max_new_tokens - 1 positions.
         budget = self.context_length - max_new_tokens + 1
         if budget < 3:
-            raise GenerationError(
+            raise ParameterError(
+                "max_tokens",
                 f"max_tokens is {max_new_tokens}: the reader's context of {self.context_length} tokens leaves no room "
-                "for a question"
+                "for a question",
             )
         return self._prompter.prompt(question, chunks, budget)
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from data.blank import is_blank
 from generation.budget import fit_chunks
-from generation.errors import GenerationError
+from generation.errors import ContextLengthError, GenerationError
 from generation.prompt import Prompt, PromptChunk
 from generation.reader_vocabulary import ReaderVocabulary
 from retrieval.chunks import RetrievedChunk
@@ -38,7 +38,7 @@ class ReaderPrompter:
         encoded = tokenizer.encode(question)
         room = budget - len(encoded.token_ids) - 2
         if room < 0:
-            raise GenerationError(
+            raise ContextLengthError(
                 f"the question has {len(encoded.token_ids)} tokens; with {budget} tokens for the prompt at most "
                 f"{budget - 2} fit: shorten it or ask for fewer new tokens"
             )

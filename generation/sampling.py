@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from generation.errors import GenerationError
+from generation.errors import ModelOutputError, ParameterError
 from generation.params import SamplingParams
 from generation.truncation import truncate_batch, truncate_row
 from model.sampling_math import repetition_penalised, tempered_softmax, tempered_weights
@@ -167,7 +167,9 @@ def adjusted_logits(
     if biased:
         unknown = next((token for _, token, _ in biased if token >= vocabulary), None)
         if unknown is not None:
-            raise GenerationError(f"logit_bias names token {unknown}: this model's ids are 0..{vocabulary - 1}")
+            raise ParameterError(
+                "logit_bias", f"logit_bias names token {unknown}: this model's ids are 0..{vocabulary - 1}"
+            )
         at = torch.tensor([(i, token) for i, token, _ in biased], device=device)
         out[at[:, 0], at[:, 1]] += torch.tensor([nats for _, _, nats in biased], device=device)
     if penalised:
@@ -201,8 +203,8 @@ def top_logprobs(logprobs: Tensor, counts: Sequence[int]) -> tuple[tuple[tuple[i
 
 
 def check_finite(logprobs: Tensor) -> None:
-    """Raise GenerationError when the model returned NaN or nothing that can be drawn: it is never sampled from."""
+    """Raise ModelOutputError when the model returned NaN or nothing that can be drawn: it is never sampled from."""
     if bool(torch.isnan(logprobs).any()) or not bool(torch.isfinite(logprobs.amax(-1)).all()):
-        raise GenerationError(
+        raise ModelOutputError(
             "the model returned NaN or infinite probabilities: its weights are damaged or overflow in this precision"
         )

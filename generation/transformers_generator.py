@@ -23,7 +23,7 @@ from generation.causal_prompt import CausalPrompter
 from generation.chat_format import chat_frame
 from generation.citations import find_citations
 from generation.completion import Completion, FinishReason, TextDelta, Usage
-from generation.errors import GenerationError
+from generation.errors import ParameterError
 from generation.generator import GenerationTask
 from generation.live import Begun, Drawn, Listener
 from generation.params import SamplingParams
@@ -172,7 +172,9 @@ class TransformersGenerator:
         vocabulary = int(self._model.config.get_text_config().vocab_size)
         for token, _ in params.logit_bias:
             if token >= vocabulary:
-                raise GenerationError(f"logit_bias names token {token}: this model's ids are 0..{vocabulary - 1}")
+                raise ParameterError(
+                    "logit_bias", f"logit_bias names token {token}: this model's ids are 0..{vocabulary - 1}"
+                )
         ends = sorted(self._ends)
         warm: dict[str, Any] = {}
         if params.temperature > 0:

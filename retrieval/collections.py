@@ -107,6 +107,15 @@ def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Ret
     raise RetrievalError(f"the collection {name!r} was published {_TRIES} times while it was being opened; try again")
 
 
+def check_published(store: Store, name: str) -> None:
+    """Whether a collection can be asked for at all, without opening its files or an encoder.
+
+    Raises RetrievalError if there is no such collection (the known ones are listed) or it has no published index.
+    """
+    with store.read() as connection:
+        _published(connection, name)
+
+
 def linked_versions(store: Store, name: str) -> dict[DocumentVersion, StoredVersion]:
     """The database row of each document that the published generation of a collection answers from."""
     with store.read() as connection:
@@ -183,13 +192,7 @@ class _Snapshot:
 
 def _snapshot(store: Store, name: str) -> _Snapshot:
     with store.read() as connection:
-        published = current_generation(connection, name)
-        if published is None:
-            if collection_key(connection, name) is None:
-                raise _unknown(connection, name)
-            raise RetrievalError(
-                f"the collection {name!r} has no published index: its indexing did not end; run `plumbline index` again"
-            )
+        published = _published(connection, name)
         with readable_rows("documents"):
             rows = connection.execute(
                 select(documents.c.sha256, *DOCUMENT_COLUMNS)
@@ -198,6 +201,17 @@ def _snapshot(store: Store, name: str) -> _Snapshot:
             ).mappings()
             held = {DocumentVersion(row["document_id"], row["sha256"]): stored_document(row) for row in rows}
     return _Snapshot(published, held)
+
+
+def _published(connection: Connection, name: str) -> PublishedGeneration:
+    published = current_generation(connection, name)
+    if published is None:
+        if collection_key(connection, name) is None:
+            raise _unknown(connection, name)
+        raise RetrievalError(
+            f"the collection {name!r} has no published index: its indexing did not end; run `plumbline index` again"
+        )
+    return published
 
 
 def _chunks(table: ChunkTable, snapshot: _Snapshot, name: str) -> tuple[Chunk, ...]:

@@ -123,10 +123,10 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
     from evaluation.runs.experiment import Progress
 
     plan = plan_of(arguments)
+    gate = checked_gate(getattr(arguments, "fail_if", None), arms_of(plan))
+    judge = judge_of(line, plan)  # first: it checks the collections, and check_forced loads the generator
     if arguments.forced_drift:
         check_forced(line, plan)
-    gate = checked_gate(getattr(arguments, "fail_if", None), arms_of(plan))
-    judge = judge_of(line, plan)
     with output.progress() as bar:
 
         def say(progress: Progress) -> None:

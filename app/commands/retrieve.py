@@ -147,6 +147,7 @@ def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever
     from app.retrieval_evaluation import evaluate_run, evaluation_to_json, load_judged, load_queries, run_search
     from data.whole_file import whole_file
     from evaluation.retrieval.measures import DEFAULT_MEASURES, parsed_measure
+    from evaluation.retrieval.own_documents import OwnDocuments, own_documents
     from evaluation.retrieval.rankings import write_run
 
     measures = arguments.measure or list(DEFAULT_MEASURES)
@@ -159,13 +160,16 @@ def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever
     else:
         judged = load_judged(retriever, arguments.queries, arguments.qrels)
         questions = judged.questions
+    own = own_documents(questions, None, retriever.chunks) if judged is None else OwnDocuments(judged.own)
     with output.progress() as bar:
-        found = run_search(searched, questions, lambda done, total: bar.update("questions", done, total))
+        found = run_search(searched, questions, lambda done, total: bar.update("questions", done, total), own.ids)
     if arguments.run_file is not None:
         with whole_file(arguments.run_file) as part:
             lines = write_run(part, found, "plumbline")
         output.say(f"wrote {lines} lines of {len(found)} questions to {arguments.run_file}")
     if judged is None:
+        for note in own.notes:
+            output.say(note)
         output.say("the questions name no relevant documents and there is no --qrels: nothing was measured")
         return EXIT_OK
     result = evaluate_run(judged, found, measures, arguments.worst)

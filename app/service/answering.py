@@ -18,6 +18,7 @@ from app.pipeline import Pipeline, query_seed
 from app.service.access import Caller
 from app.service.errors import ApiError
 from app.service.health import Health, not_ready
+from app.service.last_message import preparation, replied, standing_alone
 from app.service.live_query import Ask, LiveQuery
 from app.service.problems import late, problem, raise_problem
 from app.service.seeing.logs import LOGGER, log_event
@@ -28,13 +29,12 @@ from app.service.work.generating import Generating
 from app.service.work.keeping import Keeping
 from app.service.work.memory import memory_left
 from app.service.work.preparing import Preparation, Prepared, Preparing
-from app.service.work.standalone import REWRITTEN_TOKENS, read_rewritten, rewriting_task, standalone_by_rule
 from app.service.work.verifying import Checking, Judging, Verifying
 from app.verification import CheckedClaim
-from evaluation.outcomes import AnswerEvaluation
+from evaluation.outcomes import AnswerEvaluation, outcome_of
+from generation.completion import TextDelta
 from generation.generator import GenerationTask
-from generation.live import Drawn, InstructedGenerator
-from generation.params import SamplingParams
+from generation.live import Drawn
 from generation.restyling import restyled
 from retrieval.collections import CollectionInfo, list_collections
 
@@ -98,9 +98,8 @@ class Answering:
             async with asyncio.timeout_at(deadline):
                 turn = await self.admission.enter()
                 queued = perf_counter() - arrived
-                ask = await self._standing_alone(ask)
-                preparation = Preparation(ask.request, ask.caller.tenant, ask.instructions, ask.verify)
-                prepared = await self._preparing.do(preparation)
+                ask = await standing_alone(ask, self.pipeline.generator, self._generating)
+                prepared = await self._preparing.do(preparation(ask))
         except TimeoutError as error:
             _give_back(turn)
             raise late() from error
@@ -160,24 +159,6 @@ class Answering:
         if allowed is not None and params.max_tokens > allowed:
             raise refused(f"max_tokens is {params.max_tokens}: this key may ask for at most {allowed}", "max_tokens")
 
-    async def _standing_alone(self, ask: Ask) -> Ask:
-        """The query with a question that needs nothing that was said before it."""
-        if not ask.history:
-            return ask
-        generator, request = self.pipeline.generator, ask.request
-        question = standalone_by_rule(request.question, ask.history)
-        if isinstance(generator, InstructedGenerator):
-            prompt = generator.prompt(rewriting_task(request.question, ask.history), (), REWRITTEN_TOKENS)
-            params = SamplingParams(max_tokens=REWRITTEN_TOKENS, stop=("\n",))
-            generation = self._generating.begin(generator, GenerationTask(prompt, params, (0,), ask.caller.tenant))
-            try:
-                async for _ in generation:
-                    pass
-                question = read_rewritten(generation.drawn.completions[0].text) or question
-            finally:
-                generation.close()
-        return replace(ask, request=replace(request, question=question), original=request)
-
     async def _work(self, live: LiveQuery, deadline: float) -> None:
         """Everything after retrieval. Errors go to whoever reads the query."""
         try:
@@ -197,6 +178,10 @@ class Answering:
     async def _generated(self, live: LiveQuery, deadline: float) -> QueryResult:
         ask, request, prepared = live.ask, live.ask.request, live.prepared
         params = request.params
+        if ask.reply:
+            for sample in range(params.n):
+                live.said(TextDelta(ask.reply, sample))
+            return replied(live)
         left = max(0.001, deadline - asyncio.get_running_loop().time())
         seeds = tuple(query_seed(params.seed, sample) for sample in range(params.n))
         task = GenerationTask(prepared.prompt, replace(params, deadline_seconds=left), seeds, ask.caller.tenant)
@@ -232,7 +217,11 @@ class Answering:
         if stored is None:
             raise AssertionError("a query that is to be judged was prepared without a judge")
         texts = tuple(answer.text for answer in result.answers)
-        evaluations = await self._judging.do(Judging(live.ask.request.question, texts, stored))
+        evaluations: tuple[AnswerEvaluation, ...]
+        if live.ask.reply:  # it claims nothing
+            evaluations = (outcome_of((), refused=False),) * len(texts)
+        else:
+            evaluations = await self._judging.do(Judging(live.ask.request.question, texts, stored))
         self.metrics.judged(evaluations)
         judged = zip(result.answers, evaluations, strict=True)
         return replace(

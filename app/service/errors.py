@@ -11,6 +11,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from data.json_text import clean_text
+
 CLIENT_GONE = 499
 """For the log: the client left before there was a response."""
 UNREAD = (408, 413)
@@ -44,7 +46,9 @@ class ApiError(Exception):
 def error_body(status: int, message: str, code: str, param: str | None = None) -> dict[str, Any]:
     """``{"error": {"message", "type", "param", "code"}}``."""
     kind = "rate_limit_error" if status == 429 else "server_error" if status >= 500 else "invalid_request_error"
-    return {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    # What a client sent may stand in both, and half of a surrogate pair has no UTF-8 form.
+    shown = {"message": clean_text(message), "type": kind, "param": param and clean_text(param), "code": code}
+    return {"error": shown}
 
 
 def error_response(error: ApiError, headers: Mapping[str, str] | None = None) -> JSONResponse:

@@ -21,6 +21,7 @@ class Ask:
 
     instructions: of the caller's own. verify: whether its answers are judged. deadline_s: for all of it. history: what
     was said before, which the question may refer to; it is then rewritten, and ``original`` has it as it was put.
+    reply: the answer, where it is known without asking a model (to a greeting); nothing is then searched for or drawn.
     """
 
     request: QueryRequest
@@ -30,6 +31,7 @@ class Ask:
     deadline_s: float | None = None
     history: tuple[Exchange, ...] = ()
     original: QueryRequest | None = None
+    reply: str = ""
 
     @property
     def shown(self) -> QueryRequest:

@@ -12,7 +12,14 @@ from app.errors import AppError
 from app.service.errors import ApiError
 from data.errors import DataError, StoreBusyError, StoreFullError
 from evaluation.errors import EvaluationError
-from generation.errors import GenerationError, UnavailableError
+from generation.errors import (
+    ContextLengthError,
+    GenerationError,
+    ModelOutputError,
+    OutOfMemoryError,
+    ParameterError,
+    UnavailableError,
+)
 from model.errors import ModelError
 from retrieval.errors import RetrievalError
 
@@ -41,7 +48,7 @@ def problem(error: Exception, log: logging.Logger) -> Exception:
         log.error("cannot answer: %s", error)
         return ApiError(503, "the model's server is not available: try again", code="model_unavailable", retry_after=30)
     if isinstance(error, GenerationError):
-        return ApiError(422, f"question: {error}", code="context_length_exceeded", param="question")
+        return _generation_problem(error, log)
     kinds: tuple[tuple[type[Exception], str], ...] = (
         (DataError, "database"),
         (RetrievalError, "collection"),
@@ -63,6 +70,23 @@ def _unavailable(part: str) -> ApiError:
         code=f"{part}_unavailable",
         retry_after=30,
     )
+
+
+def _generation_problem(error: GenerationError, log: logging.Logger) -> ApiError:
+    """``context_length_exceeded`` only for a prompt that is too long: clients answer it by cutting the conversation."""
+    if isinstance(error, ContextLengthError):
+        return ApiError(422, f"question: {error}", code="context_length_exceeded", param="question")
+    if isinstance(error, ParameterError):
+        return ApiError(422, str(error), code="invalid_value", param=error.parameter)
+    if isinstance(error, OutOfMemoryError):
+        log.error("cannot answer: %s", error)
+        return ApiError(
+            503, "memory is short: try again when other requests are done", code="out_of_memory", retry_after=5
+        )
+    if isinstance(error, ModelOutputError):
+        log.error("cannot answer: %s", error)
+        return ApiError(500, "the model computed no usable answer; the server's log says more", code="model_failed")
+    return ApiError(422, str(error), code="invalid_value")
 
 
 def storage_problem(error: OSError, log: logging.Logger) -> ApiError:

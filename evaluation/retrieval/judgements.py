@@ -66,11 +66,15 @@ def judged_by_questions(questions: Sequence[Question], where: str) -> Judgements
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuestions:
-    """questions: those that were judged, in file order. notes: what a person should know, one line each."""
+    """questions: those that were judged, in file order. notes: what a person should know, one line each.
+
+    own: ids of questions that are documents of the collection (evaluation.retrieval.own_documents).
+    """
 
     questions: tuple[Question, ...]
     judgements: Judgements
     notes: tuple[str, ...]
+    own: frozenset[str] = frozenset()
 
 
 def judged_questions(
@@ -103,7 +107,11 @@ def judged_questions(
     notes = []
     if unknown:
         share = f"{len(unknown)} of {len(judgements.document_ids)}"
-        notes.append(f"{share} judged documents are not in the collection and count as missed (first {min(unknown)!r})")
+        named = ", ".join(map(repr, sorted(unknown)[:_SHOWN]))
+        notes.append(
+            f"{share} judged documents are not in the collection and count as missed ({named}"
+            f"{', ...' if len(unknown) > _SHOWN else ''}): plumbline index says which documents it refused, and why"
+        )
     if len(judgements.grades) > len(kept):
         notes.append(
             f"{len(judgements.grades) - len(kept)} judged questions have no relevant document and are left out"

@@ -18,7 +18,7 @@ from generation.engine.prompt_pass import PromptPass, ending_bytes_per_position
 from generation.engine.requests import EngineRequest, Handle, RequestResult, TokenEvent, check_request
 from generation.engine.sequences import Rows, Sample, Ticket
 from generation.engine.step_rows import DrawnToken, RowDrawer
-from generation.errors import GenerationError
+from generation.errors import GenerationError, ModelOutputError
 from generation.sampling import SampleStream
 from model.decoder import Decoder
 from model.engine_state.arena import KeyValueArena
@@ -224,7 +224,7 @@ class Engine:
         # Taken apart first: a request that fails takes its other rows along, wherever they stand.
         for rows, mine in [(rows, [next(drawn) for _ in rows.samples]) for rows in cohorts]:
             if any(token.token_id < 0 for token in mine):
-                self._fail(rows.ticket, GenerationError(_NOT_FINITE))
+                self._fail(rows.ticket, ModelOutputError(_NOT_FINITE))
                 continue
             if rows.ticket.error is not None:
                 continue  # another part of the same request failed just now

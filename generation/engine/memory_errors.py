@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from generation.errors import GenerationError
+from generation.errors import GenerationError, OutOfMemoryError
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -17,7 +17,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 def out_of_memory(requests: int, cause: BaseException) -> GenerationError:
     """What the one of ``requests`` that gives way is told."""
-    reason = GenerationError(
+    reason = OutOfMemoryError(
         f"out of memory while {requests} requests were at work: ask for fewer samples or tokens at once, or lower "
         "max_rows, prefill_tokens or memory_bytes"
     )

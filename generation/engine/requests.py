@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from generation.completion import FinishReason
 from generation.decoding import DecodedTokens, DecodingUse
-from generation.errors import GenerationError
+from generation.errors import ContextLengthError, GenerationError, ParameterError
 from generation.params import SamplingParams
 from model.config import DecoderConfig
 
@@ -77,7 +77,7 @@ def check_request(request: EngineRequest, config: DecoderConfig, positions: int,
     if wrong is not None:
         raise GenerationError(f"the prompt holds token {wrong}; the model has tokens 0 to {config.vocab_size - 1}")
     if length > config.max_positions:
-        raise GenerationError(
+        raise ContextLengthError(
             f"the prompt has {length} tokens, the context {config.max_positions}: shorten it or show less"
         )
     room = min(request.params.max_tokens, config.max_positions - length + 1)
@@ -85,10 +85,13 @@ def check_request(request: EngineRequest, config: DecoderConfig, positions: int,
     need = length + room - 1
     unknown = next((token for token, _ in request.params.logit_bias if token >= config.vocab_size), None)
     if unknown is not None:
-        raise GenerationError(f"logit_bias names token {unknown}; the model has tokens 0 to {config.vocab_size - 1}")
+        raise ParameterError(
+            "logit_bias", f"logit_bias names token {unknown}; the model has tokens 0 to {config.vocab_size - 1}"
+        )
     if need > positions:
-        raise GenerationError(
+        message = (
             f"the prompt's {length} tokens and up to {room} new ones take {need * position_bytes} bytes of keys and "
             f"values; the engine has {positions * position_bytes}: give it more memory_bytes or ask for fewer tokens"
         )
+        raise ContextLengthError(message) if length > positions else ParameterError("max_tokens", message)
     return room

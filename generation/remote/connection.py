@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from generation.errors import GenerationError, UnavailableError
+from generation.errors import ContextLengthError, GenerationError, UnavailableError
 from generation.remote.events import event_data, event_texts
 from generation.remote.hanging_up import HangUp
 from generation.remote.options import RemoteOptions
@@ -31,7 +31,7 @@ _TOO_LONG = re.compile(
 )
 
 
-class ContextExceededError(GenerationError):
+class ContextExceededError(ContextLengthError):
     """The server says that prompt and answer are longer than its context."""
 
 

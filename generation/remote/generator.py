@@ -22,7 +22,7 @@ from generation.budget import Fitted, fit_chunks
 from generation.causal_prompt import WITH_PASSAGES, WITHOUT_PASSAGES, instruction_text, passage_text, sentence_ends
 from generation.citations import find_citations
 from generation.completion import Completion, TextDelta, Usage
-from generation.errors import GenerationError, UnavailableError
+from generation.errors import ContextLengthError, GenerationError, UnavailableError
 from generation.generator import GenerationTask
 from generation.live import Listener
 from generation.params import SamplingParams
@@ -99,7 +99,7 @@ class OpenAIGenerator:
         budget = self.context_length - max_new_tokens - _FRAME_TOKENS
         bare = self._estimate(instruction_text(question, (), instructions))
         if bare > budget:
-            raise GenerationError(
+            raise ContextLengthError(
                 f"the question with its frame has about {bare} tokens; the context of {self.context_length} less "
                 f"{max_new_tokens} new tokens leaves {max(budget, 0)}: shorten it or ask for fewer new tokens"
             )
@@ -265,7 +265,9 @@ def _text(prompt: Prompt, shown: Sequence[PromptChunk]) -> str:
 def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple[PromptChunk, ...]:
     """All chunks but the last. Raises when there is none left: then it is the question that is too long."""
     if not shown:
-        raise GenerationError(f"{error}. No passage is left to drop: shorten the question, or ask for fewer new tokens")
+        raise ContextLengthError(
+            f"{error}. No passage is left to drop: shorten the question, or ask for fewer new tokens"
+        )
     return shown[:-1]
 
 

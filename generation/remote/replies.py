@@ -126,9 +126,9 @@ def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> tuple[str, obje
     delta = choice.get("delta")
     if api == "completions" or not isinstance(delta, dict):
         message = choice.get("message")  # a server that does not stream answers whole
-        text = message.get("content") if isinstance(message, dict) else choice.get("text")
+        text = _message_text(message) if isinstance(message, dict) else choice.get("text")
     else:
-        text = delta.get("content")
+        text = _message_text(delta)
     return _characters(text) if isinstance(text, str) else "", choice.get("finish_reason")
 
 
@@ -151,7 +151,7 @@ def _choice(choice: Mapping[str, Any], api: Api, logprobs: bool, where: str) -> 
     reason = finish_reason(choice.get("finish_reason"), where)
     if api == "chat":
         message = choice.get("message")
-        text = message.get("content") if isinstance(message, dict) else None
+        text = _message_text(message) if isinstance(message, dict) else None
     else:
         text = choice.get("text")
     if not isinstance(text, str):
@@ -162,6 +162,31 @@ def _choice(choice: Mapping[str, Any], api: Api, logprobs: bool, where: str) -> 
         return Choice(text, reason, (), "not asked for")
     values, missing = _logprobs(choice.get("logprobs"), api)
     return Choice(text, reason, values, missing)
+
+
+def _message_text(message: Mapping[str, Any]) -> str | None:
+    """The answer in a message or a delta; None where there is none.
+
+    content is a text or a list of parts (Mistral's servers, gateways to Anthropic's models): the texts of those that
+    are an answer, one after the other. What was thought before it is passed over. A refusal is an answer.
+    """
+    content = message.get("content")
+    if isinstance(content, list):
+        texts = [text for part in content if (text := _part_text(part)) is not None]
+        content = "".join(texts) if texts else None
+    if content is None:
+        content = message.get("refusal")
+    return content if isinstance(content, str) else None
+
+
+def _part_text(part: object) -> str | None:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict):
+        return None
+    kind = part.get("type", "text")
+    text = part.get("text") if kind in ("text", "output_text") else part.get("refusal") if kind == "refusal" else None
+    return text if isinstance(text, str) else None
 
 
 def _logprobs(given: object, api: Api) -> tuple[tuple[float, ...], str]:

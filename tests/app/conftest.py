@@ -18,7 +18,7 @@ from app.service.application import create_app
 from app.settings import Settings
 from data.documents import Document
 from generation.completion import Citation, Completion, Usage
-from generation.errors import GenerationError
+from generation.errors import ContextLengthError
 from generation.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
 from model.prefix_decoder import save_prefix_decoder, warm_start
@@ -51,7 +51,7 @@ class FirstWords:
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
         words = len(question.split())
         if words > self.context_length - max_new_tokens:
-            raise GenerationError(f"the question has {words} tokens: shorten it")
+            raise ContextLengthError(f"the question has {words} tokens: shorten it")
         shown = tuple(PromptChunk(n, c, 0, len(c.chunk.text)) for n, c in enumerate(chunks[:2], start=1))
         return Prompt(question, shown, tuple(chunks[2:]), (101,) * words)
 

@@ -162,6 +162,15 @@ def test_a_model_that_can_write_follows_instructions_and_rewrites(
         assert (refused["code"], refused["param"]) == ("unsupported_parameter", "logprobs")
 
 
+def test_a_long_conversation_does_not_make_a_short_question_too_long(
+    make_pipeline: Any, small_settings: Settings, first_words: Any
+) -> None:
+    with TestClient(create_app(make_pipeline(small_settings, Told(first_words())))) as client:
+        long = [{"role": "user", "content": "a " * 400}, {"role": "assistant", "content": "b " * 400}] * 4
+        body = ask(client, messages=[*long, USER, {"role": "assistant", "content": "three"}, USER])
+        assert body["plumbline"]["question"] == "Rewritten question?"
+
+
 def test_models_are_collections_and_the_generator(client: TestClient) -> None:
     body = client.get("/v1/models").json()
     ModelsReply.model_validate(body)
@@ -187,20 +196,20 @@ def test_verdicts_where_they_are_asked_for(client: TestClient) -> None:
         ({"temperature": "1"}, "temperature", "number"),
         ({"n": 0}, "n", "n 0"),
         ({"n": 33}, "n", "32"),
-        ({"stop": [""]}, "stop", "1"),
+        ({"stop": [7]}, "stop", "string"),
         ({"stop": ["a"] * 17}, "stop", "16"),
         ({"messages": []}, "messages", "1"),
         ({"messages": [{"role": "user", "content": " "}]}, "messages.0.content", "empty"),
         ({"messages": [USER, {"role": "assistant", "content": "x"}]}, "messages.1.role", "user"),
-        ({"messages": [{"role": "tool", "content": "x"}, USER]}, "messages.0.role", "'user'"),
+        ({"messages": [{"role": "bot", "content": "x"}, USER]}, "messages.0.role", "'user'"),
         ({"messages": [{"role": "user", "content": "a\0b"}]}, "messages.0.content", "NUL"),
-        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages.0.content", "text"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "messages", "text"),
         ({"messages": [{"role": "user", "content": "word " * 600}]}, "messages", "question"),
         ({"top_logprobs": 2}, None, "logprobs"),
         ({"stream_options": {"include_usage": True}}, None, "stream"),
         ({"max_tokens": 3, "max_completion_tokens": 4}, None, "max_completion_tokens"),
         ({"logit_bias": {"the": 1}}, "logit_bias", "the"),
-        ({"logit_bias": {"99999999": 1}}, "messages", "99999999"),
+        ({"logit_bias": {"99999999": 1}}, "logit_bias", "99999999"),
         ({"nonsense": 1}, "nonsense", ""),
         ({"tools": [{"type": "function"}]}, "tools", ""),
         ({"response_format": {"type": "json_object"}}, "response_format", ""),

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from data.answer_records import NAMES, AnswerRecord, FieldNames
+from data.answer_names import NAMES
+from data.answer_records import AnswerRecord, FieldNames
 from data.answers import AnswerFile, answers_from_rows, load_answers
 from data.errors import DataError
 

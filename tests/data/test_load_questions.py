@@ -57,7 +57,7 @@ def test_every_problem_is_listed_with_its_line_up_to_ten(tmp_path: Path) -> None
         ({"id": "i", "text": "x", "evidence": [{"document_id": "d", "start": 1.0, "end": 3}]}, "evidence[0].start"),
         ({"id": "j", "text": "x", "evidence": [{"start": 1, "end": 3}]}, "evidence[0].document_id"),
         ({"id": "k", "text": "x", "evidence": [1]}, '"evidence[0]" is a number'),
-        ({"id": "l", "text": "x", "reference": ["A"]}, 'is "references" meant?'),
+        ({"id": "l", "text": "x", "refrences": ["A"]}, 'is "references" meant?'),
         ({"id": "m", "text": "x", "question": "y"}, "differ"),
         ({"id": "n", "text": "x", "references": ["A"], "answers": ["B"]}, "differ"),
         ({"id": "o", "text": "x", "kind": 1}, '"kind" is a number'),

@@ -11,6 +11,8 @@ from app.service.chat.conversation import read_conversation
 from app.service.chat.schemas import ChatBody
 from app.service.errors import ApiError
 from app.service.live_query import Ask
+from app.service.work.small_talk import small_talk_reply
+from generation.errors import ParameterError
 from generation.generator import Generator
 from generation.live import InstructedGenerator, NamesTokens
 from generation.params import SamplingParams
@@ -52,31 +54,46 @@ def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
         notes.append(f"max_tokens is {context // 4}: the model's context has {context} tokens, and {tokens} were asked")
         tokens = context // 4
     seed = secrets.randbelow(_TELL_SEED) if body.seed is None else body.seed % 2**63
-    stop = body.stop or []
-    params = SamplingParams(
-        temperature=body.temperature or 0.0,
-        top_k=body.top_k,
-        top_p=1.0 if body.top_p is None else body.top_p,
-        max_tokens=tokens,
-        stop=(stop,) if isinstance(stop, str) else tuple(stop),
-        n=body.n or 1,
-        seed=seed,
-        min_p=body.min_p,
-        repetition_penalty=body.repetition_penalty,
-        logit_bias=tuple((int(token), nats) for token, nats in (body.logit_bias or {}).items()),
-        top_logprobs=body.top_logprobs or 0,
-    )
+    params = _sampling(body, tokens, seed)
     alone = body.model == generator.name
     request = QueryRequest(
         conversation.question,
         None if alone else body.model,
         retrieval=not alone,
-        k=body.k,
+        k=body.k or 4,
         mode=body.mode,
         fusion=body.fusion,
         params=params,
-        style=body.style,
+        style=body.style or "short",
     )
     instructions = conversation.instructions if instructed else ""
-    ask = Ask(request, caller, instructions=instructions, verify=body.verify, history=conversation.history)
+    ask = Ask(
+        request,
+        caller,
+        instructions=instructions,
+        verify=bool(body.verify),
+        history=conversation.history,
+        reply=small_talk_reply(conversation.question),
+    )
     return ChatAsk(ask, seed, tuple(notes))
+
+
+def _sampling(body: ChatBody, tokens: int, seed: int) -> SamplingParams:
+    """Raises ApiError 400 for values that do not go together, such as two biases of one token."""
+    greedy = body.top_p == 0  # the smallest set of tokens with that probability is the likeliest one alone
+    try:
+        return SamplingParams(
+            temperature=body.temperature or 0.0,
+            top_k=1 if greedy else body.top_k,
+            top_p=1.0 if greedy or body.top_p is None else body.top_p,
+            max_tokens=tokens,
+            stop=tuple(body.stop or ()),
+            n=body.n or 1,
+            seed=seed,
+            min_p=body.min_p or 0.0,
+            repetition_penalty=body.repetition_penalty or 1.0,
+            logit_bias=tuple((int(token), nats) for token, nats in (body.logit_bias or {}).items()),
+            top_logprobs=body.top_logprobs or 0,
+        )
+    except ParameterError as error:
+        raise ApiError(400, str(error), code="invalid_value", param=error.parameter) from error

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.service.chat.content import refused, text_of
 from app.service.chat.schemas import Message
-from app.service.errors import ApiError
 from app.service.work.standalone import Exchange
 from data.blank import is_blank
+
+_READ = ("system", "developer", "user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,30 +23,30 @@ class Conversation:
 
 
 def read_conversation(messages: Sequence[Message]) -> Conversation:
-    """Raises ApiError 400 where the last message is no question.
+    """Raises ApiError 400 where the last message is no question, or the text of one cannot be read.
 
     Of user messages one after the other the last is the question that was answered; answers without a question before
-    them are not looked at.
+    them are not looked at, nor are the calls and results of tools in earlier turns.
     """
     last = messages[-1]
     where = f"messages.{len(messages) - 1}"
     if last.role != "user":
-        raise _refused(f"the last message is the {last.role}'s: it must be the user's question", f"{where}.role")
-    if is_blank(last.text):
-        raise _refused("the last message is empty: ask something", f"{where}.content")
-    for number, message in enumerate(messages):
-        if "\0" in message.text:
-            raise _refused("a message holds a NUL character: take it out", f"messages.{number}.content")
-    told = [m.text.strip() for m in messages if m.role in ("system", "developer") and m.text.strip()]
+        raise refused(f"the last message is the {last.role}'s: it must be the user's question", f"{where}.role")
+    texts = [text_of(m.content, m.role, f"messages.{number}") for number, m in enumerate(messages) if m.role in _READ]
+    read = [m for m in messages if m.role in _READ]
+    question = texts[-1]
+    if is_blank(question):
+        raise refused("the last message is empty: ask something", f"{where}.content")
+    told: list[str] = []
     history: list[Exchange] = []
-    for message in messages[:-1]:
-        said = message.text.strip()
-        if message.role == "user" and said:
+    for message, text in zip(read[:-1], texts[:-1], strict=True):
+        said = text.strip()
+        if not said:
+            continue  # an assistant's turn that only called tools
+        if message.role in ("system", "developer"):
+            told.append(said)
+        elif message.role == "user":
             history.append(Exchange(said, ""))
-        elif message.role == "assistant" and history:
+        elif history:
             history[-1] = Exchange(history[-1].question, said)
-    return Conversation("\n\n".join(told), tuple(history), last.text)
-
-
-def _refused(message: str, param: str) -> ApiError:
-    return ApiError(400, message, code="invalid_value", param=param)
+    return Conversation("\n\n".join(told), tuple(history), question)

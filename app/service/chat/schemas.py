@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
+from app.service.chat.content import CONTENT_SCHEMA, Role
 from app.service.chat.parameters import without_unsupported
 from app.service.schemas import SourceReply, TimingsReply, VerdictReply
 from generation.restyling import Style
@@ -16,32 +17,36 @@ _EXAMPLE: dict[str, Any] = {
     "messages": [{"role": "user", "content": "How long is the warranty of the Heron 4?"}],
     "stream": False,
 }
-_StopText = Annotated[str, Field(min_length=1, max_length=256)]
+_StopText = Annotated[str, Field(max_length=256)]
 
 
-class TextPart(BaseModel):
-    """A part of a message; only text can be read."""
+def _stop_list(stop: object) -> object:
+    """One text as a list of one, as other servers take it. Empty texts end nothing and are left out."""
+    texts = [stop] if isinstance(stop, str) else stop
+    return [text for text in texts if text != ""] if isinstance(texts, list) else texts
 
-    model_config = ConfigDict(extra="forbid", strict=True)
 
-    type: Literal["text"]
-    text: str
+def _all_tokens(top_k: object) -> object:
+    """None where ``top_k`` asks for all tokens: -1 as vLLM has it, 0 as transformers and llama.cpp have it."""
+    return None if top_k in (-1, 0) and not isinstance(top_k, bool) else top_k
+
+
+_Stop = Annotated[
+    list[_StopText] | None,
+    BeforeValidator(_stop_list),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}, {"type": "null"}]}),
+]
+_TopK = Annotated[int | None, BeforeValidator(_all_tokens)]
 
 
 class Message(BaseModel):
-    """One message. name is taken and changes nothing; what else a client repeats of an answer is not looked at."""
+    """One message. name is taken and changes nothing; what else a client repeats of an answer is not looked at, nor are
+    the calls and results of tools in earlier turns. content is read by app.service.chat.content."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    role: Literal["system", "developer", "user", "assistant"]
-    content: str | list[TextPart] | None = None
-
-    @property
-    def text(self) -> str:
-        """The text, parts joined by line breaks."""
-        if self.content is None or isinstance(self.content, str):
-            return self.content or ""
-        return "\n".join(part.text for part in self.content)
+    role: Role
+    content: Annotated[Any, WithJsonSchema(CONTENT_SCHEMA)] = None
 
 
 class StreamOptions(BaseModel):
@@ -74,23 +79,25 @@ class ChatBody(BaseModel):
     n: int | None = Field(default=1, ge=1, description="samples; the most is set by the server")
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63, description="left out: drawn, and told in the answer")
     temperature: float | None = Field(default=None, ge=0, le=2, description="default 0, greedy")
-    top_p: float | None = Field(default=None, gt=0, le=1)
+    top_p: float | None = Field(default=None, ge=0, le=1, description="0: the likeliest token only")
     max_tokens: int | None = Field(default=None, ge=1, description="as max_completion_tokens")
     max_completion_tokens: int | None = Field(default=None, ge=1, description="default a sixteenth of the context")
-    stop: _StopText | list[_StopText] | None = Field(default=None, description="at most 16")
+    stop: _Stop = Field(default=None, description="at most 16 of at most 256 characters; empty ones are left out")
     logprobs: bool | None = False
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
     logit_bias: dict[str, float] | None = Field(default=None, description="nats by token id")
-    k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
+    k: int | None = Field(default=4, ge=1, le=100, description="chunks to retrieve")
     mode: Mode | None = Field(default=None, description="default as the collection is searched")
     fusion: Fusion | None = Field(default=None, description="default as the collection is searched")
-    style: Style = Field(default="short", description='"sentence": short answers as full sentences, made by rule')
-    verify: bool = Field(
+    style: Style | None = Field(
+        default="short", description='"sentence": short answers as full sentences, made by rule'
+    )
+    verify: bool | None = Field(
         default=False, description="judge every claim of the answers by what the collection says of it"
     )
-    top_k: int | None = Field(default=None, ge=1, le=2**31 - 1)
-    min_p: float = Field(default=0.0, ge=0, le=1)
-    repetition_penalty: float = Field(default=1.0, gt=0, le=100)
+    top_k: _TopK = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; -1, 0: all")
+    min_p: float | None = Field(default=0.0, ge=0, le=1)
+    repetition_penalty: float | None = Field(default=1.0, gt=0, le=100)
 
     @model_validator(mode="before")
     @classmethod
@@ -99,8 +106,8 @@ class ChatBody(BaseModel):
 
     @field_validator("stop")
     @classmethod
-    def _few(cls, stop: str | list[str] | None) -> str | list[str] | None:
-        if isinstance(stop, list) and len(stop) > 16:
+    def _few(cls, stop: list[str] | None) -> list[str] | None:
+        if stop is not None and len(stop) > 16:
             raise ValueError(f"there are {len(stop)} stop texts: at most 16 are looked for")
         return stop
 

@@ -17,7 +17,6 @@ from app.pipeline import Pipeline
 from app.service.errors import ApiError
 from app.service.work.placing import Placing
 from data.schema import collections
-from generation.errors import GenerationError
 from generation.generator import Generator
 from generation.live import InstructedGenerator
 from generation.prompt import Prompt
@@ -199,9 +198,6 @@ def _place(item: Preparation, known: dict[str, _Place]) -> _Place | None:
 
 def _prompt(generator: Generator, item: Preparation, chunks: Found) -> Prompt:
     request = item.request
-    try:
-        if item.instructions and isinstance(generator, InstructedGenerator):
-            return generator.instructed_prompt(request.question, chunks, request.params.max_tokens, item.instructions)
-        return generator.prompt(request.question, chunks, request.params.max_tokens)
-    except GenerationError as error:
-        raise ApiError(422, f"question: {error}", code="context_length_exceeded", param="question") from error
+    if item.instructions and isinstance(generator, InstructedGenerator):
+        return generator.instructed_prompt(request.question, chunks, request.params.max_tokens, item.instructions)
+    return generator.prompt(request.question, chunks, request.params.max_tokens)

@@ -1,0 +1,61 @@
+"""Rows of Parquet files and of Arrow files (also Feather 2, and what Hugging Face datasets keeps), by pyarrow.
+
+pyarrow is an extra ("parquet"), imported when such a file is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from data.errors import DataError
+from data.refused import shown
+
+ARROW_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
+_PARQUET, _ARROW_FILE = b"PAR1", b"ARROW1"
+_AT_ONCE = 1024
+_STREAM = b"\xff\xff\xff\xff"
+"""What a message of an Arrow stream begins with, which has no name of its own."""
+
+
+def is_arrow(path: Path, head: bytes) -> bool:
+    """Whether a file is one of these, by its first bytes, of which ``head`` has at least 8."""
+    if head.startswith((_PARQUET, _ARROW_FILE)):
+        return True
+    return head.startswith(_STREAM) and path.suffix.lower() in ARROW_SUFFIXES
+
+
+def arrow_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Each row as a dict of Python's values, in order; about a thousand are held at once.
+
+    Raises DataError where pyarrow is not installed, and for a file that is damaged.
+    """
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise DataError(
+            f'{shown(path)} is read with pyarrow, which is not installed: pip install "plumbline-rag[parquet]", or '
+            "write the rows as JSON Lines (df.to_json(FILE, orient='records', lines=True))"
+        ) from error
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+            file.seek(0)
+            if head.startswith(_PARQUET):
+                batches = pq.ParquetFile(file).iter_batches(batch_size=_AT_ONCE)
+            elif head.startswith(_ARROW_FILE):
+                reader = pa.ipc.open_file(file)
+                batches = (reader.get_batch(place) for place in range(reader.num_record_batches))
+            else:
+                batches = iter(pa.ipc.open_stream(file))
+            for batch in batches:
+                for start in range(0, batch.num_rows, _AT_ONCE):
+                    yield from batch.slice(start, _AT_ONCE).to_pylist()
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise DataError(
+            f"{shown(path)} cannot be read ({reason}): is it damaged, or cut off? Write "
+            "the rows as JSON Lines (df.to_json(FILE, orient='records', lines=True)) or as CSV if you can"
+        ) from error

@@ -1,0 +1,35 @@
+"""Accepted answers that a set keeps inside an object: SQuAD's, TriviaQA's and KILT's layouts as plain lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_ALIASES = ("aliases", "alias")
+
+
+def listed_texts(value: object) -> object:
+    """The list of texts in ``{"text": [...]}`` (SQuAD) or ``{"value": ..., "aliases": [...]}`` (TriviaQA).
+
+    In a list, objects with an "answer" or a "text" (KILT, DeepEval) become that. Anything else is returned as it is.
+    """
+    if isinstance(value, Mapping):
+        if isinstance(value.get("text"), list):
+            return value["text"]
+        if isinstance(value.get("value"), str):
+            more: list[object] = next((value[name] for name in _ALIASES if isinstance(value.get(name), list)), [])
+            return list(dict.fromkeys([value["value"], *(text for text in more if isinstance(text, str))]))
+        return [_inner(value)]
+    if isinstance(value, list):
+        return [_inner(item) for item in value if not _is_bare(item)]
+    return value
+
+
+def _inner(item: object) -> object:
+    if isinstance(item, Mapping):
+        return next((item[name] for name in ("answer", "text", "value") if isinstance(item.get(name), str)), item)
+    return item
+
+
+def _is_bare(item: object) -> bool:
+    """Whether an item is an object of KILT that only says where an answer stands."""
+    return isinstance(item, Mapping) and "provenance" in item and not item.get("answer")

@@ -1,0 +1,48 @@
+"""Values as data frames and arrays hold them, as those JSON has: missing values are None, arrays are lists.
+
+A missing value is NaN in a column of numbers or objects, pandas' NA and NaT, and in text the words that pandas writes
+for them. pandas and numpy are not imported: their values are known by what they can do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
+
+_MISSING_TYPES = frozenset(("NAType", "NaTType"))
+_MISSING_TEXTS = frozenset(("nan", "<NA>", "NaT"))
+_MISSING_CELLS = frozenset((*_MISSING_TEXTS, "NaN", "NAN", "None", "null", "NULL", "#N/A"))
+"""A cell of a table is text: in it the words for nothing of Python, SQL, JSON and Excel are missing values too."""
+_DEEPEST = 64
+
+
+def plain_value(value: object, cell: bool = False, depth: int = 0) -> object:
+    """The value with Python's own types: None, bool, int, float, str, list, dict.
+
+    cell: it is a cell of a table. Raises ValueError for what is nested more than 64 deep.
+    """
+    if depth > _DEEPEST:
+        raise ValueError(f"it is nested more than {_DEEPEST} deep")
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        text = str(value)
+        return None if text.strip() in (_MISSING_CELLS if cell else _MISSING_TEXTS) else text
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    if isinstance(value, Decimal):
+        return None if value.is_nan() else str(value)
+    if type(value).__name__ in _MISSING_TYPES:
+        return None
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(inner, False, depth + 1) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain_value(item, False, depth + 1) for item in value]
+    for convert in ("tolist", "to_pylist", "as_py"):  # numpy and pandas; pyarrow's arrays and scalars
+        if callable(found := getattr(value, convert, None)):
+            return plain_value(found(), cell, depth + 1)
+    return value

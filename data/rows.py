@@ -1,0 +1,35 @@
+"""Rows of a file or of objects in memory, their values as JSON has them (see data.plain_values)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from data.fields import kind_of
+from data.plain_values import plain_value
+from data.refused import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object. where: ``file:line``, of a JSON list ``file, item n``. number: of line or item, from 1."""
+
+    number: int
+    where: str
+    fields: Mapping[str, object]
+
+
+def rows_of(items: Iterable[object], name: str) -> Iterator[Row | Refused]:
+    """Rows of objects in memory, known as ``name``. Missing values of data frames are None, arrays are lists."""
+    for number, item in enumerate(items, start=1):
+        yield plain_row(number, f"{name}, item {number}", item)
+
+
+def plain_row(number: int, where: str, item: object, cells: bool = False) -> Row | Refused:
+    """The row of an object, or why it is none. cells: its values are cells of a table."""
+    if not isinstance(item, Mapping):
+        return Refused(where, f"it is {kind_of(item)}, it must be an object such as {{...}}")
+    try:
+        return Row(number, where, {str(key): plain_value(value, cells) for key, value in item.items()})
+    except (ValueError, RecursionError) as error:
+        return Refused(where, f"it cannot be read: {error}")

@@ -1,0 +1,73 @@
+"""Questions that are documents of the collection themselves: the document of the same id is left out of their results.
+
+BEIR's ``EvaluateRetrieval.evaluate`` does so by default (``ignore_identical_ids``; Thakur et al., NeurIPS 2021). In
+ArguAna every query is an argument of the corpus, which would otherwise be found first and is judged for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from data.questions import Question
+from evaluation.retrieval.judgements import Judgements
+from evaluation.retrieval.rankings import RankedDocument
+from retrieval.chunks import Chunk
+
+_WORD = re.compile(r"\w+")
+_SHARED = 0.5
+"""This share of a question's words stands in the document that it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDocuments:
+    """ids: questions whose own document is left out. notes: what a person should know, one line each."""
+
+    ids: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    def leave_out(self, question_id: str, ranking: Iterable[RankedDocument]) -> tuple[RankedDocument, ...]:
+        """The ranking without the document that the question is."""
+        if question_id not in self.ids:
+            return tuple(ranking)
+        return tuple(item for item in ranking if item.document_id != question_id)
+
+
+def own_documents(
+    questions: Sequence[Question], judgements: Judgements | None, chunks: Sequence[Chunk]
+) -> OwnDocuments:
+    """Which questions are documents of the collection that ``chunks`` are of.
+
+    An id in common is enough where it is a name. Numbers are often in common by chance: then most of these questions
+    must share their words with the document. Where a question's own document is judged relevant to one of them, ids
+    mean different things, and nothing is left out.
+    """
+    by_id = {question.id: question for question in questions}
+    texts: dict[str, list[str]] = {}
+    for chunk in chunks:
+        if chunk.document_id in by_id:
+            texts.setdefault(chunk.document_id, [chunk.title]).append(chunk.text)
+    if not texts:
+        return OwnDocuments()
+    first = min(texts)
+    grades: Mapping[str, Mapping[str, int]] = judgements.grades if judgements is not None else {}
+    if any(grades.get(name, {}).get(name, 0) > 0 for name in texts):
+        note = (
+            f"{len(texts)} questions have the id of a document (first {first!r}), which is judged relevant to some of "
+            "them: nothing is left out"
+        )
+        return OwnDocuments(notes=(note,))
+    alike = sum(_shares_words(by_id[name].text, " ".join(held)) for name, held in texts.items())
+    if all(name.isdecimal() for name in texts) and 2 * alike <= len(texts):
+        return OwnDocuments()
+    note = (
+        f"{len(texts)} of {len(questions)} questions are documents of the collection (the same id, first {first!r}): "
+        "that document is left out of their results, as BEIR does"
+    )
+    return OwnDocuments(frozenset(texts), (note,))
+
+
+def _shares_words(question: str, document: str) -> bool:
+    asked = set(_WORD.findall(question.casefold()))
+    return len(asked & set(_WORD.findall(document.casefold()))) >= _SHARED * len(asked) > 0
