@@ -12,7 +12,8 @@ from generation.generator import Generator
 
 CHOICES = (
     "reader (the embedded one), decoder (a small one that ships, for trying the engine), a FOLDER (a reader you "
-    "trained, or a Hugging Face decoder), transformers:FOLDER, openai:URL#MODEL or openai-completions:URL#MODEL"
+    "trained, or a Hugging Face decoder), a FILE.gguf, transformers:FOLDER, openai:URL#MODEL or "
+    "openai-completions:URL#MODEL"
 )
 _APIS = {"openai": "chat", "openai-completions": "completions"}
 
@@ -62,7 +63,7 @@ def open_generator(
         from generation.transformers_generator import TransformersGenerator
 
         return TransformersGenerator(folder, device=device)
-    folder = _folder(choice, choice)
+    folder = _checkpoint(choice)
     if (folder / "reader.json").is_file():
         from generation.reader import EmbeddedReader
 
@@ -76,7 +77,23 @@ def open_generator(
 
 def _is_decoder(choice: str) -> bool:
     folder = decoder_folder(choice)
-    return bool(choice) and folder.is_dir() and not (folder / "reader.json").is_file()
+    return bool(choice) and (folder.is_dir() or _is_gguf_file(folder)) and not (folder / "reader.json").is_file()
+
+
+def _checkpoint(choice: str) -> Path:
+    """A folder or a GGUF file."""
+    path = decoder_folder(choice)
+    if path.suffix.lower() == ".gguf" and not path.is_dir():
+        if not path.is_file():
+            raise AppError(f"--model {choice}: no such file")
+        return path
+    if path.is_file():
+        raise AppError(f"--model {choice}: that file is not a GGUF file (FILE.gguf); give {CHOICES}")
+    return _folder(choice, choice)
+
+
+def _is_gguf_file(path: Path) -> bool:
+    return path.suffix.lower() == ".gguf" and path.is_file()
 
 
 def _folder(path: str, choice: str) -> Path:

@@ -21,7 +21,7 @@ class Settings(BaseSettings):
         default="auto", description="in which passages are embedded: fp32, bf16, or auto: the collection's, see docs"
     )
     model: str = Field(
-        default="", description="reader, decoder, checkpoint folder, transformers:FOLDER, openai:URL#MODEL"
+        default="", description="reader, decoder, checkpoint folder, FILE.gguf, transformers:FOLDER, openai:URL#MODEL"
     )
     model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")
     model_context: int = Field(default=4096, ge=16, description="context length of that server, in tokens")

@@ -6,7 +6,7 @@ document that contains ``<|im_end|>`` is read as those characters and cannot clo
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from tokenizers import Tokenizer as HFTokenizer
 
 from generation.errors import GenerationError
 from generation.template_process import rendered
+from model.checkpoint_source import tokenizer_config, tokenizer_text
+from model.errors import ModelError
 from model.tokenizer import Tokenizer, panics_named
 
 _LONGEST_FILE = 1 << 24  # bytes; templates and tokenizer_config.json have some thousands to millions
@@ -29,11 +31,11 @@ class ChatFrame:
 
 
 def chat_frame(folder: Path) -> ChatFrame:
-    """The frame of a checkpoint folder: its chat template where it has one, else its begin-of-sequence token alone.
+    """The frame of a checkpoint: its chat template where it has one, else its begin-of-sequence token alone.
 
     Raises GenerationError when the template cannot be rendered with one user message.
     """
-    raw = HFTokenizer.from_file(str(folder / "tokenizer.json"))
+    raw = HFTokenizer.from_str(tokenizer_text(folder))
     raw.no_truncation()
     raw.no_padding()
     template = chat_template(folder)
@@ -72,16 +74,11 @@ def chat_template(folder: Path) -> str | None:
     return template if isinstance(template, str) else None
 
 
-def _config(folder: Path) -> dict[str, object]:
-    path = folder / "tokenizer_config.json"
-    if not path.is_file():
-        return {}
-    _refuse_long(path)
+def _config(folder: Path) -> Mapping[str, object]:
     try:
-        value = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise GenerationError(f"{path} is not valid JSON: {error}") from error
-    return value if isinstance(value, dict) else {}
+        return tokenizer_config(folder)
+    except ModelError as error:
+        raise GenerationError(str(error)) from error
 
 
 def _refuse_long(path: Path) -> None:
