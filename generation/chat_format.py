@@ -42,7 +42,7 @@ def chat_frame(folder: Path) -> ChatFrame:
     if template is None:
         with panics_named():
             return ChatFrame(_beginning(raw), ())
-    before, found, after = _render(folder, template).partition(_PLACEHOLDER)
+    before, found, after = _around_message(folder, template)
     if not found or _PLACEHOLDER in after:
         raise GenerationError(f"the chat template of {folder} does not show the user's message exactly once")
     with panics_named():
@@ -86,7 +86,25 @@ def _refuse_long(path: Path) -> None:
         raise GenerationError(f"{path} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_FILE:,}")
 
 
-def _render(folder: Path, template: str) -> str:
+def _around_message(folder: Path, template: str) -> tuple[str, str, str]:
+    """What the template gives before and after the message. Some take a message as a list of parts, not as a string."""
+    try:
+        found = _render(folder, template, _PLACEHOLDER).partition(_PLACEHOLDER)
+        if found[1]:
+            return found
+        failure: GenerationError | None = None
+    except GenerationError as error:
+        found, failure = ("", "", ""), error
+    try:
+        parts = _render(folder, template, [{"type": "text", "text": _PLACEHOLDER}]).partition(_PLACEHOLDER)
+    except GenerationError:
+        parts = ("", "", "")
+    if not parts[1] and failure is not None:
+        raise failure
+    return parts if parts[1] else found
+
+
+def _render(folder: Path, template: str, content: object) -> str:
     config = _config(folder)
     tokens: dict[str, str] = {}
     for name in ("bos_token", "eos_token", "pad_token", "unk_token"):
@@ -96,7 +114,7 @@ def _render(folder: Path, template: str) -> str:
         if isinstance(value, str):
             tokens[name] = value
     variables = {
-        "messages": [{"role": "user", "content": _PLACEHOLDER}],
+        "messages": [{"role": "user", "content": content}],
         "tools": None,
         "documents": None,
         "add_generation_prompt": True,
