@@ -105,6 +105,7 @@ class Pipeline:
             api_key=settings.model_key.get_secret_value(),
             context_length=settings.model_context,
             precision=settings.precision,
+            home=self.home,
         )
         if isinstance(opened, SupportsClose):
             self._closing.callback(opened.close)

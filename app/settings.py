@@ -21,7 +21,8 @@ class Settings(BaseSettings):
         default="auto", description="in which passages are embedded: fp32, bf16, or auto: the collection's, see docs"
     )
     model: str = Field(
-        default="", description="reader, decoder, checkpoint folder, FILE.gguf, transformers:FOLDER, openai:URL#MODEL"
+        default="",
+        description="reader, smollm2, decoder, checkpoint folder, FILE.gguf, transformers:FOLDER, openai:URL#MODEL",
     )
     model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")
     model_context: int = Field(default=4096, ge=16, description="context length of that server, in tokens")
@@ -36,6 +37,11 @@ class Settings(BaseSettings):
     max_request_s: float = Field(default=600.0, gt=0, description="longest time for one request, in seconds")
     max_upload_mb: int = Field(default=200, ge=1, description="largest upload the service takes, in megabytes")
     min_free_memory_mb: int = Field(default=256, ge=0, description="the service takes nothing in below this; 0: always")
+
+    @classmethod
+    def of_home(cls, home: Path | None) -> Settings:
+        """The environment's settings, with another home where one is given."""
+        return cls() if home is None else cls(home=home)
 
     @property
     def home_folder(self) -> Path:

@@ -88,7 +88,8 @@ def _without_tags(thought: str) -> str:
 
 def _split_channels(text: str) -> ThoughtAndAnswer:
     """Harmony's messages: what is not in the channel "final" is thought."""
-    thoughts, answers = [], []
+    thoughts: list[str] = []
+    answers: list[str] = []
     marks = list(_CHANNEL.finditer(text))
     if marks and (before := text[: marks[0].start()].strip()):
         thoughts.append(before)

@@ -68,7 +68,7 @@ def test_what_is_no_generator_is_refused_with_the_choices(choice: str) -> None:
     with pytest.raises(AppError) as caught:
         open_generator(choice)
     assert str(caught.value).startswith(
-        f"--model {choice}: no such folder; give reader (the embedded one), decoder (a small"
+        f"--model {choice}: no such folder; give reader (the embedded one), smollm2 (fetched"
     )
     assert "openai:URL#MODEL" in str(caught.value)
 
