@@ -16,11 +16,12 @@ from generation.causal import CausalGenerator
 from generation.causal_rows import CausalRowWriter
 from generation.reader_rows import RowMix, chunk_contexts
 from generation.reader_vocabulary import reader_vocabulary
-from model.checkpoint import fingerprint
+from model.checkpoint_source import fingerprint, tokenizer_config, tokenizer_text
 from model.decoder import Decoder
 from model.end_tokens import eos_token_ids
 from model.errors import ModelError
 from model.files import write_json, write_whole
+from model.gguf.files import is_gguf
 from model.llama_export import llama_config_json, save_llama
 from model.loading import load_decoder
 from model.training.loop import TrainProgress, TrainResult, TrainSettings
@@ -139,6 +140,9 @@ def _write(recipe: DecoderRecipe, folder: Path, model: Decoder, ends: Sequence[i
     """The checkpoint: the tokenizer's files as they were, the weights last."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        if is_gguf(recipe.model):
+            write_whole(folder / "tokenizer.json", tokenizer_text(recipe.model).encode())
+            write_json(folder / "tokenizer_config.json", tokenizer_config(recipe.model))
         for name in _TEXT_FILES:
             if (recipe.model / name).is_file():
                 write_whole(folder / name, (recipe.model / name).read_bytes())

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from generation.reader import EmbeddedReader
 
 CHOICES = (
-    "reader (the embedded one), decoder (a small one that ships, for trying the engine), a FOLDER (a reader you "
-    "trained, or a Hugging Face decoder), transformers:FOLDER, openai:URL#MODEL or openai-completions:URL#MODEL"
+    "reader (the embedded one), smollm2 (fetched by plumbline model add smollm2), decoder (a small one that ships, for "
+    "trying the engine), a FOLDER (a reader you "
+    "trained, or a Hugging Face decoder), a FILE.gguf, transformers:FOLDER, openai:URL#MODEL or "
+    "openai-completions:URL#MODEL"
 )
 _APIS = {"openai": "chat", "openai-completions": "completions"}
 
@@ -36,18 +38,20 @@ def open_generator(
     api_key: str | None = None,
     context_length: int = 4096,
     precision: str = "",
+    home: Path | None = None,
     models: ModelCache | None = None,
 ) -> Generator:
     """The generator that ``choice`` names; "" is the embedded reader. api_key, context_length: for a server.
     precision: of a decoder's weights (generation.engine.precision.weight_precision); a reader or a server is refused
-    one. models: where readers and decoders are kept open, by default the process's cache.
+    one. home: where named models lie, by default the environment's. models: where readers and decoders are kept open,
+    by default the process's cache.
 
     "decoder" is the shipped one where no folder is called so (app.shipped_decoder). A folder with reader.json is an
     embedded reader, one with config.json a Hugging Face decoder. A server is not asked anything yet. Raises AppError
     that names the choices, and what the generator's own loading raises.
     """
     kind, separator, rest = choice.partition(":")
-    if precision and not _is_decoder(choice):
+    if precision and not _is_decoder(choice, home):
         raise AppError(
             f"precision {precision} is for the folder of a Hugging Face decoder; {choice or 'the embedded reader'} has "
             "its own: leave --precision (PLUMBLINE_PRECISION) out"
@@ -57,7 +61,7 @@ def open_generator(
     if separator and kind in _APIS:
         return _remote(choice, kind, rest, api_key, context_length)
     if separator and kind == "transformers":
-        folder = _folder(rest, choice)
+        folder = _folder(rest, choice, home)
         if (folder / "reader.json").is_file():
             raise AppError(
                 f"--model {choice}: that folder is a reader, which transformers does not know: leave out transformers:"
@@ -65,7 +69,7 @@ def open_generator(
         from generation.transformers_generator import TransformersGenerator
 
         return TransformersGenerator(folder, device=device)
-    folder = _folder(choice, choice)
+    folder = _checkpoint(choice, home)
     if (folder / "reader.json").is_file():
         return open_reader(folder, device, models)
     from generation.causal import CausalGenerator
@@ -88,13 +92,29 @@ def open_reader(folder: Path | None, device: str, models: ModelCache | None = No
     return (process_models() if models is None else models).get(key, lambda: EmbeddedReader(folder, device=device))
 
 
-def _is_decoder(choice: str) -> bool:
-    folder = decoder_folder(choice)
-    return bool(choice) and folder.is_dir() and not (folder / "reader.json").is_file()
+def _is_decoder(choice: str, home: Path | None) -> bool:
+    folder = decoder_folder(choice, home)
+    return bool(choice) and (folder.is_dir() or _is_gguf_file(folder)) and not (folder / "reader.json").is_file()
 
 
-def _folder(path: str, choice: str) -> Path:
-    folder = decoder_folder(path)
+def _checkpoint(choice: str, home: Path | None) -> Path:
+    """A folder or a GGUF file."""
+    path = decoder_folder(choice, home)
+    if path.suffix.lower() == ".gguf" and not path.is_dir():
+        if not path.is_file():
+            raise AppError(f"--model {choice}: no such file")
+        return path
+    if path.is_file():
+        raise AppError(f"--model {choice}: that file is not a GGUF file (FILE.gguf); give {CHOICES}")
+    return _folder(choice, choice, home)
+
+
+def _is_gguf_file(path: Path) -> bool:
+    return path.suffix.lower() == ".gguf" and path.is_file()
+
+
+def _folder(path: str, choice: str, home: Path | None) -> Path:
+    folder = decoder_folder(path, home)
     if not path or not folder.is_dir():
         raise AppError(f"--model {choice}: no such folder; give {CHOICES}")
     return folder

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
@@ -14,6 +15,9 @@ from typing import Literal, TypeVar, cast
 
 Model = TypeVar("Model")
 Kind = Literal["default encoder", "encoder", "reader", "answer reader", "decoder", "verifier"]
+
+_PART = re.compile(r"-\d{5}-of-\d{5}(?=\.\w+$)")
+"""Of the name of a part of a split model file."""
 
 MAX_MODELS = 8
 MAX_BYTES = 1 << 30
@@ -57,7 +61,7 @@ class ModelKey:
 
 
 def model_key(kind: Kind, folder: Path, device: str = "cpu", precision: str = "") -> ModelKey:
-    """The key of the model in ``folder`` as its files are now. Reads no file, only their status.
+    """The key of the model in ``folder``, or in one GGUF file, as its files are now. Reads no file, only their status.
 
     A file that cannot be looked at is left out: opening the model reports it.
     """
@@ -165,17 +169,26 @@ def process_models() -> ModelCache:
 
 
 def _stamps(folder: Path) -> list[FileStamp]:
+    if folder.is_file():  # a GGUF file, or one part of a split one
+        parts = [p for p in folder.parent.iterdir() if _PART.sub("", p.name) == _PART.sub("", folder.name)]
+        return [stamp for path in sorted(parts) if (stamp := _stamp(path, folder.parent)) is not None]
     found = []
     for parent, subfolders, names in os.walk(folder, followlinks=True):
         depth = len(Path(parent).relative_to(folder).parts)
         if depth >= _DEPTH:  # a link may lead back up, and "/" is a folder too
             subfolders.clear()
         for name in names:
-            path = Path(parent) / name
-            try:
-                status = path.stat()
-            except OSError:
-                continue
-            times = status.st_mtime_ns, status.st_ctime_ns
-            found.append(FileStamp(path.relative_to(folder).as_posix(), status.st_size, *times, status.st_ino))
+            stamp = _stamp(Path(parent) / name, folder)
+            if stamp is not None:
+                found.append(stamp)
     return found
+
+
+def _stamp(path: Path, folder: Path) -> FileStamp | None:
+    """The status of one file, None where it cannot be looked at."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    times = status.st_mtime_ns, status.st_ctime_ns
+    return FileStamp(path.relative_to(folder).as_posix(), status.st_size, *times, status.st_ino)

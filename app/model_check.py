@@ -11,7 +11,7 @@ import torch
 from app.errors import UsageError
 from generation.chat_format import chat_frame, chat_template
 from generation.errors import GenerationError
-from model.checkpoint import read_checkpoint
+from model.checkpoint_source import open_checkpoint
 from model.end_tokens import eos_token_ids
 from model.errors import ModelError
 from model.facts import DecoderFacts, decoder_facts
@@ -95,7 +95,7 @@ def check_model(request: ModelCheckRequest, watch: Callable[[str], None] | None 
                 f"{request.folder} holds a verifier, which is no decoder: plumbline model eval {request.folder} "
                 "--data FILE says how good it is"
             )
-        facts = decoder_facts(read_checkpoint(request.folder))
+        facts = decoder_facts(open_checkpoint(request.folder))
         result = replace(result, facts=facts)
         result = _with_text(result, request.folder, facts.vocabulary)
         return _computed(result, request, facts, say)
@@ -125,11 +125,11 @@ def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[st
 
 def _with_text(result: ModelCheck, folder: Path, vocabulary: int) -> ModelCheck:
     """Tokenizer, end tokens, chat template; what does not fit the vocabulary is a problem."""
-    tokenizer = Tokenizer(folder / "tokenizer.json")
+    tokenizer = Tokenizer.of_checkpoint(folder)
     problems = []
     if tokenizer.size > vocabulary:
         problems.append(
-            f"{folder}: tokenizer.json has {tokenizer.size} tokens, the embedding only {vocabulary}: the two do not "
+            f"{folder}: the tokenizer has {tokenizer.size} tokens, the embedding only {vocabulary}: the two do not "
             "belong together"
         )
     ends = eos_token_ids(folder)

@@ -113,6 +113,7 @@ class Pipeline:
             api_key=settings.model_key.get_secret_value(),
             context_length=settings.model_context,
             precision=settings.precision,
+            home=self.home,
             models=self.models,
         )
         if isinstance(opened, SupportsClose):

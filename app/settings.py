@@ -27,7 +27,8 @@ class Settings(BaseSettings):
         default="auto", description="in which passages are embedded: fp32, bf16, or auto: the collection's, see docs"
     )
     model: str = Field(
-        default="", description="reader, decoder, checkpoint folder, transformers:FOLDER, openai:URL#MODEL"
+        default="",
+        description="reader, smollm2, decoder, checkpoint folder, FILE.gguf, transformers:FOLDER, openai:URL#MODEL",
     )
     model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")
     model_context: int = Field(default=4096, ge=16, description="context length of that server, in tokens")
@@ -53,6 +54,11 @@ class Settings(BaseSettings):
         if is_blank(str(home)):
             raise ValueError("it names no folder: leave it out for ~/.plumbline")
         return home
+
+    @classmethod
+    def of_home(cls, home: Path | None) -> Settings:
+        """The environment's settings, with another home where one is given."""
+        return cls() if home is None else cls(home=home)
 
     @property
     def home_folder(self) -> Path:

@@ -23,11 +23,9 @@ from generation.live import Drawn, EngineLoad, Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt
 from generation.streaming import TextStream
-from model.checkpoint import fingerprint
+from model.checkpoint_source import fingerprint, tokenizer_text
 from model.end_tokens import eos_token_ids
 from model.engine_state.int8 import int8_weights
-from model.errors import ModelError
-from model.files import sha256_of
 from model.loading import load_decoder
 from model.packing import pack
 from model.tokenizer import Tokenizer
@@ -35,7 +33,9 @@ from retrieval.chunks import RetrievedChunk
 
 
 class CausalGenerator:
-    """A decoder checkpoint folder behind the Generator protocol, decoded by an engine that several callers share.
+    """A decoder checkpoint, a folder or a GGUF file, behind the Generator protocol.
+
+    It is decoded by an engine that several callers share.
 
     options: of the engine; by default its invariant mode, in which a sample's tokens depend on its prompt and seed
     alone, and not on what else is decoded.
@@ -54,17 +54,14 @@ class CausalGenerator:
         if precision.int8:
             self._model = int8_weights(self._model)
         pack(self._model)
-        self._tokenizer = Tokenizer(folder / "tokenizer.json")
-        if self._tokenizer.size > self._model.config.vocab_size:
-            raise ModelError(
-                f"{folder}: tokenizer.json has {self._tokenizer.size} tokens, the embedding only "
-                f"{self._model.config.vocab_size}: the two do not belong together"
-            )
+        self._tokenizer = Tokenizer.of_checkpoint(folder)
+        self._tokenizer.check_fits(folder, self._model.config.vocab_size)
         self._frame: ChatFrame = chat_frame(folder)
         self._prompter = CausalPrompter(self._tokenizer, self._frame, self._model.config.max_positions)
         self._ends = frozenset(eos_token_ids(folder))
         # What is drawn also depends on how text becomes tokens, on the frame around it and on the precision.
-        said = fingerprint(folder), sha256_of(folder / "tokenizer.json"), self._frame, sorted(self._ends)
+        tokenizer = hashlib.sha256(tokenizer_text(folder).encode()).hexdigest()
+        said = fingerprint(folder), tokenizer, self._frame, sorted(self._ends)
         parts = (*said, precision.dtype, *(("int8",) if precision.int8 else ()))
         self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
         self._name = folder.name

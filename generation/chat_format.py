@@ -6,7 +6,7 @@ document that contains ``<|im_end|>`` is read as those characters and cannot clo
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from tokenizers import Tokenizer as HFTokenizer
 
 from generation.errors import GenerationError
 from generation.template_process import rendered
+from model.checkpoint_source import tokenizer_config, tokenizer_text
+from model.errors import ModelError
 from model.tokenizer import Tokenizer, panics_named
 
 _LONGEST_FILE = 1 << 24  # bytes; templates and tokenizer_config.json have some thousands to millions
@@ -29,18 +31,18 @@ class ChatFrame:
 
 
 def chat_frame(folder: Path) -> ChatFrame:
-    """The frame of a checkpoint folder: its chat template where it has one, else its begin-of-sequence token alone.
+    """The frame of a checkpoint: its chat template where it has one, else its begin-of-sequence token alone.
 
     Raises GenerationError when the template cannot be rendered with one user message.
     """
-    raw = HFTokenizer.from_file(str(folder / "tokenizer.json"))
+    raw = HFTokenizer.from_str(tokenizer_text(folder))
     raw.no_truncation()
     raw.no_padding()
     template = chat_template(folder)
     if template is None:
         with panics_named():
             return ChatFrame(_beginning(raw), ())
-    before, found, after = _render(folder, template).partition(_PLACEHOLDER)
+    before, found, after = _around_message(folder, template)
     if not found or _PLACEHOLDER in after:
         raise GenerationError(f"the chat template of {folder} does not show the user's message exactly once")
     with panics_named():
@@ -72,16 +74,11 @@ def chat_template(folder: Path) -> str | None:
     return template if isinstance(template, str) else None
 
 
-def _config(folder: Path) -> dict[str, object]:
-    path = folder / "tokenizer_config.json"
-    if not path.is_file():
-        return {}
-    _refuse_long(path)
+def _config(folder: Path) -> Mapping[str, object]:
     try:
-        value = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise GenerationError(f"{path} is not valid JSON: {error}") from error
-    return value if isinstance(value, dict) else {}
+        return tokenizer_config(folder)
+    except ModelError as error:
+        raise GenerationError(str(error)) from error
 
 
 def _refuse_long(path: Path) -> None:
@@ -89,7 +86,25 @@ def _refuse_long(path: Path) -> None:
         raise GenerationError(f"{path} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_FILE:,}")
 
 
-def _render(folder: Path, template: str) -> str:
+def _around_message(folder: Path, template: str) -> tuple[str, str, str]:
+    """What the template gives before and after the message. Some take a message as a list of parts, not as a string."""
+    try:
+        found = _render(folder, template, _PLACEHOLDER).partition(_PLACEHOLDER)
+        if found[1]:
+            return found
+        failure: GenerationError | None = None
+    except GenerationError as error:
+        found, failure = ("", "", ""), error
+    try:
+        parts = _render(folder, template, [{"type": "text", "text": _PLACEHOLDER}]).partition(_PLACEHOLDER)
+    except GenerationError:
+        parts = ("", "", "")
+    if not parts[1] and failure is not None:
+        raise failure
+    return parts if parts[1] else found
+
+
+def _render(folder: Path, template: str, content: object) -> str:
     config = _config(folder)
     tokens: dict[str, str] = {}
     for name in ("bos_token", "eos_token", "pad_token", "unk_token"):
@@ -99,7 +114,7 @@ def _render(folder: Path, template: str) -> str:
         if isinstance(value, str):
             tokens[name] = value
     variables = {
-        "messages": [{"role": "user", "content": _PLACEHOLDER}],
+        "messages": [{"role": "user", "content": content}],
         "tools": None,
         "documents": None,
         "add_generation_prompt": True,

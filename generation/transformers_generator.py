@@ -30,7 +30,8 @@ from generation.params import SamplingParams
 from generation.prompt import Prompt
 from generation.sampling import check_finite, top_logprobs
 from generation.streaming import TextStream
-from model.checkpoint import CONFIG, fingerprint, read_checkpoint
+from model.checkpoint import CONFIG, read_checkpoint
+from model.checkpoint_source import fingerprint
 from model.end_tokens import eos_token_ids
 from model.errors import ModelError
 from model.files import sha256_of
@@ -46,11 +47,7 @@ class TransformersGenerator:
         self._model = _load(folder, device, dtype)
         self._tokenizer = Tokenizer(folder / "tokenizer.json")
         embedding = int(self._model.get_input_embeddings().weight.shape[0])
-        if self._tokenizer.size > embedding:
-            raise ModelError(
-                f"{folder}: tokenizer.json has {self._tokenizer.size} tokens, the embedding only {embedding}: the two "
-                "do not belong together"
-            )
+        self._tokenizer.check_fits(folder, embedding)
         frame = chat_frame(folder)
         self._context_length = int(self._model.config.get_text_config().max_position_embeddings)
         self._prompter = CausalPrompter(self._tokenizer, frame, self._context_length)

@@ -6,11 +6,10 @@ opened and no code of a checkpoint is run.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, cast
@@ -20,11 +19,10 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from model.errors import ModelError
-from model.files import sha256_of
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
-_FLOATS = ("F32", "F16", "BF16")
+_FLOATS = frozenset(("F32", "F16", "BF16"))
 _SHOWN = 5
 _LONGEST_JSON = 1 << 25  # bytes; parsed it takes tens of times as much
 
@@ -34,12 +32,19 @@ class _Slice(Protocol):
     def get_dtype(self) -> str: ...
 
 
-class _TensorFile(Protocol):
+class OpenFile(Protocol):
+    """An open file of tensors."""
+
+    def get_tensor(self, name: str) -> Tensor:
+        """A tensor by its key."""
+        ...
+
+
+class _TensorFile(OpenFile, Protocol):
     """The part of safetensors' reader used here; its own stub has no types."""
 
     def keys(self) -> list[str]: ...
     def get_slice(self, name: str) -> _Slice: ...
-    def get_tensor(self, name: str) -> Tensor: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +57,31 @@ class StoredTensor:
     dtype: str
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[_TensorFile]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            yield cast(_TensorFile, file)
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{path} is truncated or damaged ({error}): fetch it again") from error
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a folder holds: the parsed config.json and the tensors, grouped by file. No weights are in memory."""
+    """A decoder on disk: its configuration and its tensors, grouped by file. No weights are in memory.
+
+    folder: the folder, or the file where one file is the whole checkpoint. config: fields of a config.json.
+    config_name: what the file calls it. dtypes: those that can be read. name_in_file: from a key to the name that the
+    file has for the tensor. open_file: opens one of ``files``.
+    """
 
     folder: Path
     config: Mapping[str, object]
     tensors: tuple[StoredTensor, ...]
+    config_name: str = CONFIG
+    dtypes: frozenset[str] = _FLOATS
+    name_in_file: Callable[[str], str] = str
+    open_file: Callable[[Path], AbstractContextManager[OpenFile]] = _opened
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -69,6 +92,15 @@ class Checkpoint:
     def keys(self) -> frozenset[str]:
         """Every tensor's key."""
         return frozenset(tensor.key for tensor in self.tensors)
+
+    @property
+    def where(self) -> str:
+        """Where the configuration is, for messages."""
+        return f"{self.folder / CONFIG}" if self.config_name == CONFIG else f"{self.folder} ({self.config_name})"
+
+    def name(self, key: str) -> str:
+        """A tensor's name as the file has it."""
+        return self.name_in_file(key)
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
@@ -130,20 +162,22 @@ def check_keys(checkpoint: Checkpoint, shapes: Mapping[str, tuple[int, ...]], ig
     stored = {tensor.key: tensor for tensor in checkpoint.tensors}
     common = [stored[key] for key in sorted(shapes.keys() & stored.keys())]
     problems = {
-        "missing": sorted(shapes.keys() - stored.keys()),
-        "unexpected": sorted(stored.keys() - shapes.keys() - ignored),
+        "missing": [checkpoint.name(key) for key in sorted(shapes.keys() - stored.keys())],
+        "unexpected": [checkpoint.name(key) for key in sorted(stored.keys() - shapes.keys() - ignored)],
         "misshapen": [
-            f"{tensor.key} is {_shape(tensor.shape)}, the config asks for {_shape(shapes[tensor.key])}"
+            f"{checkpoint.name(tensor.key)} is {_shape(tensor.shape)}, the config asks for {_shape(shapes[tensor.key])}"
             for tensor in common
             if tensor.shape != shapes[tensor.key]
         ],
         "not fp32, fp16 or bf16": [
-            f"{tensor.key} is {tensor.dtype}" for tensor in common if tensor.dtype not in _FLOATS
+            f"{tensor.key} is {tensor.dtype}" for tensor in common if tensor.dtype not in checkpoint.dtypes
         ],
     }
     parts = [f"{len(found)} {kind}: {_some(found)}" for kind, found in problems.items() if found]
     if parts:
-        raise ModelError(f"the tensors of {checkpoint.folder} do not fit its {CONFIG}; {'; '.join(parts)}")
+        raise ModelError(
+            f"the tensors of {checkpoint.folder} do not fit its {checkpoint.config_name}; {'; '.join(parts)}"
+        )
 
 
 def fill(checkpoint: Checkpoint, targets: Mapping[str, Tensor]) -> None:
@@ -156,7 +190,7 @@ def fill(checkpoint: Checkpoint, targets: Mapping[str, Tensor]) -> None:
     with torch.no_grad():
         for path in checkpoint.files:
             wanted = [tensor for tensor in checkpoint.tensors if tensor.file == path and tensor.key in targets]
-            with _opened(path) as file:
+            with checkpoint.open_file(path) as file:
                 for tensor in wanted:
                     target = targets[tensor.key]
                     target.copy_(file.get_tensor(tensor.key))
@@ -164,23 +198,17 @@ def fill(checkpoint: Checkpoint, targets: Mapping[str, Tensor]) -> None:
                     low, high = torch.aminmax(target)
                     if not bool(torch.isfinite(low) & torch.isfinite(high)):
                         raise ModelError(
-                            f"{path}: {tensor.key} holds a number that is not finite in {target.dtype}: the file is "
-                            "damaged, or its numbers need a dtype of wider range"
+                            f"{path}: {checkpoint.name(tensor.key)} holds a number that is not finite in "
+                            f"{target.dtype}: "
+                            "the file is damaged, or its numbers need a dtype of wider range"
                         )
 
 
 def stored_equal(checkpoint: Checkpoint, first: str, second: str) -> bool:
     """Whether two tensors of the checkpoint hold the same numbers."""
     where = {tensor.key: tensor.file for tensor in checkpoint.tensors}
-    with _opened(where[first]) as one, _opened(where[second]) as other:
+    with checkpoint.open_file(where[first]) as one, checkpoint.open_file(where[second]) as other:
         return torch.equal(one.get_tensor(first), other.get_tensor(second))
-
-
-def fingerprint(folder: Path) -> str:
-    """SHA-256 (hex) over the names and SHA-256 of config.json and the weights' files: which model this is."""
-    checkpoint = read_checkpoint(folder)
-    lines = [f"{sha256_of(path)}  {path.name}\n" for path in (folder / CONFIG, *checkpoint.files)]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _sharded(index: Path) -> tuple[StoredTensor, ...]:
@@ -216,15 +244,6 @@ def stored_tensors(path: Path) -> tuple[StoredTensor, ...]:
     with _opened(path) as file:
         slices = ((key, file.get_slice(key)) for key in sorted(file.keys()))
         return tuple(StoredTensor(key, path, tuple(part.get_shape()), part.get_dtype()) for key, part in slices)
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[_TensorFile]:
-    try:
-        with safe_open(path, framework="pt") as file:
-            yield cast(_TensorFile, file)
-    except (SafetensorError, OSError) as error:
-        raise ModelError(f"{path} is truncated or damaged ({error}): fetch it again") from error
 
 
 def _shape(shape: tuple[int, ...]) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from model.checkpoint import CONFIG, read_json
 from model.errors import ModelError
+from model.gguf.files import is_gguf, open_gguf
+from model.gguf.vocabulary import end_token_ids
 
 _TOKENIZER_CONFIG = "tokenizer_config.json"
 
@@ -16,8 +18,11 @@ def eos_token_ids(folder: Path) -> tuple[int, ...]:
     """Ids that end a completion, each once; () if the checkpoint names none.
 
     Those of generation_config.json, or of config.json where it has none, and the tokenizer's own eos_token: chat models
-    exist whose turns end with a token that tokenizer_config.json alone names. Raises ModelError for what is no id.
+    exist whose turns end with a token that tokenizer_config.json alone names. Of a GGUF file those its metadata names.
+    Raises ModelError for what is no id.
     """
+    if is_gguf(folder):
+        return end_token_ids(open_gguf(folder))
     found: list[int] = []
     for name in ("generation_config.json", CONFIG):
         path = folder / name

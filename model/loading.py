@@ -1,4 +1,4 @@
-"""A Hugging Face checkpoint folder of any supported family as a Decoder."""
+"""A checkpoint of any supported family, a Hugging Face folder or a GGUF file, as a Decoder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import torch
 
 from model.architectures.families import Family, decoder_config, family_of, unused_keys
 from model.architectures.tensor_names import HEAD
-from model.checkpoint import CONFIG, Checkpoint, check_keys, fill, read_checkpoint, stored_equal
+from model.checkpoint import Checkpoint, check_keys, fill, stored_equal
+from model.checkpoint_source import open_checkpoint
 from model.config import DecoderConfig
 from model.decoder import Decoder
 from model.errors import ModelError
@@ -17,12 +18,12 @@ from model.rotary import rotary_table
 
 
 def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Decoder:
-    """A checkpoint folder as a Decoder in ``dtype`` on ``device``, in eval mode, without gradients.
+    """A checkpoint folder or a GGUF file as a Decoder in ``dtype`` on ``device``, in eval mode, without gradients.
 
-    Everything is checked from config.json and the headers first; then memory for the weights is taken once and filled
-    tensor by tensor. Raises ModelError naming the file and the field or key, and when there is not enough memory.
+    Everything is checked from the configuration and the headers first; then memory for the weights is taken once and
+    filled tensor by tensor. Raises ModelError naming the file and the field or key, or for lack of memory.
     """
-    checkpoint = read_checkpoint(folder)
+    checkpoint = open_checkpoint(folder)
     config, family = read_config(checkpoint)
     model = shapes_only(checkpoint, config).to(dtype)
     targets = family.tensors(model, checkpoint.keys)
@@ -52,9 +53,7 @@ def shapes_only(checkpoint: Checkpoint, config: DecoderConfig) -> Decoder:
             return Decoder(config)
     except (RuntimeError, OverflowError) as error:  # numbers of elements that no integer holds
         reason = str(error).splitlines()[0]
-        raise ModelError(
-            f"{checkpoint.folder / CONFIG}: the config asks for tensors of impossible size ({reason})"
-        ) from error
+        raise ModelError(f"{checkpoint.where}: the config asks for tensors of impossible size ({reason})") from error
 
 
 def read_config(checkpoint: Checkpoint) -> tuple[DecoderConfig, Family]:
@@ -62,7 +61,7 @@ def read_config(checkpoint: Checkpoint) -> tuple[DecoderConfig, Family]:
     try:
         return decoder_config(checkpoint.config), family_of(checkpoint.config)
     except ModelError as error:
-        raise ModelError(f"{checkpoint.folder / CONFIG}: {error}") from error
+        raise ModelError(f"{checkpoint.where}: {error}") from error
 
 
 def _second_head(checkpoint: Checkpoint, config: DecoderConfig, embedding: str) -> frozenset[str]:
@@ -71,7 +70,6 @@ def _second_head(checkpoint: Checkpoint, config: DecoderConfig, embedding: str) 
         return frozenset()
     if not stored_equal(checkpoint, embedding, HEAD):
         raise ModelError(
-            f"{checkpoint.folder / CONFIG}: tie_word_embeddings is true, but {HEAD} and {embedding} differ: "
-            "set it to false"
+            f"{checkpoint.where}: tie_word_embeddings is true, but {HEAD} and {embedding} differ: set it to false"
         )
     return frozenset((HEAD,))

@@ -18,6 +18,8 @@ from torch import Tensor
 
 from model.decoder import Decoder
 from model.errors import ModelError
+from model.gguf.files import is_gguf, open_gguf
+from model.gguf.tensors import ROPE_FACTORS
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +144,17 @@ def reference_run(folder: Path, prompt: Tensor, steps: int, *, dtype: torch.dtyp
 
 def _load_reference(folder: Path, dtype: torch.dtype, device: torch.device | str) -> Any:
     library = importlib.import_module("transformers")  # takes seconds
+    # Of a GGUF file transformers reads the one it is given, and ignores Llama 3.1's factors of the frequencies.
+    gguf = {"gguf_file": folder.name} if is_gguf(folder) else {}
+    if gguf and (len(open_gguf(folder).files) > 1 or ROPE_FACTORS in open_gguf(folder).names):
+        raise ModelError(
+            f"{folder}: transformers, the reference, cannot read a GGUF file of several parts or with {ROPE_FACTORS}"
+        )
     with _quiet():
         try:
             model = library.AutoModelForCausalLM.from_pretrained(
-                str(folder),
+                str(folder.parent if gguf else folder),
+                **gguf,
                 trust_remote_code=False,
                 local_files_only=True,
                 use_safetensors=True,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tokenizers import Tokenizer as HFTokenizer
 
+from model.checkpoint_source import read_tokenizer, tokenizer_place, tokenizer_text
 from model.errors import ModelError
 
-_LONGEST_FILE = 1 << 27  # bytes: several times the largest published; parsed it takes tens of times as much
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -26,22 +26,35 @@ class Encoding:
 
 
 class Tokenizer:
-    """A Hugging Face fast tokenizer (tokenizer.json)."""
+    """A Hugging Face fast tokenizer: a tokenizer.json, or its text with the place it comes from.
 
-    def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise ModelError(f"{path} is missing: a checkpoint folder needs the fast tokenizer's tokenizer.json")
-        if (size := path.stat().st_size) > _LONGEST_FILE:
-            raise ModelError(f"{path} is {size:,} bytes long: no tokenizer has one of more than {_LONGEST_FILE:,}")
+    Raises ModelError naming the place for one that is missing or damaged.
+    """
+
+    def __init__(self, path: Path, text: str | None = None) -> None:
+        text = read_tokenizer(path) if text is None else text
         try:
-            self._tokenizer = HFTokenizer.from_file(str(path))
-            self._encoder = HFTokenizer.from_str(_all_special(path))
+            self._tokenizer = HFTokenizer.from_str(text)
+            self._encoder = HFTokenizer.from_str(_all_special(text))
         except Exception as error:  # the library raises bare Exception for every kind of damage
             raise ModelError(f"{path} cannot be read as a tokenizer: {error}") from error
         self._encoder.no_truncation()
         self._encoder.no_padding()
         # A document that contains "[SEP]" or "<|im_end|>" must not be able to end the prompt's part it stands in.
         self._encoder.encode_special_tokens = True
+
+    @classmethod
+    def of_checkpoint(cls, path: Path) -> Tokenizer:
+        """The tokenizer of a checkpoint folder or a GGUF file."""
+        return cls(Path(tokenizer_place(path)), tokenizer_text(path))
+
+    def check_fits(self, path: Path, rows: int) -> None:
+        """Raises ModelError naming ``path`` where the embedding, of so many rows, has none for some token."""
+        if self.size > rows:
+            raise ModelError(
+                f"{path}: the tokenizer has {self.size} tokens, the embedding only {rows}: the two do not belong "
+                "together"
+            )
 
     @property
     def size(self) -> int:
@@ -96,13 +109,13 @@ def panics_named() -> Iterator[None]:
         raise ModelError(reason) from None
 
 
-def _all_special(path: Path) -> str:
-    """tokenizer.json with every added token marked special, so that none is recognised in a text.
+def _all_special(text: str) -> str:
+    """A tokenizer.json with every added token marked special, so that none is recognised in a text.
 
     Chat templates also use added tokens that are not marked so (``<tool_call>``). Runs of white space stay as they are:
     tokenizers of code have them as added tokens for ordinary text.
     """
-    parts = json.loads(path.read_text("utf-8"))
+    parts = json.loads(text)
     for token in parts.get("added_tokens") or ():
         token["special"] = token["special"] or bool(token["content"].strip())
     return json.dumps(parts)

@@ -1,4 +1,4 @@
-"""Models: how good one is on a file (eval), and whether a checkpoint is whole and computed exactly (check).
+"""Models: how good one is on a file (eval), whether a checkpoint is computed exactly (check), fetching one (add).
 
 ``plumbline model WHAT``; ``plumbline model WHAT --help`` says what each reads and prints.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from app.console import Output
 
 # Each is a module app.commands.model_NAME with add and run, imported for its arguments only.
-WHAT = ("eval", "check")
+WHAT = ("eval", "check", "add")
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -2,16 +2,17 @@
 
 ``plumbline model check FOLDER``
 
-FOLDER holds a Hugging Face checkpoint (config.json, *.safetensors, tokenizer.json) of the families llama (SmolLM2 too),
-mistral, qwen2, qwen3, smollm3 or gpt2. It is read, loaded and computed on a short prompt in one pass, token by token on
-the KV cache, in chunks and in a padded batch, and by transformers; logits must agree as far as rounding lets them, and
-greedy tokens must be equal. Printed are family, parameters, memory by dtype, context, end tokens, positions, window and
-chat template. Exit code 0: it passes; 1: it does not, with the reasons.
+FOLDER is a GGUF file, or holds a Hugging Face checkpoint (config.json, *.safetensors, tokenizer.json) of the families
+llama (SmolLM2 too), mistral, qwen2, qwen3, smollm3 or gpt2. It is read, loaded and computed on a short prompt in one
+pass, token by token on the KV cache, in chunks and in a padded batch, and by transformers; logits must agree as far as
+rounding lets them, and greedy tokens must be equal. Printed are family, parameters, memory by dtype, context, end
+tokens, positions, window and chat template. Exit code 0: it passes; 1: it does not, with the reasons.
 
 A reader ("reader" is the shipped one; or a folder that ``plumbline train reader`` wrote) is computed in the same ways
 and by the engine, and compared with one plain pass: nothing else computes it.
 
-"decoder" is the small decoder that ships, where no folder is called so.
+"decoder" is the small decoder that ships and "smollm2" the one that ``plumbline model add smollm2`` fetches, where no
+folder is called so.
 
 Only one of the two models is in memory at a time. In bfloat16 or float16 the check is coarser: rounding explains more.
 """
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.device import pick_device
 
     device = str(pick_device(arguments.device or Settings().device))
-    folder = decoder_folder(arguments.folder)
+    folder = decoder_folder(arguments.folder, Settings.of_home(arguments.home).home_folder)
     if str(arguments.folder) == "reader" and not folder.exists():
         from model.shipped import shipped_reader
 

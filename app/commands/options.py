@@ -25,9 +25,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--model",
         "--generator",
         default=None,
-        help="reader (default, embedded), decoder (small, ships for trying the engine), FOLDER (a reader or a Hugging "
-        "Face decoder), transformers:FOLDER, openai:URL#MODEL or openai-completions:URL#MODEL (its key: "
-        "PLUMBLINE_MODEL_KEY)",
+        help="reader (default, embedded), smollm2 (fetched by plumbline model add smollm2), decoder (small, ships for "
+        "trying the engine), FOLDER (a reader or a Hugging Face decoder), FILE.gguf, transformers:FOLDER, "
+        "openai:URL#MODEL or openai-completions:URL#MODEL (its key: PLUMBLINE_MODEL_KEY)",
     )
     group.add_argument("--model-context", type=int, default=None, help="tokens that a server's model takes (4096)")
     group.add_argument(

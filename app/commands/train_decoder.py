@@ -47,6 +47,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     import torch
 
     from app.decoder_training import DecoderRecipe, train_decoder
+    from app.settings import Settings
     from app.training_progress import TrainingProgress, say_how_it_ended
     from generation.errors import GenerationError
     from model.device import pick_device
@@ -54,7 +55,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.training.one_run import only_run
 
     check_reading(arguments, "context", "shard_bytes")
-    base = DecoderRecipe(decoder_folder(arguments.model), tuple(arguments.data))
+    base = DecoderRecipe(
+        decoder_folder(arguments.model, Settings.of_home(arguments.home).home_folder), tuple(arguments.data)
+    )
     try:
         settings = replace(base.settings, **run_settings(arguments))
         mix = replace(base.mix, **row_mix(arguments), max_chunks=arguments.chunks)

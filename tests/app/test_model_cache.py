@@ -234,3 +234,16 @@ def test_a_cache_of_ones_own_is_not_the_processs(reader_folder: Path) -> None:
     # The weights of "" are compared with the published ones, those of a folder are not.
     assert encoder_key("", "cpu", "auto") != encoder_key(str(default_encoder_folder()), "cpu", "auto")
     assert encoder_key("sentence-transformers/no-folder-here", "cpu", "fp32") is None
+
+
+def test_a_model_of_one_file_is_known_by_its_parts(tmp_path: Path) -> None:
+    for part in ("a-00001-of-00002.gguf", "a-00002-of-00002.gguf"):
+        (tmp_path / part).write_bytes(b"one")
+    first = tmp_path / "a-00001-of-00002.gguf"
+    key = model_key("decoder", first)
+    assert key == model_key("decoder", first)
+    assert len(key.files) == 2
+    (tmp_path / "b.gguf").write_bytes(b"another model")
+    assert key == model_key("decoder", first)
+    (tmp_path / "a-00002-of-00002.gguf").write_bytes(b"other")
+    assert key != model_key("decoder", first)

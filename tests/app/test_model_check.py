@@ -193,7 +193,7 @@ def test_a_missing_shard(checkpoint: Callable[..., Path], check: Check) -> None:
 def test_a_tokenizer_that_does_not_fit(checkpoint: Callable[..., Path], check: Check) -> None:
     result = check(checkpoint(vocab_size=200, eos_token_id=3))
     assert result.code == 1
-    assert all(part in result.err for part in ("tokenizer.json", "257", "200"))
+    assert all(part in result.err for part in ("tokenizer", "257", "200"))
 
 
 def test_another_arithmetic_is_found(

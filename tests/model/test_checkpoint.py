@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import WEIGHTS, fingerprint, read_checkpoint
+from model.checkpoint import WEIGHTS, read_checkpoint
+from model.checkpoint_source import fingerprint
 from model.errors import ModelError
 from model.loading import load_decoder
 from tests.model.checkpoint_folders import QUERY, tensors, write, write_sharded

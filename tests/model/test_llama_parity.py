@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint import fingerprint
+from model.checkpoint_source import fingerprint
 from model.decoder import Decoder
 from model.end_tokens import eos_token_ids
 from model.errors import ModelError

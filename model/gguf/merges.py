@@ -1,0 +1,59 @@
+"""Merges of a BPE vocabulary: as a file lists them, or as SentencePiece's scores imply them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from tokenizers.pre_tokenizers import ByteLevel
+
+from model.errors import ModelError
+
+
+def pairs(merges: Sequence[str], vocabulary: Mapping[str, int], where: str) -> list[tuple[str, str]]:
+    """The merges as pairs of tokens. Raises ModelError for one whose parts or whole the vocabulary lacks."""
+    found: list[tuple[str, str]] = []
+    for merge in merges:
+        left, space, right = merge.partition(" ")
+        if not space or " " in right or not {left, right, left + right} <= vocabulary.keys():
+            raise ModelError(f"{where} holds {merge[:80]!r}, which joins no two tokens of the vocabulary to a third")
+        found.append((left, right))
+    return found
+
+
+def merges_of_scores(vocabulary: Mapping[str, int], scores: Mapping[str, float]) -> list[tuple[str, str]]:
+    """All ways to join two tokens to a third, the best-scored result first.
+
+    SentencePiece's BPE joins the neighbours whose result has the highest score; its file holds no merges. Ties are in
+    the order that transformers gives them (generate_merges): longer parts first.
+    """
+    found: list[tuple[float, int, int, str, str]] = []
+    for whole, score in scores.items():
+        ways = [
+            (whole[:cut], whole[cut:])
+            for cut in range(1, len(whole))
+            if whole[:cut] in vocabulary and whole[cut:] in vocabulary
+        ]
+        ways.sort(key=lambda way: (vocabulary[way[0]], vocabulary[way[1]]))
+        found.extend((score, len(left), len(right), left, right) for left, right in ways)
+    found.sort(key=lambda item: item[:3], reverse=True)
+    return [(left, right) for *_, left, right in found]
+
+
+def respelled(token: str) -> str:
+    """A token in GPT-2's alphabet, in which each byte is one printable character; unchanged if it is written so."""
+    alphabet = _alphabet()
+    return token if set(token) <= alphabet else "".join(_spelling()[byte] for byte in token.encode())
+
+
+@cache
+def _alphabet() -> frozenset[str]:
+    return frozenset(ByteLevel.alphabet())
+
+
+@cache
+def _spelling() -> Mapping[int, str]:
+    """Byte to character: printable Latin-1 stands for itself, the others for 256 and on (GPT-2, 2019)."""
+    printable = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+    others = (byte for byte in range(256) if byte not in printable)
+    return {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
