@@ -14,14 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from evaluation.language.citation_marks import without_marks
 from evaluation.language.words import word_set
 
 TokenKind = Literal["number", "word", "mark"]
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | {"⁄": "/"})
-# (?<!\s): only where white space begins, or a run of blanks takes quadratic time.
-_CITATION = re.compile(r"(?<!\s)\s*\[\d+\]")
 _TOKEN = re.compile(
     r"(?P<number>\d{1,3}(?:,\d{3})+(?![\d])(?:\.\d+)?|\d+(?:[.:]\d+)*)(?P<suffix>[^\W\d_]\w*)?"
     r"|(?P<acronym>(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?)"
@@ -56,7 +55,7 @@ class Token:
 
 def fold(text: str) -> str:
     """NFKC, accents dropped, quotes and dashes unified, citation markers removed; case and punctuation stay."""
-    text = _CITATION.sub("", text)
+    text = without_marks(text)
     # A digit space before three digits separates thousands in many languages; fractions must not glue to their integer.
     text = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", ",", text)
     text = re.sub(r"(?<=\d)(?=[¼½¾⅐-⅞])", " ", text)

@@ -45,7 +45,7 @@ class ReferenceVerifier:
 
     def extract(self, question: Question, completion: str) -> Extraction:
         """The whole answer is one claim (see ``extract_claims``): a reference says what to answer, no more."""
-        return extract_claims(completion)
+        return extract_claims(completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``)."""
