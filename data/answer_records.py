@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from data.answer_labels import flag_of, label_of, marked_spans
 from data.fields import FieldError, kind_of
 from data.json_text import clean_text
+from data.missing import without_missing
 
 DEFAULT_ARM = "answers"
 
@@ -105,6 +106,7 @@ def record_from_fields(
     """
     names = names or FieldNames()
     found = _Fields(row, names)
+    found = _Fields(without_missing(row, cells, frozenset({found.name("answer")})), names)
     answer = _text(found.one("answer"), found.name("answer"), empty=True)
     question = found.get("question")
     if isinstance(question, list):
