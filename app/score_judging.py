@@ -253,7 +253,9 @@ def _judge(records: Sequence[AnswerRecord], judge: AnswerJudge, places: Sequence
             results.append(JudgedAnswer(i, AnswerEvaluation("unscored", (), "the answer is empty")))
             continue
         own = verdicts[i] if i in verdicts else _unjudged(said[i].claims, judge.missing[i], verifier.name)
-        results.append(JudgedAnswer(i, outcome_of(own, said[i].refused), any(map(verifier_failed, own))))
+        results.append(
+            JudgedAnswer(i, outcome_of(own, said[i].refused, said[i].reason), any(map(verifier_failed, own)))
+        )
     return results
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.model_cache import ModelCache, model_key, process_models
 from app.support_scorers import open_support_scorer
 from evaluation.errors import EvaluationError
+from evaluation.verifiers.contrast_scorer import ContrastScorer
 from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer
 from generation.engine.options import EngineOptions
 from generation.reader import EmbeddedReader
@@ -40,7 +41,7 @@ def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None)
             f"{place} reads short answers beside the network {beside}, this is {network.name}: its support has another "
             "meaning, restore the file or calibrate anew (python -m benchmarks.short_answers --fit SOURCE)"
         )
-    return ShortAnswerScorer(network, lambda: _reader(device, cache), found, use)
+    return ContrastScorer(ShortAnswerScorer(network, lambda: _reader(device, cache), found, use))
 
 
 def _reader(device: str, models: ModelCache) -> EmbeddedReader:

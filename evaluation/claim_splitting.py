@@ -45,9 +45,9 @@ _MOST_SUBJECT = 8
 _MOST_NOUN = 6
 
 
-def extract_by(split: bool, text: str) -> Extraction:
-    """The claims of a completion: cut further where ``split``, else one per sentence."""
-    return extract_split_claims(text) if split else extract_sentences(text)
+def extract_by(split: bool, text: str, question: str = "") -> Extraction:
+    """The claims of a completion: cut further where ``split``, else one per sentence. question: what was asked."""
+    return extract_split_claims(text, question) if split else extract_sentences(text, question)
 
 
 def split_name(split: bool) -> str:
@@ -55,18 +55,18 @@ def split_name(split: bool) -> str:
     return f" split/{VERSION}" if split else ""
 
 
-def extract_split_claims(text: str) -> Extraction:
+def extract_split_claims(text: str, question: str = "") -> Extraction:
     """As ``extract_sentences``, each claim cut where it joins statements: ``text[c.start:c.end] == c.text`` for all.
 
     Claims come in the order in which they begin; those of one sentence may overlap in a shared noun.
     """
-    found = extract_sentences(text)
+    found = extract_sentences(text, question)
     claims = tuple(
         Claim(text[c.start + s.start : c.start + s.end], c.start + s.start, c.start + s.end)
         for c in found.claims
         for s in split_spans(c.text)
     )
-    return Extraction(claims, found.refused)
+    return Extraction(claims, found.refused, found.reason)
 
 
 def split_spans(sentence: str) -> tuple[Span, ...]:

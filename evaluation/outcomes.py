@@ -61,17 +61,17 @@ class AnswerEvaluation:
     reason: str = ""
 
 
-def outcome_of(verdicts: tuple[Verdict, ...], refused: bool) -> AnswerEvaluation:
+def outcome_of(verdicts: tuple[Verdict, ...], refused: bool, reason: str = "") -> AnswerEvaluation:
     """Fold claim verdicts into the outcome (DESIGN.md section 5, rule 2).
 
     Hallucinated if any scored claim is contradicted or unverifiable; otherwise unscored if any claim is unscored;
     otherwise supported. An answer without a claim is abstained when it refuses, else unscored: it says nothing that
-    could be true or false, and nothing that declines.
+    could be true or false, and nothing that declines. reason: why it makes none, where that is known.
     """
     if not verdicts:
         if refused:
             return AnswerEvaluation("abstained", ())
-        return AnswerEvaluation("unscored", (), "the answer makes no claim and does not refuse")
+        return AnswerEvaluation("unscored", (), reason or "the answer makes no claim and does not refuse")
     if any(v.label in ("contradicted", "unverifiable") for v in verdicts):
         return AnswerEvaluation("hallucinated", verdicts)
     for verdict in verdicts:

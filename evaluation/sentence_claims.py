@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from evaluation.claims import Extraction, stated_span
+from evaluation.claims import CUT_OFF, Extraction, stated_span
 from evaluation.fillers import is_filler, is_opener, lead_length
+from evaluation.language.citation_marks import without_marks
 from evaluation.language.words import word_set
 from evaluation.outcomes import Claim
 from evaluation.refusals import is_refusal
+from generation.thinking import answer_part
 from retrieval.sentences import Span, sentence_spans
 
 _SHORT_WORDS = 6
@@ -26,7 +28,6 @@ _HEADING = re.compile(r"[ \t>]*(?:#{1,6}(?:[ \t]|$)|```|~~~)")
 _BOLD_LINE = re.compile(r"[ \t]*(\*\*|__)[^*_\n]{1,200}\1[ \t]*:?[ \t]*\r?$")
 _FIELD = re.compile(r"[ \t>]*(?:\*\*)?[^\W\d_][\w '()/&-]{0,40}(?:\*\*)?:(?:\*\*)?[ \t]+\S")
 _TABLE_RULE = re.compile(r"[ \t:|-]*\r?$")
-_MARKER = re.compile(r"(?<!\s)\s*\[\d{1,9}\]")
 _EMPHASIS = re.compile(r"\*\*|__|(?<!\w)[*_`]+|[*_`]+(?!\w)")
 _CLOCK_END = re.compile(
     r"(?<![\w.:])(?P<named>(?:[Tt]he|[Aa]n?|[Tt]h(?:is|at)|[Ii]ts|[Tt]heir|[Ee](?:ach|very))\s+)?"
@@ -37,6 +38,7 @@ _AFTER_CLOCK = word_set(
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August "
     "September October November December Eastern Central Mountain Pacific Atlantic Greenwich Coordinated Universal"
 )
+_FULL_STOP = re.compile("[。！？｡।॥؟۔]+[」』”’）】\"')]*")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060\ufeff\ud800-\udfff]+")
 
 
@@ -45,17 +47,26 @@ def sentence_claims(text: str) -> tuple[Claim, ...]:
     return extract_sentences(text).claims
 
 
-def extract_sentences(text: str) -> Extraction:
+def extract_sentences(text: str, question: str = "") -> Extraction:
     """One claim per sentence or list item; refused when there is none and the text declines.
 
     Bullets, numbering, quote marks, headings, table rules and citation markers at the ends are no part of a claim.
     Sentences that claim nothing are left out: greetings, lead-ins that end in a colon, offers of help, questions back,
     hedges and refusals. A "Yes." belongs to the sentence after it. An answer of a few words is one claim.
     """
+    part = answer_part(text)
+    if part.cut_off:
+        return Extraction((), False, CUT_OFF)
+    found = _claims_of(text[part.start : part.end], question)
+    claims = tuple(Claim(c.text, part.start + c.start, part.start + c.end) for c in found.claims)
+    return Extraction(claims, found.refused, found.reason)
+
+
+def _claims_of(text: str, question: str) -> Extraction:
     body = stated_span(text)
     if body is None:
         return Extraction((), False)
-    if is_refusal(text[body.start : body.end]):
+    if is_refusal(text[body.start : body.end], question):
         return Extraction((), True)
     spans: list[Span] = []
     refused = dropped = False
@@ -65,7 +76,7 @@ def extract_sentences(text: str) -> Extraction:
             said = text[span.start : span.end]
             if is_refusal(said):
                 refused = True
-            elif is_filler(said) or said.rstrip("\"'*_)”’ ").endswith(("?", ":")):
+            elif is_filler(said) or said.rstrip("\"'*_)”’ ").endswith(("?", ":", "？", "؟", "：")):
                 dropped = True
             elif is_opener(said):
                 opener = opener or span
@@ -81,11 +92,13 @@ def extract_sentences(text: str) -> Extraction:
 
 def spoken(claim: str) -> str:
     """What a scorer reads of a claim: without markers, emphasis and control characters, white space squeezed."""
-    plain = _EMPHASIS.sub("", _MARKER.sub("", _CONTROL.sub(" ", claim)))
+    plain = _EMPHASIS.sub("", without_marks(_CONTROL.sub(" ", claim)))
     return " ".join(plain.strip("| \t").replace(" | ", ", ").split())
 
 
 def _is_short(body: str) -> bool:
+    if any(match.end() < len(body) for match in _FULL_STOP.finditer(body)):
+        return False
     return "\n" not in body and len(body.split(None, _SHORT_WORDS)) <= _SHORT_WORDS
 
 
@@ -99,7 +112,8 @@ def _sentences(text: str, block: Span) -> Iterator[Span]:
     """What each sentence of a block says, without markers at its ends."""
     for sentence in sentence_spans(text[block.start : block.end]):
         whole = Span(block.start + sentence.start, block.start + sentence.end)
-        for start, end in pairwise((whole.start, *_after_times(text, whole), whole.end)):
+        cuts = sorted({whole.start, *_after_times(text, whole), *_after_full_stops(text, whole), whole.end})
+        for start, end in pairwise(cuts):
             stated = stated_span(text[start:end])
             if stated is not None:
                 yield Span(start + stated.start, start + stated.end)
@@ -113,6 +127,13 @@ def _after_times(text: str, sentence: Span) -> Iterator[int]:
     for match in _CLOCK_END.finditer(text, sentence.start, sentence.end):
         after = match["next"]
         if not match["named"] and after.removesuffix("s") not in _AFTER_CLOCK:
+            yield match.end()
+
+
+def _after_full_stops(text: str, sentence: Span) -> Iterator[int]:
+    """Where a sentence begins behind a mark that ends one in Chinese, Japanese, Hindi, Bengali, Arabic or Urdu."""
+    for match in _FULL_STOP.finditer(text, sentence.start, sentence.end):
+        if match.end() < sentence.end:
             yield match.end()
 
 

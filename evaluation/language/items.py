@@ -57,7 +57,7 @@ def split_items(words: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def _trimmed(words: Sequence[str]) -> tuple[str, ...]:
-    words = [w for w in words if w[0] in "=£$€%°" or w[0].isalnum()]
+    words = [w for w in words if w[0] in "=£$€¥₹₩%°" or w[0].isalnum()]
     while words and words[0] in ("a", "an", "the", "both", "also"):
         words = words[1:]
     return tuple(words)

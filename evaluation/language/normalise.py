@@ -14,14 +14,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from evaluation.language.citation_marks import without_marks
 from evaluation.language.words import word_set
 
 TokenKind = Literal["number", "word", "mark"]
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "`": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | {"⁄": "/"})
-# (?<!\s): only where white space begins, or a run of blanks takes quadratic time.
-_CITATION = re.compile(r"(?<!\s)\s*\[\d+\]")
+_MATH = re.compile(r"\\[()\[\]]|(?<!\w)\$(?=[^$\s\d][^$]*\$)|\\text\b|\\,")
 _TOKEN = re.compile(
     r"(?P<number>\d{1,3}(?:,\d{3})+(?![\d])(?:\.\d+)?|\d+(?:[.:]\d+)*)(?P<suffix>[^\W\d_]\w*)?"
     r"|(?P<acronym>(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?)"
@@ -29,6 +29,7 @@ _TOKEN = re.compile(
     r"|(?P<mark>\S)"
 )
 
+_SHORT_NAMES = {"St": "saint", "st": "saint", "Ste": "sainte", "Mt": "mount", "Ft": "fort"}
 STOP_WORDS = word_set(
     "a an the of in on at to for from by with and or as is are was were be been being it its this that these those "
     "there their they he she his her him we our you your i my me do does did has have had will would can could "
@@ -56,15 +57,43 @@ class Token:
     suffix: str = ""
 
 
+_GROUPED_EUROPEAN = re.compile(r"(?<![\w.,])\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]*\d)")  # 1.234,5
+_GROUPED_TWICE = re.compile(r"(?<![\w.,])\d{1,3}\.\d{3}\.\d{3}(?![\d.,]*\d)")  # 1.234.567; three points are an address
+_GROUPED_SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+,\d{1,2}(?![\d.,]*\d)")  # 1 234,50
+_GROUPED_SWISS = re.compile(r"(?<![\w.,])\d{1,3}(?:'\d{3})+(?![\d']*\d)")
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])(\d+),(\d{1,2}|\d{4,})(?![\d,]*\d)")  # 12,5
+
+
+def _numbers_as_english(text: str) -> str:
+    """Numbers as most of Europe writes them, with points for commas and the reverse: 1.234,5 becomes 1234.5."""
+    if "," in text or "." in text or "'" in text:
+        for pattern in (_GROUPED_EUROPEAN, _GROUPED_SPACED):
+            text = pattern.sub(lambda m: re.sub("[. ]", "", m.group()).replace(",", "."), text)
+        text = _GROUPED_TWICE.sub(lambda m: m.group().replace(".", ""), text)
+        text = _GROUPED_SWISS.sub(lambda m: m.group().replace("'", ""), text)
+        text = _DECIMAL_COMMA.sub(r"\1.\2", text)
+    return text
+
+
+def _ascii_digits(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() and not c.isascii() else c for c in text)
+
+
 def fold(text: str) -> str:
-    """NFKC, accents dropped, quotes and dashes unified, citation markers removed; case and punctuation stay."""
-    text = _CITATION.sub("", text)
+    """NFKC, accents dropped, quotes and dashes unified, citation marks removed; case and punctuation stay.
+
+    Digits of other scripts become ASCII's, numbers as most of Europe writes them English ones. LaTeX's math marks go.
+    """
+    text = _MATH.sub("", without_marks(text))
     # A digit space before three digits separates thousands in many languages; fractions must not glue to their integer.
     text = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", ",", text)
     text = re.sub(r"(?<=\d)(?=[¼½¾⅐-⅞])", " ", text)
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES).translate(_DASHES)
     decomposed = unicodedata.normalize("NFD", text)
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn"))
+    bare = unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) != "Mn"))
+    return _numbers_as_english(_ascii_digits(bare))
 
 
 def tokenise(folded: str) -> tuple[Token, ...]:
@@ -76,6 +105,8 @@ def tokenise(folded: str) -> tuple[Token, ...]:
         lower = text.casefold()
         if match["acronym"]:
             lower = lower.replace(".", "")
+        if text in _SHORT_NAMES:
+            lower = _SHORT_NAMES[text]
         if kind == "word" and lower.endswith("'s"):
             lower = lower[:-2]
         number, suffix = match["number"] or "", (match["suffix"] or "").casefold()
@@ -101,7 +132,7 @@ def normal_tokens(text: str) -> tuple[str, ...]:
     kept: list[str] = []
     for index, token in enumerate(tokens):
         if token.kind == "mark":
-            if token.text in "£$€¥%°" or is_sign(tokens, index):
+            if token.text in "£$€¥₹₩%°" or is_sign(tokens, index):
                 kept.append(token.text)
             elif token.text == "&":
                 kept.append("and")

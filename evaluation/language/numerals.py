@@ -22,10 +22,33 @@ _ONES = {
         )
     )
 } | {"nil": 0, "none": 0}
+# Words that are English ones too ("due", "once", "Sept") are left out.
+_ONES |= {
+    word: value
+    for value, words in (
+        (2, "zwei deux dois twee два две"),
+        (3, "drei trois tres drie три"),
+        (4, "vier quatre cuatro quatro quattro четыре"),
+        (5, "funf cinq cinco cinque vijf пять"),
+        (6, "sechs seis zes шесть"),
+        (7, "sieben siete sette zeven семь"),
+        (8, "acht huit ocho oito otto восемь"),
+        (9, "neun neuf nueve nove negen девять"),
+        (10, "zehn dix diez dieci tien десять"),
+        (11, "onze undici одиннадцать"),
+        (12, "zwolf douze doce doze dodici twaalf двенадцать"),
+        (14, "vierzehn quatorze catorce quattordici четырнадцать"),
+        (15, "funfzehn quinze quince quindici пятнадцать"),
+    )
+    for word in words.split()
+}
 _TENS = {
     word: 10 * (i + 2) for i, word in enumerate(word_list("twenty thirty forty fifty sixty seventy eighty ninety"))
 }
-_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALES = {
+    **{"lakh": 10**5, "lakhs": 10**5, "crore": 10**7, "crores": 10**7},
+    **{"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12},
+}
 _SHORT_SCALES = {"k": 10**3, "mn": 10**6, "mln": 10**6, "bn": 10**9, "tn": 10**12, "million": 10**6, "billion": 10**9}
 _ORDINALS = {
     word: value
@@ -54,6 +77,17 @@ class Numeral:
     times: bool = False
     year: bool = False
     fraction: bool = False
+
+    @property
+    def step(self) -> Fraction:
+        """The place of the last digit of a decimal number, 1 for a whole one."""
+        below, digits = self.value.denominator, 0
+        while below > 1 and digits < 12:
+            below, digits = (
+                (below // 10 if below % 10 == 0 else below // 5 if below % 5 == 0 else below // 2),
+                digits + 1,
+            )
+        return Fraction(1, 10**digits)
 
 
 def _word(tokens: Sequence[Token], index: int) -> str:

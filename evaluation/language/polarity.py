@@ -10,6 +10,7 @@ from evaluation.language.words import word_list, word_set
 
 _CUES = frozenset(
     {"not", "never", "neither", "nor", "cannot", "except", "excluding", "without", "unlikely", "isn", "hardly"}
+    | {"wrongly", "mistakenly", "falsely", "incorrectly", "erroneously", "unlike"}
 )
 _CUE_PAIRS = frozenset(
     (pair.split("_")[0], pair.split("_")[1])
@@ -182,6 +183,17 @@ def _no_stands_alone(tokens: Sequence[Token]) -> bool:
         "only",
         "not",
     )
+
+
+_ELLIPTICAL = _FIRST_WORDS | word_set(
+    "it they he she this that these those i we you so not indeed also still yes there too"
+)
+
+
+def is_elliptical(tokens: Sequence[Token]) -> bool:
+    """Whether a text only takes a stand on what was asked: "It is.", "They don't.", "She can not"."""
+    words = [t.lower for t in tokens if t.kind != "mark"]
+    return 0 < len(words) <= 5 and all(w in _ELLIPTICAL or w.endswith("n't") or w == "cannot" for w in words)
 
 
 def states(tokens: Sequence[Token]) -> bool:

@@ -23,13 +23,17 @@ def _table() -> dict[str, tuple[Unit, ...]]:
     rows = (
         ("time", "second seconds sec secs s", "1"),
         ("time", "millisecond milliseconds ms", "1/1000"),
-        ("time", "minute minutes min mins", "60"),
-        ("time", "hour hours hr hrs h", "3600"),
-        ("time", "day days", "86400"),
-        ("time", "week weeks", "604800"),
+        ("time", "minute minutes min mins minuten minuti minutos минут минуты", "60"),
+        ("time", "hour hours hr hrs h stunde stunden heure heures horas hora ore uur час часа часов", "3600"),
+        ("time", "day days tage tagen jours jour dias dia giorni giorno dagen день дня днеи", "86400"),
+        (
+            "time",
+            "week weeks woche wochen semaine semaines semana semanas settimana settimane weken неделя недели недель",
+            "604800",
+        ),
         ("time", "fortnight fortnights", "1209600"),
-        ("months", "month months", "1"),
-        ("months", "year years yr yrs", "12"),
+        ("months", "month months monat monate monaten mois meses mesi maanden месяц месяца месяцев", "1"),
+        ("months", "year years yr yrs jahr jahre jahren ans annees ano anos anni anno jaar год года лет", "12"),
         ("months", "decade decades", "120"),
         ("months", "century centuries", "1200"),
         ("mass", "kilogram kilograms kilogramme kilogrammes kg kgs kilo kilos", "1"),
@@ -50,8 +54,15 @@ def _table() -> dict[str, tuple[Unit, ...]]:
         ("length", "mile miles mi", "1609344/1000"),
         ("volume", "litre litres liter liters l", "1"),
         ("volume", "millilitre millilitres milliliter milliliters ml", "1/1000"),
+        ("area", "acre acres", "40468564224/10000000"),
+        ("volume", "gallon gallons", "3785411784/1000000000"),
+        ("volume", "pint pints", "473176473/1000000000"),
+        ("length", "nautical-mile", "1852"),
         ("area", "hectare hectares ha", "10000"),
         ("data", "byte bytes", "1"),
+        ("data", "kibibyte kibibytes kib", "1024"),
+        ("data", "mebibyte mebibytes mib", "1048576"),
+        ("data", "gibibyte gibibytes gib", "1073741824"),
         ("data", "kilobyte kilobytes kb", "1000"),
         ("data", "megabyte megabytes mb", "1000000"),
         ("data", "gigabyte gigabytes gb", "1000000000"),
@@ -74,6 +85,7 @@ def _table() -> dict[str, tuple[Unit, ...]]:
         ("frequency", "gigahertz ghz", "1000000000"),
         ("pressure", "bar bars", "1"),
         ("speed", "kph kmh", "1"),
+        ("speed", "mps", "18/5"),
         ("speed", "mph", "1609344/1000000"),
         ("gbp", "pound pounds £ gbp sterling quid", "1"),
         ("gbp", "penny pence p", "1/100"),
@@ -84,7 +96,11 @@ def _table() -> dict[str, tuple[Unit, ...]]:
         ("jpy", "yen ¥ jpy", "1"),
         ("chf", "franc francs chf", "1"),
         ("sek", "krona kronor sek", "1"),
-        ("inr", "rupee rupees inr", "1"),
+        ("inr", "rupee rupees ₹ inr rs", "1"),
+        ("krw", "won ₩ krw", "1"),
+        ("cny", "yuan renminbi rmb cny", "1"),
+        ("nok", "krone kroner nok dkk", "1"),
+        ("pln", "zloty zlotys pln", "1"),
     )
     table: dict[str, tuple[Unit, ...]] = {}
     for dimension, words, factor in rows:
@@ -95,7 +111,9 @@ def _table() -> dict[str, tuple[Unit, ...]]:
 
 
 UNITS = _table()
-CURRENCIES = frozenset({"£", "$", "€", "¥", "gbp", "usd", "eur", "jpy", "chf", "sek", "inr"})
+CURRENCIES = frozenset(
+    {"£", "$", "€", "¥", "gbp", "usd", "eur", "jpy", "chf", "sek", "inr", "₹", "₩", "krw", "cny", "nok", "pln"}
+)
 
 
 def units_named(word: str) -> tuple[Unit, ...]:
@@ -103,6 +121,49 @@ def units_named(word: str) -> tuple[Unit, ...]:
     return UNITS.get(word, ())
 
 
+_IMPERIAL = frozenset(
+    {"pound", "ounce", "inch", "foot", "yard", "mile", "mph", "acre", "gallon", "pint", "nautical-mile"}
+)
+
+
+def _same_data(a: Fraction, u: Unit, b: Fraction, v: Unit) -> bool:
+    """Whether two amounts of data are the same with 1024 for 1000: 2 GB and 2048 MB."""
+    powers = {Fraction(1000) ** n: Fraction(1024) ** n for n in range(5)}
+    one, other = powers.get(u.factor), powers.get(v.factor)
+    return one is not None and other is not None and a * one == b * other
+
+
+def rounded_measure(
+    reference: Fraction,
+    reference_units: tuple[Unit, ...],
+    answer: Fraction,
+    answer_units: tuple[Unit, ...],
+    step: Fraction,
+) -> bool:
+    """Whether an answer is the reference converted between metric and imperial units and rounded: 5 km is 3.1 miles.
+
+    step: the place of the answer's last digit. It must have two significant digits at least.
+    """
+    for u in reference_units:
+        for v in answer_units:
+            temperatures = {u.dimension, v.dimension} == {"celsius", "fahrenheit"}
+            if temperatures:
+                exact = reference * 9 / 5 + 32 if u.dimension == "celsius" else (reference - 32) * 5 / 9
+                if abs(exact - answer) <= step / 2:
+                    return True
+            crossing = (u.name in _IMPERIAL) != (v.name in _IMPERIAL)
+            if u.dimension != v.dimension or not crossing or abs(answer) < 10 * step:
+                continue
+            if abs(reference * u.factor / v.factor - answer) <= step / 2:
+                return True
+    return False
+
+
 def same_measure(a: Fraction, a_units: tuple[Unit, ...], b: Fraction, b_units: tuple[Unit, ...]) -> bool:
     """Whether a and b, in some reading of their units, measure the same: 90 minutes and 1.5 hours do."""
-    return any(u.dimension == v.dimension and a * u.factor == b * v.factor for u in a_units for v in b_units)
+    return any(
+        u.dimension == v.dimension
+        and (a * u.factor == b * v.factor or (u.dimension == "data" and _same_data(a, u, b, v)))
+        for u in a_units
+        for v in b_units
+    )

@@ -47,6 +47,17 @@ _BOUNDS: tuple[tuple[tuple[str, ...], Bound], ...] = (
     (("within",), "at most"),
     (("by",), ""),
 )
+_SPEEDS = {
+    (length, joint, time): name
+    for lengths, times, name in (
+        ("km kms kilometres kilometers kilometre kilometer", "h hr hour", "kmh"),
+        ("miles mile mi", "h hr hour", "mph"),
+        ("m metres meters metre meter", "s sec second", "mps"),
+    )
+    for length in lengths.split()
+    for joint in ("/", "per", "an", "a")
+    for time in times.split()
+}
 _POWERS = {"square": 2, "cubic": 3}
 _FILLER = STOP_WORDS | word_set(
     "approximately around roughly circa nearly almost exactly only just some year date until since during between "
@@ -92,6 +103,11 @@ def _unit_after(tokens: Sequence[Token], numeral: Numeral) -> tuple[tuple[Unit, 
     end = numeral.end
     if _word(tokens, end) == "°" and _word(tokens, end + 1) in ("c", "f"):
         return units_named("°" + _word(tokens, end + 1)), frozenset(), end + 2
+    if end < len(tokens) and tokens[end].text in ("C", "F"):
+        return units_named("°" + _word(tokens, end)), frozenset(), end + 1
+    speed = _SPEEDS.get((_word(tokens, end), _word(tokens, end + 1), _word(tokens, end + 2)))
+    if speed:
+        return units_named(speed), frozenset(), end + 3
     if _word(tokens, end) in ("degrees", "degree") and units_named(_word(tokens, end + 1)):
         return units_named(_word(tokens, end + 1)), frozenset(), end + 2
     if _word(tokens, end) == "per" and _word(tokens, end + 1) == "cent":

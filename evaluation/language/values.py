@@ -7,7 +7,7 @@ from typing import Literal
 
 from evaluation.language.dates import CalendarDate, FoundDate, FoundTime, same_time
 from evaluation.language.numerals import Numeral
-from evaluation.language.units import CURRENCIES, Unit, same_measure
+from evaluation.language.units import CURRENCIES, Unit, rounded_measure, same_measure
 
 Bound = Literal["", "above", "below", "at least", "at most"]
 
@@ -65,7 +65,9 @@ def comparable(a: Value, b: Value) -> bool:
         return comparable(one, other)
     if a.number is not None and b.number is not None:
         dimensions = {u.dimension for u in a.units} & {u.dimension for u in b.units}
-        return bool(dimensions) or not a.units or not b.units or (_is_money(a) and _is_money(b))
+        warm = {"celsius", "fahrenheit", "kelvin"}
+        both_warm = any(u.dimension in warm for u in a.units) and any(u.dimension in warm for u in b.units)
+        return bool(dimensions) or not a.units or not b.units or (_is_money(a) and _is_money(b)) or both_warm
     return (a.date is not None and b.date is not None) or (a.time is not None and b.time is not None)
 
 
@@ -95,9 +97,12 @@ def same_number(reference: Value, answer: Value) -> bool:
         modifiers = (reference.nouns, answer.nouns)
         if all(modifiers) and not (modifiers[0] <= modifiers[1] or modifiers[1] <= modifiers[0]):
             return False
-        return same_measure(a.value, reference.units, b.value, answer.units)
+        return same_measure(a.value, reference.units, b.value, answer.units) or rounded_measure(
+            a.value, reference.units, b.value, answer.units, b.step
+        )
     ratio = {u.dimension for u in (*reference.units, *answer.units)} == {"ratio"}
-    if ratio and (a.fraction or b.fraction):
+    below_one = bool(reference.units) != bool(answer.units) and 0 < (b if reference.units else a).value < 1
+    if ratio and (a.fraction or b.fraction or below_one):
         percent, part = (a.value, b.value) if reference.units else (b.value, a.value)
         return percent == part * 100 or percent == part
     if a.value != b.value:

@@ -129,7 +129,7 @@ class CellDrawer:
             return self._verifier.extract(question, text)
         found = self._verifier.extract(question, text[span.start : span.end])
         moved = tuple(Claim(c.text, c.start + span.start, c.end + span.start) for c in found.claims)
-        return Extraction(moved, found.refused)
+        return Extraction(moved, found.refused, found.reason)
 
     def _verdicts(self, drawn: _Drawn, said: Sequence[Extraction]) -> tuple[bool, list[tuple[Verdict, ...]]]:
         """Whether the verifier failed, and its verdicts for every completion, in one call for all of them."""
@@ -179,4 +179,4 @@ def _said(error: Exception) -> str:
 def _evaluate(text: str, said: Extraction, verdicts: tuple[Verdict, ...]) -> AnswerEvaluation:
     if not text.strip():
         return AnswerEvaluation("unscored", (), "the completion is empty")
-    return outcome_of(verdicts, said.refused)
+    return outcome_of(verdicts, said.refused, said.reason)

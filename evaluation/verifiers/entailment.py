@@ -91,7 +91,7 @@ class EntailmentVerifier:
 
     def extract(self, question: Question, completion: str) -> Extraction:
         """One claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
-        return extract_by(self._split, completion)
+        return extract_by(self._split, completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). Raises what search and scorer raise."""

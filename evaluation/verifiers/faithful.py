@@ -60,7 +60,7 @@ class FaithfulVerifier:
 
     def extract(self, question: Question, completion: str) -> Extraction:
         """As the entailment verifier reads it: one claim per sentence, or simpler ones."""
-        return extract_by(self._split, completion)
+        return extract_by(self._split, completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). Raises what the scorer raises."""

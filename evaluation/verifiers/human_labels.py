@@ -39,7 +39,7 @@ class LabelVerifier:
         """As the labels have it: an answer that people call abstained makes no claim, whatever its words."""
         label = self._find(question, completion, claim=False)
         if label is None:
-            return extract_sentences(completion) if self._claims else extract_claims(completion)
+            return (extract_sentences if self._claims else extract_claims)(completion, question.text)
         if label.label == "abstained":
             return Extraction((), True)
         return Extraction((Claim(completion, 0, len(completion)),), False)

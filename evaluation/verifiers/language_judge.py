@@ -79,7 +79,7 @@ class LanguageJudge:
 
     def extract(self, question: Question, completion: str) -> Extraction:
         """One claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
-        return extract_by(self._split, completion)
+        return extract_by(self._split, completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). A generator that fails leaves its claim

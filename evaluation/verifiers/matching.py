@@ -7,10 +7,13 @@ import re
 from evaluation.language.items import split_items
 from evaluation.language.normalise import normalise, token_f1
 from evaluation.language.polarity import has_cue, yes_or_no
+from evaluation.language.unspaced import is_unspaced
 from evaluation.language.value_finding import is_pure
+from evaluation.verifiers.designations import compare_designations
 from evaluation.verifiers.match import HALF, Match, content_of
 from evaluation.verifiers.reading import Reading, read_text
 from evaluation.verifiers.text_matching import compare_lists, compare_texts
+from evaluation.verifiers.unspaced_matching import compare_unspaced
 from evaluation.verifiers.value_matching import compare_polar, compare_values
 
 _ITEM_WORDS = 4
@@ -20,6 +23,11 @@ def compare(answer: str, reference: str, question: str, threshold: float) -> Mat
     """Judge an answer by one reference answer. threshold: token F1 from which an answer counts as supported."""
     if _same_text(answer, reference):
         return Match("supported", 1.0, "equals the reference")
+    if is_unspaced(reference) or (is_unspaced(answer) and not reference.isascii()):
+        return compare_unspaced(answer, reference)
+    special = compare_designations(answer, reference, question)
+    if special is not None:
+        return special
     a, r, q = read_text(answer), read_text(reference), read_text(question)
     if yes_or_no(r.tokens) in ("yes", "no"):
         return compare_polar(a, r, q)

@@ -56,7 +56,7 @@ def read_text(text: str) -> Reading:
         elif tokens[index].kind == "mark":
             if tokens[index].text in ",;&|•":
                 marked.append(tokens[index].text)
-            new = (Word(tokens[index].text, index, index + 1),) if tokens[index].text in "£$€¥%°" else ()
+            new = (Word(tokens[index].text, index, index + 1),) if tokens[index].text in "£$€¥₹₩%°" else ()
             index += 1
         else:
             new = () if is_article(tokens, index) else (_plain_word(tokens, index),)

@@ -20,7 +20,7 @@ from evaluation.verifiers.matching import compare
 from evaluation.verifiers.reading import read_text
 from evaluation.verifiers.verifier import VerificationItem
 
-VERSION = 2
+VERSION = 3
 F1_THRESHOLD = 0.8
 """Token F1 from which an answer is supported; fixed before any run (rule 5.8). It forgives one word too many or too few
 in three (F1 0.8). One wrong word in five would reach it as well, so a substituted content word never counts."""
@@ -45,7 +45,7 @@ class ReferenceVerifier:
 
     def extract(self, question: Question, completion: str) -> Extraction:
         """The whole answer is one claim (see ``extract_claims``): a reference says what to answer, no more."""
-        return extract_claims(completion)
+        return extract_claims(completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``)."""

@@ -11,6 +11,7 @@ from evaluation.language.items import contains, cover, split_items
 from evaluation.language.normalise import STOP_WORDS, Token, singular, token_f1
 from evaluation.language.value_finding import is_pure
 from evaluation.language.values import comparable, same_value
+from evaluation.verifiers.answering_clause import outranked_phrase
 from evaluation.verifiers.match import HALF, MENTIONS, NOT_SUPPORTED_CEILING, Match, blocked_by, content_of
 from evaluation.verifiers.reading import Reading, Word
 
@@ -82,6 +83,8 @@ def compare_texts(a: Reading, r: Reading, q: Reading, threshold: float) -> Match
             reason = Match("unverifiable", HALF, "the answer names another thing of the same name")
         if reason is None and not r.values and phrase_is_enumerated(a.tokens, start, end):
             reason = Match("unverifiable", HALF, "the answer names several")
+        if reason is None:
+            reason = outranked_phrase(a, r, q, start, end)
         if reason is None:
             return Match("supported", 1.0, "contains the reference")
         reasons.append(reason)

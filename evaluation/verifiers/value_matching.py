@@ -8,9 +8,10 @@ from itertools import pairwise
 from evaluation.language.coordination import value_is_enumerated
 from evaluation.language.dates import WEEKDAYS
 from evaluation.language.normalise import singular
-from evaluation.language.polarity import asks_yes_or_no, has_cue, states, yes_or_no
+from evaluation.language.polarity import asks_yes_or_no, has_cue, is_elliptical, states, yes_or_no
 from evaluation.language.values import Value, comparable, nearly_same, only_less_specific, same_value
 from evaluation.language.words import word_set
+from evaluation.verifiers.answering_clause import outranked_value
 from evaluation.verifiers.match import HALF, MENTIONS, Match, blocked_by, content_of
 from evaluation.verifiers.reading import Reading
 
@@ -30,7 +31,7 @@ def compare_polar(a: Reading, r: Reading, q: Reading) -> Match:
         return Match("unverifiable", HALF, "the answer says yes and no")
     if not given and asks_yes_or_no(q.tokens):
         shared = set(content_of(a.words)) & (set(content_of(q.words)) | set(content_of(r.words)))
-        if shared and states(a.tokens):
+        if (shared or is_elliptical(a.tokens)) and states(a.tokens):
             given = "no" if has_cue(a.tokens) != has_cue(q.tokens) else "yes"
     if not given:
         return Match("unverifiable", 0.0, f"the reference says {wanted}, the answer says neither yes nor no")
@@ -111,6 +112,8 @@ def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: 
         blocked = blocked_by(a, r, q, value.start, value.end)
         if blocked is None and len(r.values) == 1 and value_is_enumerated(a.tokens, a.values, value):
             blocked = Match("unverifiable", HALF, "the answer gives several values")
+        if blocked is None and len(r.values) == 1:
+            blocked = outranked_value(a, q, value, candidates)
         if blocked is None:
             return Match("supported", 1.0, "gives the reference's value")
         reasons.append(blocked)

@@ -107,6 +107,7 @@ SUPPORTED = [
     ("a year and a half", "a year and a half", ""),
 ]
 CONTRADICTED = [
+    ("3.5.2", "3.5.1", "Which version?"),
     ("Tuesday at 10:00", "Wednesday at 10:00", "When is the handover?"),
     ("14 weeks", "14 days", ""),
     ("15 days", "14 days", ""),
@@ -174,7 +175,6 @@ UNVERIFIABLE = [
     ("C", "C++", ""),
     ("C#", "C", ""),
     ("It is C++", "C", ""),
-    ("3.5.2", "3.5.1", "Which version?"),
     ("Head of Facilities and Finance", "Head of Facilities and Safety", ""),
 ]
 

@@ -1,0 +1,1 @@
+"""Whether a sentence says something else than its evidence with the same words, by rule."""

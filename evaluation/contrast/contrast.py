@@ -1,0 +1,307 @@
+"""Whether a claim says with the words of an evidence sentence what that sentence does not: by rule, English.
+
+Networks that compare texts pass such claims (McCoy et al. 2019, "Right for the Wrong Reasons", HANS; Glockner et al.
+2018, "Breaking NLI Systems"). A claim is held against the sentence or clause that shares most of its words. What may
+differ is counted: a denial, a word for its opposite, a converse verb, the voice, two sides exchanged. Two such
+differences cancel ("B was bought by A" for "A bought B"), one does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from evaluation.contrast.statement import Item, Statement, statement, statements
+from evaluation.language.opposites import COMPARATIVES, converse, opposite_comparatives, turned
+from evaluation.language.values import Value, comparable
+from evaluation.language.words import word_set
+
+COVERED = 0.8
+"""Share of a claim's content words that its sentence must have to be compared with it."""
+ALIKE = 0.75
+"""Share of a sentence's content words that the claim must have for the order of parts to be compared."""
+_LEAST = 2
+_MOST_CHARACTERS = 600
+_EVERY = word_set("all every each everyone everybody always entire entirely whole both")
+_SOME = word_set("some several many most few sometimes often usually half partly certain")
+_ONLY = word_set("only solely exclusively alone")
+_MUST = word_set("must required mandatory compulsory obligatory")
+_MAY = word_set("may might can could optional optionally")
+_SYMMETRIC = word_set(
+    "next near beside adjacent equal same similar different marry married meet met border neighbour neighbor "
+    "merge merged "
+    "cooperate together between identical parallel connect connected link linked twin join joined share shared "
+    "and or plus "
+    "versus equals agree differ"
+)
+_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
+
+
+@lru_cache(maxsize=16_384)
+def contrast(claim: str, evidence: str) -> str:
+    """Why the claim is not what the sentence of the evidence that it resembles says; "" where no rule objects."""
+    if len(claim) > _MOST_CHARACTERS:
+        return ""
+    said = statement(claim)
+    if len(said.stems) < _LEAST:
+        return ""
+    best: list[tuple[float, Statement]] = []
+    for other in statements(evidence):
+        if len(other.items) > 80:
+            continue
+        covered = _covered(said, other)
+        if covered >= COVERED:
+            best.append((covered, other))
+    if not best:
+        return ""
+    top = max(covered for covered, _ in best)
+    reasons = [_difference(said, other) for covered, other in best if covered >= top - 1e-9]
+    return reasons[0] if all(reasons) else ""
+
+
+def _covered(said: Statement, other: Statement) -> float:
+    held, words = other.stems, {i.word for i in other.items}
+    own = {i.stem: i.word for i in said.items}
+    found = sum(s in held or any(_opposite(w, v) or converse(w, v) for v in words) for s, w in own.items())
+    shared = len(own.keys() & held)
+    return found / len(own) if shared >= _LEAST or found == len(own) > 1 else 0.0
+
+
+def _opposite(one: str, other: str) -> bool:
+    if turned(one, other) or opposite_comparatives(one, other):
+        return True
+    short, long = sorted((one, other), key=len)
+    return len(short) > 3 and any(long == prefix + short for prefix in _PREFIXES)
+
+
+def _difference(said: Statement, other: Statement) -> str:
+    quantity = _quantities(said, other)
+    if quantity:
+        return quantity
+    bound = _bounds(said.values, other.values)
+    if bound:
+        return bound
+    flips: list[str] = []
+    if _denied(said, other) != _denied(other, said):
+        flips.append("one of them denies what the other says")
+    opposites = _opposites(said, other)
+    if opposites % 2:
+        flips.append("a word stands for its opposite")
+    exchanged, converses, voices = _exchange(said, other) if _alike(said, other) else (False, False, False)
+    if converses:
+        flips.append("it tells the event from the other side")
+    if voices:
+        flips.append("the voice differs")
+    if exchanged:
+        flips.append("two of its parts are exchanged")
+    if len(flips) % 2:
+        return flips[-1] if exchanged else flips[0]
+    moved = not exchanged and _alike(said, other) and _roles_exchanged(said, other)
+    return "two of its parts have changed their places" if moved else ""
+
+
+def _alike(said: Statement, other: Statement) -> bool:
+    """Whether both are made of nearly the same words, so that their order may be compared at all."""
+    return _covered(other, said) >= ALIKE
+
+
+def _denied(own: Statement, other: Statement) -> bool:
+    """Whether an odd number of denials concern what both say."""
+    count = 0
+    for place in own.denials:
+        end = _scope_end(own, place)
+        if end is None:
+            continue
+        scope = [i for i in own.items if place < i.place < end][:6]
+        before = [i for i in own.items if i.place < place][-2:]
+        shared = [i for i in scope if i.stem in other.stems or any(_opposite(i.word, w) for w in other.words)]
+        if scope:
+            count += len(shared) * 2 >= len(scope)
+        else:
+            count += any(i.stem in other.stems for i in before)
+    return count % 2 == 1
+
+
+def _scope_end(own: Statement, place: int) -> int | None:
+    """Where the scope of a denial ends: at a mark or another clause. None behind which "until" turns it around."""
+    for index in range(place + 1, len(own.tokens)):
+        word = own.tokens[index].lower
+        if word in ("until", "till", "unless"):
+            return None
+        if own.tokens[index].kind == "mark" and word not in ("-", "%", "'", "$", "€"):
+            return index
+        if word in ("but", "while", "whereas", "although", "because", "which", "who"):
+            return index
+    return len(own.tokens)
+
+
+def _opposites(said: Statement, other: Statement) -> int:
+    """How many words of the claim stand for an opposite one of the sentence, where neither has the other's."""
+    mine, theirs = said.words - other.words, other.words - said.words
+    used: set[str] = set()
+    found = 0
+    for word in sorted(mine):
+        match = next((w for w in sorted(theirs - used) if _opposite(word, w)), None)
+        joins = any(word == joint for joint, _ in said.joints)
+        # "from 1984 to 1989" has an end as well.
+        ended = {word, match} <= {"from", "until", "till"} and "to" in (said.words | other.words)
+        if match is not None and not ended and (joins or _neighbours(said, word) & _neighbours(other, match)):
+            used.add(match)
+            found += 1
+    return found
+
+
+def _neighbours(text: Statement, word: str) -> set[str]:
+    """The content words right before and behind a word, wherever it stands."""
+    found: set[str] = set()
+    for place, token in enumerate(text.tokens):
+        if token.lower == word:
+            before = [i.stem for i in text.items if i.place < place][-1:]
+            found.update(before, [i.stem for i in text.items if i.place > place][:1])
+    return found
+
+
+def _quantities(said: Statement, other: Statement) -> str:
+    if said.words & _EVERY and other.words & _SOME and not other.words & _EVERY:
+        return "it says of all what the evidence says of some"
+    if said.words & _ONLY and not other.words & (_ONLY | {"just", "except", "exclusive", "sole"}):
+        return "it says that only these, the evidence does not"
+    if said.words & _MUST and other.words & _MAY and not other.words & _MUST and not other.denials:
+        return "it demands what the evidence allows"
+    return ""
+
+
+def _bounds(said: Iterable[Value], other: Iterable[Value]) -> str:
+    """Whether a limit that the claim gives is not kept by the only comparable number of the sentence."""
+    there = [v for v in other if v.number is not None]
+    for value in said:
+        if value.number is None or not value.bound:
+            continue
+        rivals = [v for v in there if comparable(value, v)]
+        if len(rivals) != 1 or rivals[0].number is None:
+            continue
+        limit, given = value.number.value, rivals[0].number.value
+        factors = [(u.factor, v.factor) for u in value.units for v in rivals[0].units if u.dimension == v.dimension]
+        if factors:
+            limit, given = limit * factors[0][0], given * factors[0][1]
+        if not _kept(value.bound, limit, rivals[0].bound, given):
+            return "the limit that it gives is another one"
+    return ""
+
+
+def _kept(bound: str, limit: object, other: str, given: object) -> bool:
+    low, high = ("above", "at least"), ("below", "at most")
+    if not isinstance(limit, int | float) and not hasattr(limit, "numerator"):
+        return True
+    if bound in low:
+        return other not in high and (given > limit or (given == limit and (bound == "at least" or other == "above")))  # type: ignore[operator]
+    if bound in high:
+        return other not in low and (given < limit or (given == limit and (bound == "at most" or other == "below")))  # type: ignore[operator]
+    return True
+
+
+def _once(items: Iterable[Item]) -> dict[str, Item]:
+    """Items whose word stands there once."""
+    found: dict[str, Item | None] = {}
+    for item in items:
+        found[item.stem] = None if item.stem in found else item
+    return {stem: item for stem, item in found.items() if item is not None}
+
+
+def _exchange(said: Statement, other: Statement) -> tuple[bool, bool, bool]:
+    """(two parts are exchanged around a word that both have, that word is a converse one, its voice differs)."""
+    mine, theirs = _once(said.items), _once(other.items)
+    shared = [s for s in mine if s in theirs]
+    pivots: list[tuple[int, int, bool, bool, str]] = []
+    for s in shared:
+        voices = _voices_differ(said, mine[s].place, other, theirs[s].place)
+        pivots.append((mine[s].place, theirs[s].place, False, voices, mine[s].word))
+    for item in said.items:
+        if item.stem in theirs:
+            continue
+        match = next((o for o in other.items if o.stem not in mine and converse(item.word, o.word)), None)
+        if match is not None:
+            voices = _voices_differ(said, item.place, other, match.place)
+            pivots.append((item.place, match.place, True, voices, item.word))
+        comparative = next((o for o in other.items if item.word in COMPARATIVES and _opposite(item.word, o.word)), None)
+        if comparative is not None:
+            pivots.append((item.place, comparative.place, False, False, item.word))
+    for word, place in said.joints:
+        joint = next((p for w, p in other.joints if w == word or turned(w, word)), None)
+        if joint is not None:
+            pivots.append((place, joint, False, False, word))
+    converses = any(p[2] for p in pivots)
+    voices = any(p[3] for p in pivots)
+    for own, their, _, _, word in pivots:
+        if word in _SYMMETRIC:
+            continue
+        moved_right = [s for s in shared if theirs[s].place < their and mine[s].place > own]
+        moved_left = [s for s in shared if theirs[s].place > their and mine[s].place < own]
+        for a in moved_right:
+            for b in moved_left:
+                if _listed(other, theirs[a].place, theirs[b].place) or _listed(said, mine[a].place, mine[b].place):
+                    continue
+                if _kept_numbers(said, other, mine, theirs, a, b):
+                    continue
+                if not _moved_whole(mine[a], theirs[a], mine[b], theirs[b]):
+                    return True, converses, voices
+    return False, converses, voices
+
+
+def _voices_differ(said: Statement, own: int, other: Statement, their: int) -> bool:
+    """Whether one verb is a passive that names who did it and the other is active."""
+    if own in said.passive:
+        return their not in other.after_be
+    return their in other.passive and own not in said.after_be
+
+
+def _kept_numbers(
+    said: Statement, other: Statement, mine: dict[str, Item], theirs: dict[str, Item], a: str, b: str
+) -> bool:
+    """Whether two words changed places each with the number behind it: "adults 12 euros, children 7 euros"."""
+    own = [_next_number(said, mine[s].place) for s in (a, b)]
+    there = [_next_number(other, theirs[s].place) for s in (a, b)]
+    return own == there and own[0] != own[1] and None not in own
+
+
+def _next_number(text: Statement, place: int) -> str | None:
+    if text.tokens[place].kind == "number":
+        return None
+    return next((i.stem for i in text.items if i.place > place and text.tokens[i.place].kind == "number"), None)
+
+
+def _moved_whole(a: Item, a_there: Item, b: Item, b_there: Item) -> bool:
+    """Whether two phrases only changed places, each with its own preposition: "in May for 5 euros"."""
+    kept = a.role == a_there.role and b.role == b_there.role
+    return kept and a.role != b.role and bool(a.role or b.role) and "by" not in (a.role, b.role)
+
+
+def _listed(text: Statement, one: int, other: int) -> bool:
+    """Whether only list marks and list items stand between two places: "Norway, Sweden and Denmark"."""
+    low, high = sorted((one, other))
+    between = text.tokens[low + 1 : high]
+    marks = [t for t in between if t.text in (",", ";", "/") or t.lower in ("and", "or", "&")]
+    rest = [t for t in between if t not in marks]
+    return (
+        bool(marks)
+        and len(rest) <= 2 * len(marks)
+        and all(
+            t.kind == "word"
+            and (t.text[0].isupper() or len(between) <= 4)
+            and t.lower not in ("is", "was", "are", "were")
+            for t in rest
+        )
+        and not any(t.kind == "number" for t in (text.tokens[low], text.tokens[high]))
+    )
+
+
+def _roles_exchanged(said: Statement, other: Statement) -> bool:
+    """Whether two words have each other's prepositions: "from the hut to the lake" for "from the lake to the hut"."""
+    mine, theirs = _once(said.items), _once(other.items)
+    shared = [s for s in mine if s in theirs and mine[s].role and theirs[s].role]
+    return any(
+        mine[a].role != theirs[a].role and mine[a].role == theirs[b].role and mine[b].role == theirs[a].role
+        for a in shared
+        for b in shared
+        if a != b
+    )

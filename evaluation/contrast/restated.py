@@ -1,0 +1,103 @@
+"""Whether a claim only repeats a part of an evidence sentence, in its order: by rule, English.
+
+Dropping words from a sentence keeps it true only where the words that stay keep their parts (McCoy et al. 2019 call the
+wrong belief that they always do the subsequence heuristic). So the subject must be the sentence's, nothing that a
+dropped word governs may stay ("the father of the mayor"), and no condition, hedge or denial may be dropped.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from evaluation.contrast.contrast import contrast
+from evaluation.contrast.statement import Item, Statement, statement, statements
+from evaluation.language.words import word_set
+
+_GUARDS = word_set(
+    "if unless may might could would should perhaps possibly probably allegedly reportedly supposedly claims claimed "
+    "said says believes believed thinks thought denies denied planned plans expects expected hopes hoped proposed "
+    "suggests suggested almost nearly until not never no none nobody nothing without neither nor cannot except or "
+    "unlikely false rumoured rumored intends tried attempted failed refused whether"
+)
+_QUANTIFIERS = word_set("all every each always only entire entirely most exclusively solely everyone everybody")
+_PRONOUNS = word_set("it they he she this that these those there its their his her")
+_OPENERS = word_set("yes no according to the a an in fact so thus therefore")
+_MOST_CHARACTERS = 300
+
+
+@lru_cache(maxsize=16_384)
+def restated(claim: str, evidence: str) -> bool:
+    """Whether some sentence or clause of the evidence says the claim word for word, and perhaps more."""
+    if len(claim) > _MOST_CHARACTERS:
+        return False
+    said = statement(claim)
+    if len(said.stems) < 2 or contrast(claim, evidence):
+        return False
+    return any(said.stems <= other.stems and _repeats(said, other) for other in statements(evidence))
+
+
+def _repeats(said: Statement, other: Statement) -> bool:
+    if any(word in other.words and word not in said.words for word in _GUARDS):
+        return False
+    if any(word in said.words and word not in other.words for word in _GUARDS | _QUANTIFIERS):
+        return False
+    places = _matched(said.items, other.items)
+    if places is None:
+        return False
+    chosen = set(places)
+    first = other.items[places[0]]
+    if places[0] and not _pronoun_first(said):
+        return False
+    if not _pronoun_first(said) and first.role:
+        return False
+    for index in range(places[0], len(other.items)):
+        after = index + 1 if index + 1 < len(other.items) else None
+        item = other.items[index]
+        follows = other.items[after] if after is not None else None
+        if index in chosen and follows is not None and after not in chosen and _adjacent(item, follows):
+            return False
+        if index not in chosen and index < places[-1] and _governs(other, item):
+            return False
+        if index >= places[-1]:
+            break
+    return _values_kept(said, other, places)
+
+
+def _matched(claim: tuple[Item, ...], evidence: tuple[Item, ...]) -> list[int] | None:
+    """Places of the claim's words in the evidence, in order; None where they do not stand in that order."""
+    places: list[int] = []
+    place = 0
+    for item in claim:
+        while place < len(evidence) and (evidence[place].stem != item.stem or not _same_role(item, evidence[place])):
+            place += 1
+        if place == len(evidence):
+            return None
+        places.append(place)
+        place += 1
+    return places
+
+
+def _same_role(claim: Item, evidence: Item) -> bool:
+    return not claim.role or claim.role == evidence.role or not evidence.role or "of" not in (claim.role, evidence.role)
+
+
+def _pronoun_first(said: Statement) -> bool:
+    words = [t.lower for t in said.tokens if t.kind != "mark" and t.lower not in ("yes", "no")]
+    return bool(words) and words[0] in _PRONOUNS
+
+
+def _adjacent(one: Item, other: Item) -> bool:
+    """Whether two content words touch: "mill owner"."""
+    return other.place == one.place + 1 and not other.word.endswith("ly")
+
+
+def _governs(text: Statement, item: Item) -> bool:
+    """Whether a dropped word has what stays as its own: "shares of the mill", "the mayor's dog"."""
+    following = text.tokens[item.place + 1].lower if item.place + 1 < len(text.tokens) else ""
+    return following == "of" or text.tokens[item.place].text.endswith(("'s", "s'"))
+
+
+def _values_kept(said: Statement, other: Statement, places: list[int]) -> bool:
+    """Whether no number of the claim was cut out of a longer value or another limit."""
+    bounds = {v.bound for v in said.values if v.bound}
+    return bounds <= {v.bound for v in other.values} and len(places) == len(said.items)

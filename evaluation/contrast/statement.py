@@ -1,0 +1,190 @@
+"""A sentence as the rules read it: content words in order, the preposition before each, denials, quantifiers, voice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from evaluation.contrast.stems import is_irregular, stem
+from evaluation.language.normalise import Token, fold, tokenise
+from evaluation.language.value_finding import find_values
+from evaluation.language.values import Value
+from evaluation.language.words import word_set
+
+_EMPTY = word_set(
+    "a an the this that these those it its they them their he him his she her hers we us our you your i my me is "
+    "are was "
+    "were be been being am do does did done has have had having will would shall should can could may might must "
+    "and or "
+    "but so as also then there here very just too s t which who whom whose what if because while although though "
+    "whereas "
+    "however than not n't no never none nor neither cannot all every each some any only both such own other more "
+    "most less "
+    "least fewer fewest about of in on at to for from by with until till before after since during into onto over "
+    "under "
+    "above below up down off out through between among against within without per via across along around near"
+)
+PREPOSITIONS = word_set(
+    "of in on at to for from by with until till before after since during into onto over under above below off through "
+    "between among against within without per via across along around near than as"
+)
+_JOINING = word_set("before after until till because than if unless since when")
+_NEGATIONS = word_set("not never no none neither nor cannot nobody nothing nowhere without hardly scarcely barely")
+_NOT_NEGATING = {
+    "not": word_set("only just merely necessarily until"),
+    "no": word_set("later more less fewer longer doubt matter earlier sooner one , . ; : -") | {""},
+    "without": word_set("doubt exception"),
+}
+_HOLDING = frozenset(map(stem, ("included", "contained", "listed", "mentioned", "covered", "described", "stored")))
+_BE = word_set("is are was were be been being am get gets got")
+_CLAUSE_MARKS = frozenset({";", ":", ".", "!", "?", "(", ")", "-"})
+_TURNS = word_set("but while whereas although though however yet")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])|\n+")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A content word. place: its token. role: the preposition before its phrase, "" without one."""
+
+    stem: str
+    word: str
+    place: int
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence or clause that was read.
+
+    words: all of its lower-case words. joints: (word, place) of what orders two sides ("before", "because"). denials:
+    places of what negates. passive: places of verbs in the passive that name who did it. after_be: places of
+    participles behind a form of "be".
+    """
+
+    text: str
+    tokens: tuple[Token, ...]
+    items: tuple[Item, ...]
+    words: frozenset[str]
+    joints: tuple[tuple[str, int], ...]
+    denials: tuple[int, ...]
+    passive: frozenset[int]
+    after_be: frozenset[int]
+    values: tuple[Value, ...]
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """The distinct content words."""
+        return frozenset(i.stem for i in self.items)
+
+
+@lru_cache(maxsize=4096)
+def statements(text: str) -> tuple[Statement, ...]:
+    """The sentences of a text, each followed by its clauses where it has several."""
+    found: list[Statement] = []
+    for sentence in _SENTENCE_END.split(text):
+        tokens = tokenise(fold(sentence))
+        if not tokens:
+            continue
+        found.append(_statement(sentence, tokens))
+        clauses = _clauses(tokens)
+        if len(clauses) > 1:
+            found.extend(_statement(sentence, part) for part in clauses)
+    return tuple(found)
+
+
+@lru_cache(maxsize=4096)
+def statement(text: str) -> Statement:
+    """A whole text as one statement."""
+    return _statement(text, tokenise(fold(text)))
+
+
+def _clauses(tokens: Sequence[Token]) -> list[tuple[Token, ...]]:
+    parts: list[list[Token]] = [[]]
+    for index, token in enumerate(tokens):
+        joined = token.lower in ("and", ",") and _begins_clause(tokens, index + 1)
+        if token.text in _CLAUSE_MARKS or token.lower in _TURNS or joined:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [tuple(part) for part in parts if len(part) > 2]
+
+
+def _begins_clause(tokens: Sequence[Token], start: int) -> bool:
+    """Whether a subject and a form of "be", "do" or the like follow within a few words."""
+    window = [t.lower for t in tokens[start : start + 6]]
+    return any(
+        w in _BE or w in ("do", "does", "did", "has", "have", "had", "can", "may", "must", "will") for w in window[1:]
+    )
+
+
+def _statement(text: str, tokens: Sequence[Token]) -> Statement:
+    items: list[Item] = []
+    joints: list[tuple[str, int]] = []
+    denials: list[int] = []
+    passive: set[int] = set()
+    after_be: set[int] = set()
+    for place, token in enumerate(tokens):
+        word = token.lower
+        if word in _JOINING:
+            joints.append((word, place))
+        if _negates(tokens, place):
+            denials.append(place)
+        if token.kind == "mark" and word != "%":
+            continue
+        single = len(token.text) == 1 and token.text.isupper() and token.kind == "word" and place > 0 and word != "i"
+        if (word in _EMPTY and not single) or word.endswith("n't"):
+            continue
+        items.append(Item(stem(token.number.replace(",", "") or word), word, place, _role(tokens, place)))
+        if _is_passive(tokens, place):
+            passive.add(place)
+        if _is_participle(word) and any(t.lower in _BE for t in tokens[max(0, place - 3) : place]):
+            after_be.add(place)
+    words = frozenset(t.lower for t in tokens)
+    return Statement(
+        text,
+        tuple(tokens),
+        tuple(items),
+        words,
+        tuple(joints),
+        tuple(denials),
+        frozenset(passive),
+        frozenset(after_be),
+        find_values(tokens),
+    )
+
+
+def _negates(tokens: Sequence[Token], place: int) -> bool:
+    word = tokens[place].lower
+    following = tokens[place + 1].lower if place + 1 < len(tokens) else ""
+    if word.endswith("n't"):
+        return following not in _NOT_NEGATING["not"]
+    return word in _NEGATIONS and following not in _NOT_NEGATING.get(word, frozenset())
+
+
+def _role(tokens: Sequence[Token], place: int) -> str:
+    """The preposition that a word's phrase begins with; a verb or a clause mark before it ends the search."""
+    for back in range(1, 5):
+        if place - back < 0:
+            return ""
+        token = tokens[place - back]
+        if token.lower in PREPOSITIONS:
+            return token.lower
+        if token.kind == "mark" or token.lower in _BE or token.lower in ("and", "or"):
+            return ""
+    return ""
+
+
+def _is_participle(word: str) -> bool:
+    return word.endswith(("ed", "en", "wn", "ught")) or (is_irregular(word) and not word.endswith("s"))
+
+
+def _is_passive(tokens: Sequence[Token], place: int) -> bool:
+    """Whether a word stands between a form of "be" and "by": "was bought in May by"."""
+    if not _is_participle(tokens[place].lower):
+        return False
+    before = [t.lower for t in tokens[max(0, place - 3) : place]]
+    after = [t.lower for t in tokens[place + 1 : place + 6]]
+    whole = stem(tokens[place].lower) in _HOLDING and after[:1] == ["in"]
+    return any(w in _BE for w in before) and ("by" in after or whole)

@@ -1,0 +1,192 @@
+"""Which part of an answer answers the question, where it names the reference and something else beside it.
+
+An answer that contains the reference has not given it: "It opened in 1936; some say 1937." A mention counts where its
+clause says as much of the question as any clause with a rival. Rules only: no model reads the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evaluation.language.normalise import STOP_WORDS, Token, singular
+from evaluation.language.opposites import opposite_comparatives
+from evaluation.language.values import Value, comparable, same_value
+from evaluation.language.words import word_set
+from evaluation.verifiers.match import HALF, Match
+from evaluation.verifiers.reading import Reading
+
+_ENDS = frozenset({".", ";", "!", "?", ":", "(", ")", "\n"})
+_JOINTS = word_set(
+    "but while although though whereas because which however unlike after before since until when if than and"
+)
+_EXPLICIT = 50
+_STEM = 5
+
+
+def outranked_value(a: Reading, q: Reading, value: Value, asked_kind: Sequence[Value]) -> Match | None:
+    """Why a value that is the reference's does not answer: a rival stands where the question is answered."""
+    rivals = [
+        v
+        for v in asked_kind
+        if v is not value
+        and comparable(value, v)
+        and _alike(value, v)
+        and not (same_value(value, v) or same_value(v, value))
+    ]
+    if not rivals:
+        return None
+    mine = _weight(a, q, value.start, value.end)
+    for rival in rivals:
+        theirs = _weight(a, q, rival.start, rival.end)
+        first = rival.start < value.start
+        if theirs > mine or (theirs == mine and (first or theirs > 0) and not _same_clause(a, value, rival)):
+            return Match("unverifiable", HALF, "the answer gives another value where it answers the question")
+    return None
+
+
+def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -> Match | None:
+    """Why a mention of the reference in free words does not answer: another sentence or option does."""
+    chosen = _other_option(a, r, q)
+    if chosen is not None:
+        return chosen
+    if _left_behind(a.tokens, q, start, end):
+        return Match("unverifiable", HALF, "the answer names the reference as where something came from")
+    mine = _weight(a, q, start, end)
+    for clause in _clauses(a.tokens):
+        tokens = a.tokens[clause.start : clause.stop]
+        if not clause.start <= start < clause.stop and _overlap(tokens, q) > mine and _has_rival(tokens, r, q, 0):
+            return Match("unverifiable", HALF, "the answer names another where it answers the question")
+    sentences = _sentences(a.tokens)
+    own = next((i for i, s in enumerate(sentences) if s.start <= start < s.stop), 0)
+    if own == 0:
+        return None
+    mine = _overlap(a.tokens[sentences[own].start : sentences[own].stop], q)
+    for sentence in sentences[:own]:
+        tokens = a.tokens[sentence.start : sentence.stop]
+        theirs = _overlap(tokens, q)
+        if theirs > mine or (theirs == mine and _has_rival(tokens, r, q)):
+            return Match("unverifiable", HALF, "another sentence answers the question before the reference is named")
+    return None
+
+
+def _alike(a: Value, b: Value) -> bool:
+    """Whether two values look like answers to one question: both years, or numbers of one unit or noun."""
+    if a.number is None or b.number is None:
+        return True
+    if not a.units and not a.nouns and not b.units and not b.nouns:
+        return a.number.year == b.number.year
+    return bool({u.dimension for u in a.units} & {u.dimension for u in b.units}) or not (b.units or b.nouns)
+
+
+def _same_clause(a: Reading, one: Value, other: Value) -> bool:
+    return any(c.start <= one.start < c.stop and c.start <= other.start < c.stop for c in _clauses(a.tokens))
+
+
+def _weight(a: Reading, q: Reading, start: int, end: int) -> int:
+    for clause in _clauses(a.tokens):
+        if clause.start <= start < clause.stop:
+            return _overlap(a.tokens[clause.start : clause.stop], q)
+    return 0
+
+
+def _overlap(tokens: Sequence[Token], q: Reading) -> int:
+    """How many of the question's content words a clause has; many where it says outright that it answers."""
+    words = [t.lower for t in tokens if t.kind != "mark"]
+    if "answer" in words[:4] and "is" in words[:6]:
+        return _EXPLICIT
+    asked = {singular(t.lower)[:_STEM] for t in q.tokens if t.kind == "word" and t.lower not in STOP_WORDS}
+    return len(asked & {singular(w)[:_STEM] for w in words})
+
+
+def _clauses(tokens: Sequence[Token]) -> list[range]:
+    found, start = [], 0
+    for index, token in enumerate(tokens):
+        comma = token.text == "," and index + 1 < len(tokens) and tokens[index + 1].kind == "word"
+        if token.text in _ENDS or token.lower in _JOINTS or comma:
+            if index > start:
+                found.append(range(start, index))
+            start = index + 1
+    if start < len(tokens):
+        found.append(range(start, len(tokens)))
+    return found
+
+
+def _sentences(tokens: Sequence[Token]) -> list[range]:
+    found, start = [], 0
+    for index, token in enumerate(tokens):
+        final = token.text in ("!", "?", ";") or (
+            token.text == "."
+            and (index + 1 >= len(tokens) or tokens[index + 1].text[:1].isupper())
+            and index > start + 1
+        )
+        if final:
+            found.append(range(start, index))
+            start = index + 1
+    if start < len(tokens):
+        found.append(range(start, len(tokens)))
+    return found
+
+
+def _has_rival(tokens: Sequence[Token], r: Reading, q: Reading, first: int = 1) -> bool:
+    """Whether a sentence names something of the reference's shape that neither question nor reference has."""
+    known = {t.lower for t in (*q.tokens, *r.tokens)}
+    named = any(t.text[:1].isupper() for t in r.tokens if t.kind == "word")
+    if not named:
+        return False
+    return any(
+        t.kind == "word" and t.text[0].isupper() and t.lower not in known and t.lower not in STOP_WORDS
+        for t in tokens[first:]
+    )
+
+
+def _left_behind(tokens: Sequence[Token], q: Reading, start: int, end: int) -> bool:
+    """Whether a mention is the X of "from X to Y", and the question does not ask where from."""
+    asked = {t.lower for t in q.tokens}
+    return (
+        start > 0
+        and tokens[start - 1].lower == "from"
+        and end + 1 < len(tokens)
+        and tokens[end].lower in ("to", "into")
+        and not asked & {"from", "origin", "original", "originally", "first", "before"}
+    )
+
+
+def _other_option(a: Reading, r: Reading, q: Reading) -> Match | None:
+    """Of a question that offers two ("A or B"): whether the answer chooses the one that the reference is not."""
+    options = _options(q)
+    if options is None:
+        return None
+    said = [singular(t.lower) for t in a.tokens]
+    wanted = {singular(t.lower) for t in r.tokens}
+    scores = [len(own & wanted) for own in options]
+    if scores[0] == scores[1]:
+        return None
+    right, wrong = options if scores[0] > scores[1] else options[::-1]
+    first = [next((i for i, word in enumerate(said) if word in own), None) for own in (right, wrong)]
+    if first[0] is None or first[1] is None:
+        return None
+    chosen_right = first[0] < first[1]
+    asked = {t.lower for t in q.tokens}
+    reversed_ = any(opposite_comparatives(t.lower, word) for t in a.tokens for word in asked)
+    if chosen_right == reversed_:
+        return Match("contradicted", 0.0, "the answer chooses the other of the two that were asked about")
+    return None
+
+
+def _options(q: Reading) -> tuple[frozenset[str], frozenset[str]] | None:
+    """The words that tell the two options of "..., A or B?" apart; None for another question."""
+    words = [t.lower for t in q.tokens]
+    if words.count("or") != 1:
+        return None
+    place = words.index("or")
+    left = place
+    while left > 0 and place - left < 8 and words[left - 1] not in (",", ":", "is", "are", "was", "were", "between"):
+        left -= 1
+    right = place + 1
+    while right < len(words) and right - place < 9 and words[right] not in ("?", ",", ".", ":"):
+        right += 1
+    one = {singular(w) for w in words[left:place] if w not in STOP_WORDS and w[0].isalnum()}
+    other = {singular(w) for w in words[place + 1 : right] if w not in STOP_WORDS and w[0].isalnum()}
+    if not one - other or not other - one:
+        return None
+    return frozenset(one - other), frozenset(other - one)

@@ -1,0 +1,78 @@
+"""An answer against a reference that designates something: a version, an address, a code, an initialism, "none".
+
+These are no quantities: version 2.10 is not 2.1, and 10.0.0.1 is not 10.0.0.10.
+"""
+
+from __future__ import annotations
+
+import re
+
+from evaluation.language.normalise import fold
+from evaluation.verifiers.match import HALF, Match
+
+_VERSION = re.compile(r"(?<![\w.])v?\.? ?(\d+(?:\.\d+)+(?:-?(?:alpha|beta|rc|a|b)\.?\d*)?)(?![\w]|\.\d)", re.IGNORECASE)
+_ASKS_VERSION = re.compile(r"\b(?:versions?|releases?|builds?|firmware|revisions?)\b", re.IGNORECASE)
+_NAMED_VERSION = re.compile(r"^v(?:er(?:sion)?)?\.? ?\d", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:/\d{1,2})?(?::\d{1,5})?(?![\w]|\.\d)")
+_NONE = re.compile(
+    r"^(?:none(?: of (?:the (?:above|options|answers|choices|listed)|these|those|them))?|nothing|"
+    r"no one|nobody)$"
+)
+_FLAG = re.compile(r"(?<=\s)--?[A-Za-z][\w-]*")
+_DENIES = re.compile(
+    r"\b(?:not|never|isn't|wasn't|no longer|instead of|rather than|unlike|except|wrongly|formerly|"
+    r"previously)\b[^.;,]{0,30}$"
+)
+_SMALL = frozenset({"of", "the", "and", "for", "in", "de", "la", "le", "du", "des", "&"})
+
+
+def compare_designations(answer: str, reference: str, question: str) -> Match | None:
+    """The match, or None where the reference is of no such kind, and where an initialism does not fit."""
+    said, wanted = fold(answer).strip(), fold(reference).strip(" .")
+    if _NONE.match(wanted.lower()):
+        if _NONE.match(said.lower().strip(" .!")):
+            return Match("supported", 1.0, "both say none")
+        return None
+    flags = set(_FLAG.findall(wanted))
+    if flags and not any(c.isdigit() for c in wanted) and flags - set(_FLAG.findall(said)):
+        return Match("unverifiable", HALF, "lacks an option of the reference's command")
+    address = _ADDRESS.fullmatch(wanted)
+    if address:
+        return _among(_ADDRESS, said, wanted, "address")
+    version = _VERSION.fullmatch(wanted)
+    if version and (_NAMED_VERSION.match(wanted) or _ASKS_VERSION.search(question)):
+        return _among(_VERSION, said, version[1], "version")
+    if _initialism_of(said, wanted) or _initialism_of(wanted, said):
+        return Match("supported", 1.0, "is the reference's initialism, or the reverse")
+    return None
+
+
+def _among(pattern: re.Pattern[str], said: str, wanted: str, kind: str) -> Match:
+    found = [(m[1] if m.re.groups else m.group(), m.start()) for m in pattern.finditer(said)]
+    if not found:
+        return Match("unverifiable", 0.0, f"gives no {kind}")
+    own = [place for value, place in found if value.lower() == wanted.lower()]
+    if not own:
+        return Match("contradicted", 0.0, f"gives another {kind} than the reference")
+    if all(_DENIES.search(said[:place].lower()) for place in own):
+        return Match("contradicted", 0.0, "the answer denies the reference")
+    others = [place for value, place in found if value.lower() != wanted.lower()]
+    if any(not _DENIES.search(said[:place].lower()) for place in others):
+        return Match("unverifiable", HALF, f"the answer gives several {kind}s")
+    return Match("supported", 1.0, f"gives the reference's {kind}")
+
+
+def _initialism_of(short: str, long: str) -> bool:
+    """Whether ``short`` is made of the initials of ``long``: UK, U.K., the UK; USA for United States too."""
+    letters = re.sub(r"^(?:the|The) ", "", short).strip(" .!").replace(".", "")
+    if not 2 <= len(letters) <= 8 or not letters.isupper() or not letters.isalpha():
+        return False
+    words = re.findall(r"[^\W\d_]+", long)
+    if len(words) < 2:
+        return False
+    everything = "".join(w[0].upper() for w in words)
+    telling = "".join(w[0].upper() for w in words if w.lower() not in _SMALL)
+    if letters in (everything, telling):
+        return True
+    america = telling == "US" and letters == "USA"
+    return america or (telling == "USA" and letters == "US")
