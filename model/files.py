@@ -7,8 +7,10 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from torch import Tensor
+if TYPE_CHECKING:  # torch takes seconds to import, and commands that only hash or write a file do without
+    from torch import Tensor
 
 
 def sha256_of(path: Path) -> str:

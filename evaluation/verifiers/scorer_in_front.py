@@ -27,6 +27,11 @@ class ScorerInFront:
         return self._scorer.count(texts)
 
     @property
+    def behind(self) -> PairScorer:
+        """The scorer whose scores this one changes."""
+        return self._scorer
+
+    @property
     def network(self) -> PairScorer:
         """What judges where no short answer is to be read."""
         return unread(self._scorer)

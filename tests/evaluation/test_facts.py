@@ -130,7 +130,7 @@ def test_bad_tables_are_named(database: str, tmp_path: Path) -> None:
     for text, said in (
         ('{"subject": "a", "relation": "b"}', "facts.jsonl:1.*value"),
         ('{"subject": "a", "relation": "b", "value": 1, "tolerance": "much"}', "tolerance.*'much'"),
-        ("[1]", "must be"),
+        ("[1]", "JSON list"),
     ):
         path.write_text(text)
         with pytest.raises(DataError, match=said):
