@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from app.console import Output
 from app.errors import EXIT_OK, AppError, UsageError
 from app.service.seeing.logs import Format, formatter
+from app.service.sub_path import checked_root_path
 from data.errors import DataError
 
 # The thread that decodes holds Python's lock between operations; whoever waits to send what is there asks for it after
@@ -61,6 +62,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=0.0,
         help="on SIGTERM, listen for so long while /readyz says not ready (default 0: until the work is done)",
     )
+    parser.add_argument(
+        "--root-path",
+        default="",
+        metavar="PATH",
+        help="path of a site that the service is under, such as /plumbline; a proxy may take it off or leave it",
+    )
     parser.add_argument("--no-worker", action="store_true", help="start no worker: jobs wait for a plumbline work")
     add_model(parser)
 
@@ -72,6 +79,10 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if not 0 <= arguments.drain_seconds <= _LONGEST_DRAIN_S:
         raise UsageError(f"--drain-seconds is {arguments.drain_seconds}: it must be in 0..{_LONGEST_DRAIN_S}")
     trusted_proxies(arguments.proxy_headers)  # before anything is loaded
+    try:
+        checked_root_path(arguments.root_path)
+    except ValueError as error:
+        raise UsageError(f"--root-path: {error}") from error
     needs_key = key_needed(arguments)
     allowed = arguments.allow_remote or needs_key
     with _terminated_quietly(), listening_socket(arguments.host, arguments.port, allowed) as listener:
@@ -123,7 +134,9 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
     with pipeline(arguments) as line:
         # Opened before anything is served: a model that is missing is an error of this command, not of a request.
         _ = (line.store, line.encoder, line.generator)
-        app = create_app(line, allowed_hosts=hosts, require_key=needs_key, log_text=arguments.log_text)
+        app = create_app(
+            line, allowed_hosts=hosts, require_key=needs_key, log_text=arguments.log_text, root_path=arguments.root_path
+        )
         proxies = trusted_proxies(arguments.proxy_headers)
         trusted = {"proxy_headers": True, "forwarded_allow_ips": proxies} if proxies else {}
         config = server_config(app, **trusted)

@@ -26,6 +26,7 @@ from app.service.resource_limits import body_limits
 from app.service.resource_routers import resource_routers
 from app.service.routes import router
 from app.service.seeing.metrics import Metrics
+from app.service.sub_path import SubPath, checked_root_path
 from app.settings import Settings
 
 _ADMITTED = ("/v1/query", "/v1/chat/completions")
@@ -38,14 +39,17 @@ def create_app(
     allowed_hosts: Collection[str] | None = None,
     require_key: bool = False,
     log_text: bool = False,
+    root_path: str = "",
 ) -> FastAPI:
     """The service. Its lifespan opens store, encoder and generator; what cannot be opened makes it not ready.
 
     source: settings, or a pipeline that its owner closes. allowed_hosts: what the Host header may name; give it
     wherever no key protects the service, or a page of any site could reach it by rebinding its own name (DNS).
     require_key: whether every request needs an API key (see app.service.access). log_text: whether questions and
-    answers are logged.
+    answers are logged. root_path: the path of a site that it is served under, such as ``/plumbline``; ValueError for
+    what is none.
     """
+    below = checked_root_path(root_path)
     pipeline = source if isinstance(source, Pipeline) else Pipeline(source)
     owned = pipeline is not source
     metrics = Metrics()
@@ -72,6 +76,7 @@ def create_app(
         docs_url=None,  # both of these pages load their scripts from elsewhere
         redoc_url=None,
         redirect_slashes=False,
+        servers=[{"url": below}] if below else None,
     )
     app.state.access = Access(pipeline, required=require_key)
     add_error_handlers(app)
@@ -87,6 +92,7 @@ def create_app(
     app.add_middleware(BodyLimit, limit=usual, other=body_limits(usual), budget=budget)
     app.add_middleware(EarlyRefusal, paths=_ADMITTED, refusal=lambda: no_place(app))
     app.add_middleware(RequestFrame, allowed_hosts=allowed_hosts, metrics=metrics, closing=lambda: closing(app))
+    app.add_middleware(SubPath, root_path=below)
     return app
 
 

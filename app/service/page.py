@@ -26,6 +26,7 @@ from app.service.page_view import Piece, Quoted, pieces, quoted
 from app.service.query_body import QueryBody
 from app.service.routes import answering
 from app.service.stream.failing import unless_gone
+from app.service.sub_path import root
 
 _TEMPLATES = Path(__file__).parent.parent / "templates"
 _WAYS = ("on", "off", "both")
@@ -162,4 +163,5 @@ def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
+    environment.globals["root"] = root
     return environment.get_template("ask.html.j2")

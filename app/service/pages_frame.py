@@ -15,6 +15,7 @@ from app.page_text import visible
 from app.service.access import COOKIE, Caller, access_of, address_of, require
 from app.service.errors import UNREAD, ApiError
 from app.service.resources import refuse_other_sites
+from app.service.sub_path import root
 from evaluation.reports.report_view import interval, percent
 from evaluation.statistics.estimates import HallucinationEstimate
 
@@ -35,6 +36,7 @@ ENVIRONMENT = jinja2.Environment(
     finalize=visible,
 )
 ENVIRONMENT.filters["share"] = _share
+ENVIRONMENT.globals["root"] = root
 
 
 def page(

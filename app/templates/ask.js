@@ -180,7 +180,7 @@
 
   const query = async (into, body, signal) => {
     try {
-      const response = await fetch("/v1/query", {
+      const response = await fetch(new URL("v1/query", document.getElementById("ask").action), {
         method: "POST", signal, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body),
       });
       if (!response.ok) throw new Error((await response.json()).error.message);
