@@ -29,7 +29,13 @@ class Formula:
 def _linear(node: Formula, depth: int) -> str:
     if depth > MAX_DEPTH or node.name in _UNSEEN:
         return ""
-    inner = [_linear(part, depth + 1) for part in node.parts if isinstance(part, Formula) and part.name not in _UNSEEN]
+    # Each part once: twice at every level would double the time with each of them.
+    pieces = [part if isinstance(part, str) else _linear(part, depth + 1) for part in node.parts]
+    inner = [
+        piece
+        for piece, part in zip(pieces, node.parts, strict=True)
+        if isinstance(part, Formula) and part.name not in _UNSEEN
+    ]
     match node.name:
         case "mfrac" | "f" if len(inner) == 2:
             return f"{_grouped(inner[0])}/{_grouped(inner[1])}"
@@ -57,7 +63,7 @@ def _linear(node: Formula, depth: int) -> str:
             )
         case "mo":
             return _operator("".join(part for part in node.parts if isinstance(part, str)))
-    return "".join(part if isinstance(part, str) else _linear(part, depth + 1) for part in node.parts)
+    return "".join(pieces)
 
 
 def _delimited(node: Formula, inner: list[str]) -> str:

@@ -10,13 +10,14 @@ _ZERO = re.compile(r"[+-]?0*\.?0*(?:px|pt|em|rem|ex|ch|vh|vw|mm|cm|in|pc|%)?")
 _RGB = re.compile(r"rgba?\(([^)]*)\)")
 _NAMED = {"white": (255, 255, 255), "snow": (255, 250, 250), "black": (0, 0, 0), "ivory": (255, 255, 240)}
 _BRIGHT = 248
+_LONGEST = 5000
 
 Colour = tuple[int, int, int]
 
 
 def style_of(attributes: Mapping[str, str]) -> dict[str, str]:
     """The declarations of the style attribute, in lower case, without ``!important``."""
-    text = re.sub(r"/\*.*?\*/", "", attributes.get("style", "").lower())
+    text = re.sub(r"/\*.*?\*/", "", attributes.get("style", "")[:_LONGEST].lower())
     return {name: value.replace("!important", "").strip() for name, value in _DECLARATION.findall(text)}
 
 

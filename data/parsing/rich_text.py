@@ -14,7 +14,10 @@ from data.parsing.origin import Origin
 from data.parsing.plain_text import read_whole
 
 # The library drops these marks, and 10{\super 3} would read 103.
-_RAISED = re.compile(r"(?<=[\w)])(\s*\{?[^{}\\]{0,20}(?:\\(?!super|sub)\w+ ?)*)(\\(super|sub)(?![a-z]))( ?)(?=[-+\w(])")
+_RAISED = re.compile(
+    r"(?<=[\w)])(\s{0,9}\{?[^{}\\]{0,20}(?:\\(?!super|sub)[a-z]{1,20}-?\d{0,6} ?){0,8})"
+    r"(\\(super|sub)(?![a-z]))( ?)(?=[-+\w(])"
+)
 _TITLE = re.compile(r"\{\\title ([^{}\\]{1,500})\}")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t\n]*")
 

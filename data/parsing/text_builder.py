@@ -114,7 +114,7 @@ class TextBuilder:
         table.tabs = min(table.tabs + at - table.column, _MOST_COLUMNS)
         columns = max(1, min(columns, _MOST_COLUMNS - at))
         table.column, table.width, table.in_cell = at, columns, True
-        if rows > 1:
+        if rows > 1 and at < _MOST_COLUMNS:
             table.spans.update(dict.fromkeys(range(at, at + columns), rows))
         self._gap = "" if table.has_text else table.gap
 
@@ -161,8 +161,10 @@ class TextBuilder:
             if table.tabs or (table.in_cell and not table.has_text):
                 gap = (table.gap if self._length and not table.has_text else "") + "\t" * table.tabs
             table.tabs = 0
-            for outer in self._tables:
-                outer.has_text = outer.has_text or outer.in_cell
+            for outer in reversed(self._tables):
+                if outer.has_text:
+                    break  # and so have those around it
+                outer.has_text = outer.in_cell
         if gap:
             self._pieces.append(gap)
             self._length += len(gap)

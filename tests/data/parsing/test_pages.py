@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -164,3 +165,20 @@ def test_without_a_main_part_or_with_an_empty_one_all_is_read(here: Read) -> Non
 )
 def test_noscript_is_text_unless_it_only_asks_for_scripts(here: Read, said: str, shown: str) -> None:
     assert text(here, f"<p>A</p><noscript><p>{said}</p></noscript>") == f"A\n\n{shown}".strip()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "<math>" + "<mrow>" * 5000 + "<mi>x",
+        "<table><tr><td>a" * 3000,
+        "<table>" + "<tr>" + "<td rowspan=9999>a" * 3000 + "<tr><td>b" * 3000,
+        "<div hidden>" + "<b>" * 20_000 + "x",
+        f"<p style='{'/*' * 50_000}'>x",
+        "<sup>" * 5000 + "x",
+    ],
+)
+def test_shapes_that_invite_quadratic_work_end_soon(here: Read, source: str) -> None:
+    started = time.process_time()
+    assert len(here("a.html", source)) <= 2
+    assert time.process_time() - started < 20
