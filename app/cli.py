@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, USER_ERRORS, UsageError
+from app.memory_limit import no_memory
 from data.blank import is_blank
 
 # In order of use. Each is a module of app.commands, imported for its arguments only; the heavy rooms are imported when
@@ -126,14 +127,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         output.say("plumbline: interrupted; what was finished is kept, run the same command again to go on")
         return EXIT_INTERRUPTED
-    except MemoryError:
-        output.say("plumbline: error: out of memory; what was finished before is kept. Ask for less at once")
+    except (MemoryError, ImportError) as error:
+        advice = no_memory(error)
+        if advice is None:
+            raise
+        output.say(f"plumbline: error: {advice}")
         return EXIT_ERROR
     except BrokenPipeError:
         # The reader of our output has gone (| head): nobody is left to tell. Python would complain at exit otherwise.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_ERROR
     except RuntimeError as error:
+        advice = no_memory(error)
+        if advice is not None:
+            output.say(f"plumbline: error: {advice}")
+            return EXIT_ERROR
         if "home directory" not in str(error):  # pathlib's own, for "~" where nobody knows whose
             raise
         output.say("plumbline: error: there is no home folder (HOME): set PLUMBLINE_HOME, and write paths without ~")

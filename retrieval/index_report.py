@@ -33,7 +33,8 @@ class IndexReport:
 
     rebuilt: False when nothing had changed and the generation stayed. embedded: texts put through the encoder now;
     reused: chunks that needed none. seconds: wall-clock time. index: the kind of vector index; recall: of an
-    approximate one against exact search, measured when it was built.
+    approximate one against exact search, measured when it was built. removed_ids: of the documents that no longer
+    answer, sorted.
     """
 
     collection: str
@@ -51,6 +52,7 @@ class IndexReport:
     seconds: float
     index: str = "flat"
     recall: float | None = None
+    removed_ids: tuple[str, ...] = ()
     notes: tuple[Refused, ...] = ()
 
     @property

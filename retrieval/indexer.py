@@ -127,6 +127,7 @@ def index_documents(
         seconds=perf_counter() - started,
         index=done.index,
         recall=done.recall,
+        removed_ids=tuple(sorted(document_id for document_id in before.versions if document_id not in new)),
     )
 
 

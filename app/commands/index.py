@@ -1,7 +1,8 @@
 """Make a collection hold exactly the documents found at the given places.
 
 SOURCE is a folder, a file, a BEIR folder, or "sql:URL SELECT id, title, text FROM ..."; docs/formats.md lists what is
-read. Documents no longer there stop answering once the new index is published; unchanged ones are not embedded again.
+read. Documents no longer there stop answering once the new index is published, and are named; those that were uploaded
+to the service stay, unless --replace is given. Unchanged ones are not embedded again.
 The run may be killed and started again: it goes on where it was. --watch follows the sources until it is interrupted.
 """
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from retrieval.vectors.params import DenseParams
 
 _SHOWN_EACH = 5
+_SHOWN = 20
 _INDEXES = ("auto", "flat", "hnsw", "ivf", "sq8", "hnsw-sq8", "ivf-sq8")
 
 _OVERLAPS = ("overlap_sentences", "overlap_tokens")
@@ -40,6 +42,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sources", nargs="+", metavar="SOURCE", help="folders or files to index, or sql:...")
     parser.add_argument("--collection", required=True, metavar="NAME", help="letters, digits, dot, dash, underscore")
     parser.add_argument("--limit", type=int, default=None, help="index only the first N documents")
+    parser.add_argument("--replace", action="store_true", help="remove uploaded documents that no source has, too")
     parser.add_argument("--watch", action="store_true", help="stay, and index again whenever the sources change")
     parser.add_argument(
         "--follow-links", action="store_true", help="read symbolic links that lead out of a given folder too"
@@ -75,6 +78,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     from app.commands.options import pipeline
     from app.index_progress import shown_progress
+    from app.uploads import KeptUploads
     from app.watching import follow
     from data.loaders import iter_documents
     from data.sources import parse_source
@@ -86,12 +90,17 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     sources = [parse_source(text) for text in arguments.sources]
     paths = _watched(sources) if arguments.watch else []
     with pipeline(arguments) as line:
+        kept: tuple[str, ...] = ()
 
         def build() -> IndexReport:
+            nonlocal kept
             found = iter_documents(sources, workers=max(1, arguments.workers), follow_links=arguments.follow_links)
             documents = _first(found, arguments.limit)
+            uploads = KeptUploads(line.store, arguments.collection)
+            if not arguments.replace:
+                documents = uploads.completed(documents)
             with shown_progress(output, time.monotonic) as show:
-                return line.index(
+                report = line.index(
                     arguments.collection,
                     documents,
                     chunking=chunking,
@@ -101,9 +110,12 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                     progress=show,
                     apart=True,
                 )
+            uploads.settle()
+            kept = uploads.kept
+            return report
 
         if not arguments.watch:
-            _show(build(), output)
+            _show(build(), kept, output)
             return EXIT_OK
 
         def build_once() -> bool:
@@ -113,7 +125,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                 output.say(f"plumbline: error: {error}; the index stays as it was, watching on")
                 return False
             if report.rebuilt:
-                _show(report, output)
+                _show(report, kept, output)
             output.say(f"{report.collection} is up to date; watching {', '.join(map(str, paths))} (Ctrl-C ends)")
             return True
 
@@ -179,10 +191,10 @@ def _first(source: Iterator[Document | Refused], limit: int | None) -> Iterator[
         yield from islice(opened, limit)
 
 
-def _show(report: IndexReport, output: Output) -> None:
+def _show(report: IndexReport, kept: tuple[str, ...], output: Output) -> None:
     from data.refused import refusal_groups
 
-    facts: dict[str, Any] = asdict(report)
+    facts: dict[str, Any] = asdict(report) | {"kept_uploads": kept}
     facts["refused_count"] = report.refused_count
     if output.as_json:
         output.json(facts)
@@ -195,6 +207,10 @@ def _show(report: IndexReport, output: Output) -> None:
         f"added {report.added}, changed {report.changed}, unchanged {report.unchanged}, removed {report.removed}, "
         f"refused {report.refused_count}"
     )
+    if report.removed_ids:
+        output.data(f"  removed {_names(report.removed_ids)}")
+    if kept:
+        output.data(f"  kept {_names(kept)}, which came by upload (--replace removes them)")
     for group in refusal_groups((*report.refused, *report.notes), kept=_SHOWN_EACH):
         _show_group(group, output)
     recall = "" if report.recall is None else f", recall {report.recall:.3f} of exact search"
@@ -217,3 +233,10 @@ def _show_group(group: RefusedGroup, output: Output) -> None:
     rest = group.count - sum(one.count for one in group.first)
     if rest:
         output.data(f"    and {rest:,} more")
+
+
+def _names(ids: tuple[str, ...]) -> str:
+    from data.refused import printable
+
+    shown = ", ".join(printable(name) for name in ids[:_SHOWN])
+    return shown + (f" and {len(ids) - _SHOWN} more (--json lists all)" if len(ids) > _SHOWN else "")

@@ -18,6 +18,7 @@ from app.jobs.requests import IndexRequest
 from app.jobs.staging import staging_folder
 from app.jobs.stopping import Report
 from app.pipeline import Pipeline
+from app.uploads import mark_uploaded
 from data.documents import Document
 from data.loaders import load_documents
 from data.refused import Refused
@@ -72,16 +73,18 @@ def run_index(pipeline: Pipeline, job: Job, report: Report, refusals: Refusals) 
 
     store, stored = pipeline.store, job.stored
     params = published_params(store, stored)
+    uploaded: list[str] = []
     found = pipeline.index(
         stored,
-        _contents(store, stored, folder, request, refusals),
+        _contents(store, stored, folder, request, refusals, uploaded),
         chunking=params.chunking,
         tokenising=replace(params.tokenising, cjk="auto") if params.tokenising.cjk == "runs" else params.tokenising,
         dense=params.dense,
         progress=progress,
     )
+    mark_uploaded(store, stored, uploaded)
     facts = asdict(found)
-    for name in ("collection", "refused", "notes"):
+    for name in ("collection", "refused", "notes", "removed_ids"):
         facts.pop(name)
     for one in found.refused:
         if one.where.startswith("document "):  # what the indexer itself could not take
@@ -99,9 +102,10 @@ def published_params(store: Store, stored: str) -> IndexParams:
 
 
 def _contents(
-    store: Store, stored: str, folder: Path, request: IndexRequest, refusals: Refusals
+    store: Store, stored: str, folder: Path, request: IndexRequest, refusals: Refusals, names: list[str]
 ) -> Iterator[Document | Refused]:
-    """The uploaded documents, then those that stay. Read by the indexer while it holds the collection's lock."""
+    """The uploaded documents, whose ids go into ``names``, then those that stay. Read by the indexer while it holds
+    the collection's lock."""
     passed = set(request.remove)
     versions = {version.document_id: held for version, held in linked_versions(store, stored).items()}
     kept = 0
@@ -115,6 +119,7 @@ def _contents(
                     continue
                 document = _beside(store, item, versions)
                 passed.add(document.id)
+                names.append(document.id)
                 kept += 1
                 yield document
     staying = [held for document_id, held in versions.items() if document_id not in passed]

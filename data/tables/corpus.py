@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    Boolean,
     CheckConstraint,
     Column,
     ForeignKey,
@@ -18,6 +19,7 @@ from sqlalchemy import (
     Text,
     TypedColumns,
     UniqueConstraint,
+    false,
 )
 
 from data.columns import UtcDateTime, utc_now
@@ -59,6 +61,7 @@ class _DocumentColumns(TypedColumns):
     metadata: Named[dict[str, Any]] = Column(OBJECT, nullable=False)
     created_at = Column(UtcDateTime, nullable=False, default=utc_now)
     outline: Named[dict[str, Any] | None] = Column(OBJECT)
+    uploaded = Column(Boolean, nullable=False, default=False, server_default=false())
 
 
 documents = Table(
@@ -68,9 +71,10 @@ documents = Table(
     UniqueConstraint("collection_id", "document_id", "sha256"),
     sqlite_autoincrement=True,
 )
-"""One *version* of a document a row, its text never updated (metadata and outline may be): a published generation keeps
-answering from the version it was built from while a later one waits to be indexed. sha256: of title and text
-(Document.sha256). outline: where its headings and pages are; NULL where nothing is known of them."""
+"""One *version* of a document a row, its text never updated (metadata and outline may be): a published generation
+keeps answering from the version it was built from while a later one waits to be indexed. sha256: of title and text
+(Document.sha256). outline: where its headings and pages are; NULL where nothing is known of them. uploaded: whether
+it came over HTTP, so that indexing a folder does not remove it."""
 
 
 class _GenerationColumns(TypedColumns):

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Column, MetaData, String, Table, Text, TypedColumns
 
-SCHEMA_VERSION = "4"
+SCHEMA_VERSION = "5"
 """Raised by one with every change to the tables below, with a revision of that number in data/revisions/versions; the
 store compares it with meta.schema_version at start."""
 

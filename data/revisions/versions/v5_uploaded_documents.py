@@ -1,0 +1,14 @@
+"""Documents say whether they were uploaded, so that indexing a folder does not remove them."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "5"
+down_revision = "4"
+
+
+def upgrade() -> None:
+    """One column; of what is there nobody knows how it came."""
+    op.add_column("documents", sa.Column("uploaded", sa.Boolean(), nullable=False, server_default=sa.false()))
