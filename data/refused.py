@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -100,6 +101,7 @@ def refusal_groups(refused: Iterable[Refused], kept: int) -> list[RefusedGroup]:
     return log.groups()
 
 
+@lru_cache(maxsize=1024)
 def reason_pattern(reason: str) -> str:
     """The reason without what differs from item to item: numbers and quoted words."""
     return _DIFFERING.sub("#", reason.rpartition(_MORE)[2])[:300]
