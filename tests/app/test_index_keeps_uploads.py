@@ -8,14 +8,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from fastapi.testclient import TestClient
 
 from app.commands.index import _names
+from app.jobs.worker import Worker
 from app.pipeline import Pipeline
+from app.service.application import create_app
 from app.uploads import KeptUploads, mark_uploaded, uploaded_ids
 from data.documents import Document
 from data.refused import Refused
 from retrieval.errors import RetrievalError
 from retrieval.index_report import IndexReport
+from tests.app.collection_calls import upload
 
 Typed = Callable[..., SimpleNamespace]
 ONE, TWO, THREE = (Document(f"{name}.txt", name, f"{name} is a number.") for name in ("one", "two", "three"))
@@ -76,6 +80,13 @@ def test_a_source_without_a_document_changes_nothing(filled: Pipeline) -> None:
 def test_names_are_printed_on_one_line_and_not_without_end() -> None:
     assert _names(("a\nb", "c")) == "a\\nb, c"
     assert _names(tuple(f"n{n}" for n in range(30))).endswith("and 10 more (--json lists all)")
+
+
+def test_an_upload_is_known_as_one(pipeline: Pipeline) -> None:
+    with TestClient(create_app(pipeline)) as client:
+        assert upload(client, "notes", {"tea.txt": "Tea."}).status_code == 202
+    assert Worker(pipeline).run_one()
+    assert uploaded_ids(pipeline.store, "notes") == ("tea.txt",)
 
 
 @pytest.mark.drill
