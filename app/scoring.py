@@ -27,6 +27,7 @@ from evaluation.outcomes import AnswerEvaluation, Verdict
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
 from evaluation.statistics.summary import RunSummary, summarise
+from evaluation.verifiers.entailment import OTHER_LANGUAGE
 from evaluation.verifiers.entailment_where import WeakWord
 from evaluation.verifiers.human_labels import LabelVerifier
 
@@ -99,6 +100,13 @@ class ScoreResult:
     def reasons(self) -> tuple[tuple[str, int], ...]:
         """Why answers are unscored, the commonest first."""
         found = Counter(a.evaluation.reason for a in self.answers if a.evaluation.outcome == "unscored")
+        return tuple(found.most_common())
+
+    @property
+    def languages(self) -> tuple[tuple[str, int], ...]:
+        """What answers that the verifier cannot read are written in, the commonest first."""
+        ending = f": {OTHER_LANGUAGE}"
+        found = Counter(r.removesuffix(ending) for a in self.answers if (r := a.evaluation.reason).endswith(ending))
         return tuple(found.most_common())
 
 
