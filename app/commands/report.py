@@ -26,7 +26,10 @@ EXPORTS = ("ragas", "inspect", "ragtruth", "trec")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """unscored: responses that a failure of search, model or verifier left without an outcome. failed: whether --fail-if's condition held."""
+    """unscored: responses that a failure of search, model or verifier left without an outcome.
+
+    failed: whether --fail-if's condition held.
+    """
 
     unscored: int
     failed: bool
@@ -199,7 +202,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
 
     from app.analysis_tables import analysis_tables
     from app.corrected_table import print_corrected
-    from app.tables import arms_table, pairs_table
+    from app.tables import arms_table, decoding_line, pairs_table
     from app.unscored_lines import unscored_lines
     from evaluation.reports.claim_figures import claims_of
     from evaluation.reports.corrected_view import corrected_json
@@ -218,6 +221,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
         shown |= {"claims": [asdict(arm) for arm in claims_of(data)]}
         output.json(shown | ({"entailment": asdict(data.entailment)} if data.entailment else {}))
     else:
+        output.data(decoding_line(data))
         output.out.print(arms_table(data.summary))
         if data.summary.pairs:
             output.out.print(pairs_table(data.summary))
