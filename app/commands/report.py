@@ -219,6 +219,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
         shown |= {"analysis": data.analysis.to_json()} if data.analysis else {}
         shown |= {"corrected": corrected_json(data.corrected)} if data.corrected else {}
         shown |= {"claims": [asdict(arm) for arm in claims_of(data)]}
+        shown |= {"abstentions": [asdict(arm) for arm in data.abstentions]}
         output.json(shown | ({"entailment": asdict(data.entailment)} if data.entailment else {}))
     else:
         output.data(decoding_line(data))
