@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.answers import Answer, QueryRequest, QueryResult, Source
+from app.decoding_grid import temperature_for
 from app.judging import VerifierPlan
 from app.labelling import LabelSession
 from app.labelling_items import LabelItem
@@ -119,7 +120,7 @@ def evaluate(
     *,
     collection: str | None = None,
     arms: Sequence[str] = ARMS,
-    samples: int = 3,
+    samples: int = 1,
     decoding: Decoding | None = None,
     grid: Sequence[Decoding] = (),
     seed: int = 0,
@@ -137,7 +138,7 @@ def evaluate(
         tuple(arms),
         collection,
         samples,
-        decoding=decoding or Decoding(max_tokens=32),
+        decoding=decoding or Decoding(temperature_for(None, samples), max_tokens=32),
         grid=tuple(grid),
         seed=seed,
         judging=verifier or VerifierPlan(),

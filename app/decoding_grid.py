@@ -21,6 +21,17 @@ class DecodingGrid:
     others: tuple[Decoding, ...]
 
 
+SEVERAL = 0.7
+"""Temperature where several samples of a question are asked for and none is named: greedy ones would all be one."""
+
+
+def temperature_for(given: float | None, samples: int) -> float:
+    """The temperature that is meant: as given, else greedy for one sample and SEVERAL for more."""
+    if given is not None:
+        return given
+    return SEVERAL if samples > 1 else 0.0
+
+
 def decoding_grid(
     single: Decoding, temperatures: str | None, top_ps: str | None, top_ks: str | None, greedy: bool = True
 ) -> DecodingGrid:

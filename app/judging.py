@@ -16,10 +16,8 @@ from evaluation.runs.run_store import RunInfo
 from evaluation.verifiers.cached_scorer import CachedScorer
 from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
 from evaluation.verifiers.evidence import DEFAULT_K, GoldElseSearched, GoldEvidence, SearchedEvidence
-from evaluation.verifiers.faithful import FaithfulVerifier, nothing_else_judges
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
-from evaluation.verifiers.routing import RoutedVerifier, has_references, judged_by_entailment
-from evaluation.verifiers.scorer_in_front import unread
+from evaluation.verifiers.routing import RoutedVerifier, judged_by_entailment
 from evaluation.verifiers.verifier import Verifier
 from model.pair_scoring import PairScorer
 
@@ -29,8 +27,8 @@ ScorerLoader = Callable[[str | Path | None, str], PairScorer]
 
 @dataclass(frozen=True, slots=True)
 class VerifierPlan:
-    """How answers are judged. choice: "auto" takes references where a question has them, entailment elsewhere, and the
-    chunks shown where a question has neither references nor an answer in the documents.
+    """How answers are judged. choice: "auto" takes references for the answer where a question has some, and the trusted
+    collection for all else that is said.
 
     model: the entailment scorer, as ``model eval`` names it, None for the shipped one. trusted: collection whose
     documents count as truth, None for the one that is searched. threshold: support from which a claim is supported. k:
@@ -84,19 +82,15 @@ def open_judge(
         return Judge(open_fact_verifier(plan.source))
     if plan.choice == "labels":
         return Judge(open_label_verifier(plan.source))
-    bare = sum(not has_references(q) for q in questions)
-    alone = plan.choice == "auto" and any(map(nothing_else_judges, questions))
-    if plan.choice == "reference" or (plan.choice == "auto" and not bare and not alone):
+    bare = sum(not q.references for q in questions)
+    if plan.choice == "reference":
         return Judge(ReferenceVerifier())
-    if plan.choice == "auto" and not bare:
-        split, together = plan.source.split, bool(plan.source.together)
-        faithful = FaithfulVerifier(
-            unread(_scorer(pipeline, plan, load)), plan.threshold, split=split, together=together
-        )
-        return Judge(RoutedVerifier(ReferenceVerifier(), None, faithful), None, _labels(plan))
     try:
         name = pipeline.collection_name(plan.trusted or collection)
     except AppError as error:
+        unanswerable = sum(not q.references and not q.answerable for q in questions)
+        if plan.choice == "auto" and not plan.trusted and bare == unanswerable:
+            return Judge(ReferenceVerifier())  # no documents to search: references judge, what has none is unscored
         raise AppError(
             f"{bare} of {len(questions)} questions have no reference answer, and {_called(plan)} by the documents of "
             f"a trusted collection (--trusted NAME; --verifier reference leaves such questions unscored): {error}"
@@ -120,8 +114,7 @@ def open_judge(
     entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=split, together=together)
     verifier: Verifier = entailment
     if plan.choice == "auto":
-        shown = FaithfulVerifier(unread(scorer), plan.threshold, split=split, together=together) if alone else None
-        verifier = RoutedVerifier(ReferenceVerifier(), entailment, shown)
+        verifier = RoutedVerifier(ReferenceVerifier(), entailment)
     return Judge(verifier, entailment, labels)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 
@@ -12,6 +12,7 @@ from app.label_figures import label_figures
 from app.pipeline import Pipeline
 from app.run_analysis import Looking, look_closer
 from data.questions import Question
+from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
 from evaluation.outcomes import Claim
 from evaluation.reports.entailment_figures import entailment_figures
 from evaluation.reports.report_data import (
@@ -88,6 +89,8 @@ def report_data(
         for question in questions
         if any((question.id, arm) in grouped for arm in order)
     )
+    abstentions = abstentions_of(in_order, questions)
+    notes.extend(line for found in abstentions if (line := abstention_line(found)))
     threshold = float(dict(info.labels).get("threshold", 0.5))
     figures = entailment_figures(shown, order, threshold, summary.settings.level)
     aside = sum(q.apart for q in shown)
@@ -118,7 +121,17 @@ def report_data(
         figures,
         corrected=label_figures(pipeline, info.id, samples),
         analysis=looked.found,
+        abstentions=abstentions,
     )
+
+
+def abstentions_of(samples: Iterable[SampleRecord], questions: Sequence[Question]) -> tuple[Abstentions, ...]:
+    """Right and wrong abstentions by arm: the mark of a question decides, then its references and gold passages."""
+    answered: dict[str, bool | None] = {
+        q.id: False if not q.answerable else True if q.references or q.evidence or q.relevant_document_ids else None
+        for q in questions
+    }
+    return count_abstentions((s.arm, s.evaluation.outcome, answered.get(s.question_id)) for s in samples)
 
 
 def with_marks(

@@ -38,6 +38,7 @@ def result_json(result: ScoreResult) -> dict[str, Any]:
         "unscored": result.unscored,
         "unscored_reasons": dict(result.reasons),
         "verifier_failures": result.failed,
+        "abstentions": [asdict(arm) for arm in result.abstentions],
         "corrected": False,
         "summary": summary.to_json(),
         "detection": None if result.detection is None else _detection(result),

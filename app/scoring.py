@@ -21,12 +21,14 @@ from app.score_judging import (
 )
 from data.answer_records import AnswerRecord
 from data.answers import AnswerFile
+from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
 from evaluation.detection.metrics import THRESHOLD as MIDDLE
 from evaluation.detection.scores import DetectionTable, Judged, detection_table
 from evaluation.outcomes import AnswerEvaluation, Verdict
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
 from evaluation.statistics.summary import RunSummary, summarise
+from evaluation.verifiers.entailment import OTHER_LANGUAGE
 from evaluation.verifiers.entailment_where import WeakWord
 from evaluation.verifiers.human_labels import LabelVerifier
 
@@ -77,6 +79,7 @@ class ScoreResult:
     """Everything that is shown of scored answers. measure: what the rates are rates of. kind: what was taken as truth.
 
     detection: how well the verifier meets the labels, None without labels. failed: answers the verifier failed on.
+    abstentions: right and wrong ones, by arm.
     """
 
     answers: tuple[ScoredAnswer, ...]
@@ -89,6 +92,7 @@ class ScoreResult:
     detection: DetectionTable | None
     notes: tuple[str, ...]
     failed: int = 0
+    abstentions: tuple[Abstentions, ...] = ()
 
     @property
     def unscored(self) -> int:
@@ -99,6 +103,13 @@ class ScoreResult:
     def reasons(self) -> tuple[tuple[str, int], ...]:
         """Why answers are unscored, the commonest first."""
         found = Counter(a.evaluation.reason for a in self.answers if a.evaluation.outcome == "unscored")
+        return tuple(found.most_common())
+
+    @property
+    def languages(self) -> tuple[tuple[str, int], ...]:
+        """What answers that the verifier cannot read are written in, the commonest first."""
+        ending = f": {OTHER_LANGUAGE}"
+        found = Counter(r.removesuffix(ending) for a in self.answers if (r := a.evaluation.reason).endswith(ending))
         return tuple(found.most_common())
 
 
@@ -141,6 +152,11 @@ def score(
     if plan.marks and judge.entailment is not None:
         answers, said = _with_marks(answers, judge)
         notes.extend(said)
+    abstentions = count_abstentions(
+        (a.record.arm, a.evaluation.outcome, _answered(a.record))
+        for a in sorted(answers, key=lambda a: arms.index(a.record.arm))
+    )
+    notes.extend(line for counted in abstentions if (line := abstention_line(counted)))
     settings = Settings(level=plan.level, seed=plan.seed)
     table = OutcomeTable.from_records(
         OutcomeRecord(a.group, a.record.arm, a.sample, a.evaluation.outcome)
@@ -162,7 +178,15 @@ def score(
         _detection(answers, threshold, plan.seed),
         tuple(notes),
         failed,
+        abstentions,
     )
+
+
+def _answered(record: AnswerRecord) -> bool | None:
+    """Whether the documents answer the question, as the mark or the references say; None where neither does."""
+    if not record.answerable and not record.references:
+        return False
+    return True if record.references else None
 
 
 def support_of(evaluation: AnswerEvaluation) -> float | None:

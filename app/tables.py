@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich import box
 from rich.table import Table
 
+from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import p_value
 from evaluation.statistics.estimates import HallucinationEstimate
 from evaluation.statistics.summary import RunSummary
@@ -28,6 +29,23 @@ def table(title: str, first: str, columns: tuple[str, ...]) -> Table:
     for name in columns:
         made.add_column(name, justify="right", no_wrap=True)
     return made
+
+
+def decoding_line(data: ReportData) -> str:
+    """One line: which decoding and how many samples the rates are of."""
+    entries = {name: value for section in data.config.sections for name, value in section.entries}
+    temperature, samples = entries.get("temperature", ""), entries.get("samples per question and arm", "")
+    if not temperature:
+        return f"{data.config.title}"
+    greedy = float(temperature) == 0
+    how = "greedy" if greedy else f"temperature {temperature}"
+    if not greedy and entries.get("top_p", "1.0") != "1.0":
+        how += f", top-p {entries['top_p']}"
+    served = " (as query and serve answer)" if greedy and samples == "1" else ""
+    plural = "" if samples == "1" else "s"
+    return (
+        f"Measured: {how}, {samples} sample{plural} a question, at most {entries.get('max_tokens', '?')} tokens{served}"
+    )
 
 
 def arms_table(summary: RunSummary) -> Table:

@@ -1,8 +1,8 @@
 """What the rules of evaluation.contrast cost and gain on labelled pairs, source by source.
 
-``python -m benchmarks.contrast_rules ROWS.jsonl.bz2 --per-source N`` scores N rows of each source with the shipped
-verifier with and without the rules and prints AUROC and balanced accuracy at 0.5 of both, and what the rules changed.
-Ends in one JSON line.
+``python -m benchmarks.contrast_rules ROWS.jsonl.bz2 --per-source N`` scores N rows of each source with the network of
+the shipped verifier, with and without the rules, and prints AUROC and balanced accuracy at 0.5 of both, and how many
+scores the rules changed. Ends in one JSON line.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from pathlib import Path
 
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
-from app.shipped_verifier import load_shipped_verifier
 from evaluation.contrast.contrast import contrast
 from evaluation.contrast.restated import restated
 from evaluation.verifiers.contrast_scorer import CONTRASTED, RESTATED
 from model.pair_scoring import Pair
+from model.support_scorer import load_support_scorer
 
 
 def main() -> None:
@@ -36,8 +36,7 @@ def main() -> None:
             row = json.loads(line)
             by_source[row["source"]].append(row)
     chosen = random.Random(arguments.seed)
-    scorer = load_shipped_verifier()
-    plain = scorer._scorer  # type: ignore[attr-defined]  # what stands behind the rules
+    plain = load_support_scorer()
     table = {}
     columns = "n | AUROC before | after | balanced accuracy before | after | capped (wrongly) | lifted (wrongly)"
     print(f"| source | {columns} |")

@@ -11,7 +11,7 @@ from evaluation.declining.echoes import before_echo
 from evaluation.language.citation_marks import MARK
 from evaluation.outcomes import Claim
 from evaluation.refusals import is_refusal
-from generation.thinking import answer_part
+from generation.answer_part import answer_part
 from retrieval.sentences import Span, sentence_spans
 
 CUT_OFF = "the completion ends while the model was still thinking: there is no answer yet"

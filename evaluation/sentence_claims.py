@@ -16,7 +16,7 @@ from evaluation.language.citation_marks import without_marks
 from evaluation.language.words import word_set
 from evaluation.outcomes import Claim
 from evaluation.refusals import is_refusal
-from generation.thinking import answer_part
+from generation.answer_part import answer_part
 from retrieval.sentences import Span, sentence_spans
 
 _SHORT_WORDS = 6

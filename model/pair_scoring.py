@@ -50,3 +50,8 @@ def answer_tokens(scorer: PairScorer) -> int:
     The room for evidence beside them is ``scorer.room(" ".join(claims), question)``.
     """
     return int(getattr(scorer, "answer_tokens", 0))
+
+
+def languages_read(scorer: PairScorer) -> tuple[str, ...]:
+    """The languages that a scorer was made for: its ``languages``; () where nothing is said, and all may be tried."""
+    return tuple(getattr(scorer, "languages", ()))

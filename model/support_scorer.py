@@ -53,6 +53,11 @@ class SupportScorer:
         return [len(encoding.token_ids) for encoding in self.tokens.tokenizer.encode_many(texts)]
 
     @property
+    def languages(self) -> tuple[str, ...]:
+        """What its encoder was trained on."""
+        return ("English",)
+
+    @property
     def answer_tokens(self) -> int:
         """Most tokens of claims that are read together; 0: each claim is read alone."""
         return self._use.answer_tokens

@@ -22,7 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("--limit", type=int, default=None, help="evaluate only the first N sample questions")
     add_retrieval(parser)
-    add_sampling(parser, temperature=0.7, n=3)
+    add_sampling(parser)
     add_model(parser)
     parser.set_defaults(
         questions=["samples"], collection=_COLLECTION, arms="closed_book,rag,oracle", report=None,

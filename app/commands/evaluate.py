@@ -53,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_judging(parser)
     add_fail_if(parser)
     add_retrieval(parser)
-    add_sampling(parser, temperature=0.7, n=3)
+    add_sampling(parser)
     add_grid(parser)
     add_analysis(parser)
     add_model(parser)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from app.decoding_grid import SEVERAL, temperature_for
 from app.errors import UsageError
 from app.settings import Settings
 from generation.errors import GenerationError
@@ -63,17 +64,25 @@ def add_retrieval(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_sampling(parser: argparse.ArgumentParser, *, temperature: float, n: int) -> None:
-    """--temperature, --top-k, --top-p, --min-p, --repetition-penalty, --max-tokens, --stop, --n, --seed."""
+def add_sampling(parser: argparse.ArgumentParser) -> None:
+    """--temperature, --top-k, --top-p, --min-p, --repetition-penalty, --max-tokens, --stop, --n, --seed.
+
+    Greedy and one sample unless asked otherwise, wherever answers are drawn: what is measured is what is served.
+    """
     group = parser.add_argument_group("sampling")
-    group.add_argument("--temperature", type=float, default=temperature, help=f"0 is greedy (default {temperature})")
+    group.add_argument(
+        "--temperature",
+        type=float,
+        default=None,
+        help=f"0 is greedy (default 0; {SEVERAL} where --n asks for several samples)",
+    )
     group.add_argument("--top-k", type=int, default=None, help="keep the k likeliest tokens (default all)")
     group.add_argument("--top-p", type=float, default=1.0, help="keep the likeliest tokens up to this mass (default 1)")
     group.add_argument("--min-p", type=float, default=0.0, help="keep tokens this likely beside the best (default 0)")
     group.add_argument("--repetition-penalty", type=float, default=1.0, help="above 1: repeat less (default 1)")
     group.add_argument("--max-tokens", type=int, default=32, help="longest answer, in tokens (default 32)")
     group.add_argument("--stop", action="append", default=[], help="text that ends an answer; may be repeated")
-    group.add_argument("--n", type=int, default=n, help=f"samples of each question (default {n})")
+    group.add_argument("--n", type=int, default=1, help="samples of each question (default 1)")
     group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
 
 
@@ -104,7 +113,7 @@ def sampling(arguments: argparse.Namespace) -> SamplingParams:
     """The checked SamplingParams; UsageError with the offending value."""
     try:
         return SamplingParams(
-            temperature=arguments.temperature,
+            temperature=temperature_for(arguments.temperature, arguments.n),
             top_k=arguments.top_k,
             top_p=arguments.top_p,
             max_tokens=arguments.max_tokens,

@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="with --json: every token's log-probability and its N likeliest alternatives (up to 20)",
     )
     add_retrieval(parser)
-    add_sampling(parser, temperature=0.0, n=1)
+    add_sampling(parser)
     add_model(parser)
 
 

@@ -26,7 +26,10 @@ EXPORTS = ("ragas", "inspect", "ragtruth", "trec")
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """unscored: responses, less those that nothing could have judged. failed: whether --fail-if's condition held."""
+    """unscored: responses that a failure of search, model or verifier left without an outcome.
+
+    failed: whether --fail-if's condition held.
+    """
 
     unscored: int
     failed: bool
@@ -124,7 +127,7 @@ def _marker(line: Any, run_id: str, output: Output) -> Any:
 
 
 def show(line: Any, run_id: str, path: Path | None, output: Output, marker: Any = None) -> int:
-    """Print a run and write its report; returns the number of unscored responses.
+    """Print a run and write its report; returns the number of responses lost to a failure.
 
     marker: the EntailmentVerifier that judged it, to mark the weak words of the worst answers.
     """
@@ -159,7 +162,6 @@ def report_run(
     from evaluation.reports.report import write_report
     from evaluation.runs.run_store import RunStore
     from evaluation.statistics.summary import default_pairs
-    from evaluation.verifiers.faithful import NOTHING_TO_JUDGE_BY
 
     run_id = full_run_id(line, run_id)
     with output.progress() as bar:
@@ -186,7 +188,8 @@ def report_run(
         output.say(rasters.reason)
     drawn += rasters.files
     unscored = [s for q in data.questions for a in q.arms for s in a.samples if s.outcome == "unscored"]
-    shown = Shown(sum(s.reason != NOTHING_TO_JUDGE_BY for s in unscored), failed)
+    lost = sum(r.failure in ("retrieval", "generator", "verifier") for r in RunStore(line.store).load_samples(run_id))
+    shown = Shown(lost, failed)
     document = {"run": run_id, "report": str(target), "unscored": len(unscored)} | gated
     document |= {"against": against} if against else {}
     document |= {"plots": [str(file) for file in drawn]} if drawn else {}
@@ -199,7 +202,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
 
     from app.analysis_tables import analysis_tables
     from app.corrected_table import print_corrected
-    from app.tables import arms_table, pairs_table
+    from app.tables import arms_table, decoding_line, pairs_table
     from app.unscored_lines import unscored_lines
     from evaluation.reports.claim_figures import claims_of
     from evaluation.reports.corrected_view import corrected_json
@@ -216,8 +219,10 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
         shown |= {"analysis": data.analysis.to_json()} if data.analysis else {}
         shown |= {"corrected": corrected_json(data.corrected)} if data.corrected else {}
         shown |= {"claims": [asdict(arm) for arm in claims_of(data)]}
+        shown |= {"abstentions": [asdict(arm) for arm in data.abstentions]}
         output.json(shown | ({"entailment": asdict(data.entailment)} if data.entailment else {}))
     else:
+        output.data(decoding_line(data))
         output.out.print(arms_table(data.summary))
         if data.summary.pairs:
             output.out.print(pairs_table(data.summary))

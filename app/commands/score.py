@@ -163,13 +163,20 @@ def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, g
         title = f"Answers of {', '.join(path.name for path in arguments.files)}"
         command = shlex.join(["plumbline", *sys.argv[1:]])
         write_report(arguments.report, score_report(result, title=title, command=command, corrected=corrected))
-    code = EXIT_PARTIAL if result.unscored else EXIT_OK
+    code = EXIT_PARTIAL if result.failed else EXIT_OK
     failed, gated = gate_code(gate, gate_figures(result.summary, corrected), output)
     code = EXIT_THRESHOLD if failed else code
     for note in (*result.notes, note_of(corrected)):
         output.say(note)
     if result.file.skipped:
         output.say(f"{len(result.file.skipped)} bad lines left out, the first: {result.file.skipped[0]}")
+    if result.languages:
+        kinds = ", ".join(f"{count} where {what}" for what, count in result.languages)
+        total = sum(count for _, count in result.languages)
+        output.say(
+            f"{total} of {len(result.answers)} answers are unscored because the verifier was made for English: {kinds}."
+            " --verifier-model NAME or --verifier judge chooses another one."
+        )
     for reason, count in result.reasons[:5]:
         output.say(f"{count} unscored: {reason}")
     if output.as_json:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 
+from app.decoding_grid import temperature_for
 from app.jobs.requests import EvaluationRequest
 from app.service.jobs_schemas import Reply
 from evaluation.outcomes import Outcome
@@ -81,11 +82,13 @@ class EvaluationBody(BaseModel):
         description="docs/arms.md",
     )
     limit: int | None = Field(default=None, ge=1, le=MOST_QUESTIONS, description="only the first so many questions")
-    samples: int = Field(default=3, ge=1, le=100, description="of each question in each arm")
+    samples: int = Field(default=1, ge=1, le=100, description="of each question in each arm")
     k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
     mode: Mode | None = Field(default=None, description="default as the collection is searched")
     fusion: Fusion | None = Field(default=None, description="default as the collection is searched")
-    temperature: float = Field(default=0.7, ge=0, le=100)
+    temperature: float | None = Field(
+        default=None, ge=0, le=100, description="default 0 (greedy), 0.7 where several samples are asked for"
+    )
     top_k: int | None = Field(default=None, ge=1, le=2**31 - 1)
     top_p: float = Field(default=1.0, gt=0, le=1)
     max_tokens: int = Field(default=32, ge=1, le=2**20)
@@ -107,7 +110,7 @@ class EvaluationBody(BaseModel):
             mode=self.mode,
             fusion=self.fusion,
             decoding={
-                "temperature": self.temperature,
+                "temperature": temperature_for(self.temperature, self.samples),
                 "top_k": self.top_k,
                 "top_p": self.top_p,
                 "max_tokens": self.max_tokens,

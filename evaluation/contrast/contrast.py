@@ -78,7 +78,7 @@ def _difference(said: Statement, other: Statement) -> str:
     quantity = _quantities(said, other)
     if quantity:
         return quantity
-    bound = _bounds(said.values, other.values)
+    bound = differing_limit(said.values, other.values)
     if bound:
         return bound
     flips: list[str] = []
@@ -171,7 +171,7 @@ def _quantities(said: Statement, other: Statement) -> str:
     return ""
 
 
-def _bounds(said: Iterable[Value], other: Iterable[Value]) -> str:
+def differing_limit(said: Iterable[Value], other: Iterable[Value]) -> str:
     """Whether a limit that the claim gives is not kept by the only comparable number of the sentence."""
     there = [v for v in other if v.number is not None]
     for value in said:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from evaluation.contrast.contrast import contrast
+from evaluation.contrast.contrast import contrast, differing_limit
 from evaluation.contrast.statement import Item, Statement, statement, statements
+from evaluation.language.values import comparable
 from evaluation.language.words import word_set
 
 _GUARDS = word_set(
@@ -33,7 +34,7 @@ def restated(claim: str, evidence: str) -> bool:
     said = statement(claim)
     if len(said.stems) < 2 or contrast(claim, evidence):
         return False
-    return any(said.stems <= other.stems and _repeats(said, other) for other in statements(evidence))
+    return any(_repeats(said, other) for other in statements(evidence))
 
 
 def _repeats(said: Statement, other: Statement) -> bool:
@@ -41,10 +42,12 @@ def _repeats(said: Statement, other: Statement) -> bool:
         return False
     if any(word in said.words and word not in other.words for word in _GUARDS | _QUANTIFIERS):
         return False
-    places = _matched(said.items, other.items)
+    limits, given = _kept_limits(said, other)
+    claim = tuple(i for i in said.items if i.place not in limits)
+    places = _matched(claim, other.items) if len(claim) > 1 else None
     if places is None:
         return False
-    chosen = set(places)
+    chosen = {*places, *(index for index, item in enumerate(other.items) if item.place in given)}
     first = other.items[places[0]]
     if places[0] and not _pronoun_first(said):
         return False
@@ -60,7 +63,7 @@ def _repeats(said: Statement, other: Statement) -> bool:
             return False
         if index >= places[-1]:
             break
-    return _values_kept(said, other, places)
+    return bool(limits) or {v.bound for v in said.values if v.bound} <= {v.bound for v in other.values}
 
 
 def _matched(claim: tuple[Item, ...], evidence: tuple[Item, ...]) -> list[int] | None:
@@ -97,7 +100,15 @@ def _governs(text: Statement, item: Item) -> bool:
     return following == "of" or text.tokens[item.place].text.endswith(("'s", "s'"))
 
 
-def _values_kept(said: Statement, other: Statement, places: list[int]) -> bool:
-    """Whether no number of the claim was cut out of a longer value or another limit."""
-    bounds = {v.bound for v in said.values if v.bound}
-    return bounds <= {v.bound for v in other.values} and len(places) == len(said.items)
+def _kept_limits(said: Statement, other: Statement) -> tuple[set[int], set[int]]:
+    """Places of the claim's numbers that are limits, and of the only numbers of their unit, which keep them."""
+    limits: set[int] = set()
+    given: set[int] = set()
+    for value in said.values:
+        if value.number is None or not value.bound or not value.units:
+            continue
+        rivals = [v for v in other.values if v.number is not None and v.units and comparable(value, v)]
+        if len(rivals) == 1 and rivals[0].number is not None and not differing_limit([value], rivals):
+            limits.update(range(value.number.start, value.number.end))
+            given.update(range(rivals[0].number.start, rivals[0].number.end))
+    return limits, given

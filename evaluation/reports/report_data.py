@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from evaluation.analysis.abstentions import Abstentions
 from evaluation.analysis.run_analysis import RunAnalysis
 from evaluation.correction.corrected_figures import CorrectedFigures
 from evaluation.detection.intervals import ScoreEstimate
@@ -148,7 +149,8 @@ class ReportData:
     """A finished (or interrupted) run. notes: anything else that readers must know, one sentence each.
 
     scored: of answers from elsewhere, None for a run. comparison: of two runs, in words; "" for one run. corrected: by
-    labels, None where nobody labelled anything. analysis: what else a run says, None for other answers.
+    labels, None where nobody labelled anything. analysis: what else a run says, None for other answers. abstentions:
+    right and wrong ones, by arm.
     """
 
     config: RunConfig
@@ -160,6 +162,7 @@ class ReportData:
     comparison: str = ""
     corrected: CorrectedFigures | None = None
     analysis: RunAnalysis | None = None
+    abstentions: tuple[Abstentions, ...] = ()
 
     def __post_init__(self) -> None:
         ids = [q.id for q in self.questions]

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from data.questions import Question
 from evaluation.claim_splitting import extract_by, split_name
 from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
+from evaluation.language.recognising import other_language
 from evaluation.outcomes import Claim, Verdict
 from evaluation.sentence_claims import spoken
 from evaluation.verifiers.claim_requests import (
@@ -32,14 +34,27 @@ from evaluation.verifiers.entailment_where import MarkedClaim, Weakness, weak_wo
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
 from evaluation.verifiers.scorer_in_front import unread
 from evaluation.verifiers.verifier import FAILED, VerificationItem
-from model.pair_scoring import PairScorer, answer_tokens
+from model.pair_scoring import PairScorer, answer_tokens, languages_read
 
-VERSION = 1
+VERSION = 2
 TOGETHER = " together"
 """Ends the name of a verifier whose verdicts see the other claims of their answer."""
 
 THRESHOLD = 0.5
 """A calibrated scorer's support is a probability: from one half on, support is likelier than not."""
+
+
+OTHER_LANGUAGE = "this verifier was made for English (another one can be chosen)"
+"""Ends the reason of a claim that is unscored for its language."""
+_NAME_WORDS = 3
+"""So few words may be a name or a number, which is the same in any language."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A claim that the scorer cannot read. language: of what, in words."""
+
+    language: str
 
 
 def sees_other_claims(verifier: str) -> bool:
@@ -122,14 +137,14 @@ class EntailmentVerifier:
         failed = [
             Weakness(claim, s.premise, s.asked, s.support, s.whole, s.answer)
             for claim, s in zip(claims, supports, strict=True)
-            if s is not None and s.windows and s.support < self._threshold and s.part == spoken(claim.text)
+            if isinstance(s, Support) and s.windows and s.support < self._threshold and s.part == spoken(claim.text)
         ]
         found = iter(weak_words(self._scorer if question.answerable else unread(self._scorer), failed))
         weak = {w.claim: next(found) for w in failed}
         return tuple(MarkedClaim(claim, weak.get(claim, ())) for claim in claims)
 
-    def _judge(self, asked: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support]:
-        """Support of every request that says something, each scored once."""
+    def _judge(self, asked: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support | Unread]:
+        """Support of every request that says something, each scored once; Unread where the scorer cannot read it."""
         requests = distinct_requests(asked)
         if not requests:
             return {}
@@ -140,17 +155,33 @@ class EntailmentVerifier:
             ClaimCase(r.claim, " ".join(r.question.text.split()), evidence[ClaimRequest(r.question, r.claim)], r.answer)
             for r in requests
         ]
-        found: dict[ClaimRequest, Support] = {}
+        found: dict[ClaimRequest, Support | Unread] = {}
+        for request, case in zip(requests, cases, strict=True):
+            language = self._unread_language(case)
+            if language:
+                found[request] = Unread(language)
         for scoring, answerable in ((self._scoring, True), (self._apart, False)):
-            mine = [i for i, request in enumerate(requests) if request.question.answerable == answerable]
+            mine = [i for i, r in enumerate(requests) if r.question.answerable == answerable and r not in found]
             if mine:
                 scored = scoring.score([cases[i] for i in mine])
                 found.update((requests[i], support) for i, support in zip(mine, scored, strict=True))
         return found
 
-    def _verdict(self, claim: Claim, judged: Support | None) -> Verdict:
+    def _unread_language(self, case: ClaimCase) -> str:
+        """What a claim or its evidence is written in where the scorer was not made for that; "" where it reads it."""
+        if "English" not in languages_read(self._scorer):
+            return ""
+        claim = other_language(case.claim)
+        if claim:
+            return f"the answer is in {claim}"
+        evidence = other_language(" ".join(text.text for text in case.evidence)) if case.evidence else ""
+        return f"the evidence is in {evidence}" if evidence and len(case.claim.split()) > _NAME_WORDS else ""
+
+    def _verdict(self, claim: Claim, judged: Support | Unread | None) -> Verdict:
         if judged is None:
             return says_nothing(claim, self._name)
+        if isinstance(judged, Unread):
+            return unscored(claim, f"{judged.language}: {OTHER_LANGUAGE}", self._name)
         if math.isnan(judged.support):
             reason = f"{FAILED}: {self._scorer.name} gave no number in [0, 1] for this claim"
             return unscored(claim, reason, self._name)

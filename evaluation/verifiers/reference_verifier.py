@@ -47,6 +47,10 @@ class ReferenceVerifier:
         """The whole answer is one claim (see ``extract_claims``): a reference says what to answer, no more."""
         return extract_claims(completion, question.text)
 
+    def answers(self, question: Question, claim: Claim) -> bool:
+        """Whether a single statement gives what a reference of the question says."""
+        return self._judge(question, claim).label == "supported"
+
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``)."""
         return tuple(tuple(self._judge(item.question, claim) for claim in item.claims) for item in items)

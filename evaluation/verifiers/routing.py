@@ -1,8 +1,9 @@
-"""Which verifier judges which question: references where there are some, entailment where there are none.
+"""Which verifier judges what: references the answer to the question, evidence all else that an answer says.
 
-The route depends on the question alone, so that all arms of a question are judged by the same verifier (DESIGN.md 5.1).
-A question with neither references nor an answer in the documents is judged by what each arm was shown, and stands in no
-difference between arms.
+The route depends on the question and the answer's words alone, so that all arms of a question are judged alike
+(DESIGN.md 5.1). A question without references is judged by evidence, one that the documents do not answer too: by a
+search of the trusted collection in every arm. Where a question has references, the whole answer is one claim that they
+judge, and each further sentence is a claim for the evidence: the response is hallucinated if either fails (5.2).
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from dataclasses import replace
 from data.questions import Question
 from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
-from evaluation.outcomes import Verdict
+from evaluation.outcomes import Claim, Verdict
 from evaluation.verifiers.entailment import EntailmentVerifier
-from evaluation.verifiers.faithful import FaithfulVerifier, nothing_else_judges
+from evaluation.verifiers.faithful import nothing_else_judges
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.verifier import VerificationItem
 
-_ROUTED, _FAITHFUL, _ENTAILMENT = "routed/1", "routed/2", "entailment/"
+_ROUTED, _FAITHFUL, _ANSWERED, _ENTAILMENT = "routed/1", "routed/2", "routed/3", "entailment/"
 
 
 def has_references(question: Question) -> bool:
@@ -29,6 +30,8 @@ def has_references(question: Question) -> bool:
 
 def judged_by_entailment(verifier: str, question: Question) -> bool:
     """Whether the verifier of this name judges this question by entailment. For reading stored runs."""
+    if verifier.startswith(_ANSWERED):
+        return not question.references
     routed = verifier.startswith((_ROUTED, _FAITHFUL))
     return verifier.startswith(_ENTAILMENT) or (routed and not has_references(question))
 
@@ -40,50 +43,47 @@ def stands_apart(verifier: str, question: Question) -> bool:
 
 
 class RoutedVerifier:
-    """The reference verifier for questions that have references, the entailment verifier for the others, and the
-    faithful one, where there is one, for those that nothing else judges."""
+    """The reference verifier where a question has references, and evidence for whatever else is said."""
 
-    def __init__(
-        self,
-        reference: ReferenceVerifier,
-        entailment: EntailmentVerifier | None,
-        faithful: FaithfulVerifier | None = None,
-    ) -> None:
-        """entailment: None where no question needs it; one that does is then unscored. Raises EvaluationError when the
-        names together are too long to store.
-        """
-        self._reference, self._entailment, self._faithful = reference, entailment, faithful
-        parts = [reference.name, *([entailment.name] if entailment else [])]
-        if faithful is not None:
-            # Beside entailment it has the same threshold and scorer, or of one that reads short answers its network, as
-            # that one's name implies; and there is no room to name them twice.
-            parts.append("faithful" if entailment else faithful.name)
-        self._name = f"{_FAITHFUL if faithful else _ROUTED} {' | '.join(parts)}"
+    def __init__(self, reference: ReferenceVerifier, entailment: EntailmentVerifier) -> None:
+        """Raises EvaluationError when the names together are too long to store."""
+        self._reference, self._entailment = reference, entailment
+        self._name = f"{_ANSWERED} {reference.name} | {entailment.name}"
         if len(self._name) > 255:
             raise EvaluationError(f"the verifier's name {self._name[:80]!r}... is longer than 255 characters")
 
     @property
     def name(self) -> str:
-        """``routed/1 REFERENCE | ENTAILMENT``, or ``routed/2 ... | FAITHFUL``; every verdict carries it, whoever gave
-        it."""
+        """``routed/3 REFERENCE | ENTAILMENT``; every verdict carries it, whoever gave it."""
         return self._name
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """As the verifier of this question reads it."""
-        return self._of(question).extract(question, completion)
+        """The claims of the answer; of one with references the whole answer first, then its further statements."""
+        if not question.references:
+            return self._entailment.extract(question, completion)
+        answer = self._reference.extract(question, completion)
+        if not answer.claims:
+            return answer
+        return Extraction((*answer.claims, *self._further(question, completion)), answer.refused, answer.reason)
+
+    def _further(self, question: Question, completion: str) -> tuple[Claim, ...]:
+        """Statements beside the one that answers the question; none where no single one does, or there is only one."""
+        claims = self._entailment.extract(question, completion).claims
+        if len(claims) < 2:
+            return ()
+        answering = {c for c in claims if self._reference.answers(question, c)}
+        return tuple(c for c in claims if c not in answering) if answering else ()
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """Verdicts of all, in the order given; each verifier is called once at most."""
-        found: dict[int, tuple[Verdict, ...]] = {}
-        for verifier in (self._reference, self._entailment, self._faithful):
-            if verifier is None:
-                continue
-            mine = [i for i, item in enumerate(items) if self._of(item.question) is verifier]
-            if mine:
-                found |= zip(mine, verifier.verify([items[i] for i in mine]), strict=True)
-        return tuple(tuple(replace(v, verifier=self._name) for v in found[i]) for i in range(len(items)))
-
-    def _of(self, question: Question) -> ReferenceVerifier | EntailmentVerifier | FaithfulVerifier:
-        if self._faithful is not None and nothing_else_judges(question):
-            return self._faithful
-        return self._reference if has_references(question) or self._entailment is None else self._entailment
+        by_reference = [replace(item, claims=item.claims[:1]) for item in items if item.question.references]
+        by_evidence = [
+            replace(item, claims=item.claims[1:] if item.question.references else item.claims) for item in items
+        ]
+        answered = iter(self._reference.verify(by_reference))
+        rest = self._entailment.verify(by_evidence)
+        found = []
+        for item, verdicts in zip(items, rest, strict=True):
+            own = next(answered) if item.question.references else ()
+            found.append(tuple(replace(v, verifier=self._name) for v in (*own, *verdicts)))
+        return tuple(found)

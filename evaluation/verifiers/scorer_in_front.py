@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from model.pair_scoring import PairScorer, answer_tokens
+from model.pair_scoring import PairScorer, answer_tokens, languages_read
 
 
 class ScorerInFront:
@@ -21,6 +21,11 @@ class ScorerInFront:
     def answer_tokens(self) -> int:
         """The other's."""
         return answer_tokens(self._scorer)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The other's."""
+        return languages_read(self._scorer)
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
         """The other's."""

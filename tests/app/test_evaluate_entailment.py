@@ -180,12 +180,12 @@ def test_stopped_after_every_cell_and_resumed_equals_undisturbed(line: Pipeline)
 
 
 def test_references_alone_load_nothing_and_keep_the_verifier(line: Pipeline) -> None:
-    judge = open_judge(line, VerifierPlan(), (REFERENCED,), "notes", never)
+    judge = open_judge(line, VerifierPlan("reference"), (REFERENCED,), "notes", never)
     assert (judge.verifier.name, judge.entailment, judge.labels) == (ReferenceVerifier().name, None, ())
     unanswerable = Question("un", "Who is the postman?", answerable=False)
     strict = open_judge(line, VerifierPlan("reference"), (REFERENCED, unanswerable), "notes", never)
     assert strict.verifier.name == ReferenceVerifier().name
-    chosen = plan(REFERENCED, judging=VerifierPlan())
+    chosen = plan(REFERENCED, judging=VerifierPlan("reference"))
     assert judge_of(line, chosen).verifier.name == ReferenceVerifier().name
     run_id = evaluate(line, chosen, judge=judge).run_id
     info = RunStore(line.store).load_run(run_id)

@@ -96,6 +96,13 @@ def test_restated(claim: str, evidence: str) -> None:
     assert restated(claim, evidence) is (claim != "The lamp weighs 7 kg.")
 
 
+def test_a_limit_that_is_kept_is_borne_out_and_another_is_not() -> None:
+    evidence = "The tank holds for three weeks at 40 degrees."
+    assert restated("The tank holds for at least two weeks.", evidence)
+    assert not restated("The tank holds for at least four weeks.", evidence)
+    assert not restated("The tank holds for two weeks.", evidence)
+
+
 @pytest.mark.parametrize(
     ("claim", "evidence"),
     [

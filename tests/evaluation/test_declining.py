@@ -9,7 +9,7 @@ from evaluation.declining.clauses import declines_elsewhere
 from evaluation.language.citation_marks import without_marks
 from evaluation.refusals import is_refusal
 from evaluation.sentence_claims import extract_sentences
-from generation.thinking import answer_part
+from generation.answer_part import answer_part
 
 ENGLISH = [
     "The provided passages don't cover that topic.",

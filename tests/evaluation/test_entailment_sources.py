@@ -81,21 +81,35 @@ REFERENCED = Question("ref", "When is the kiln fired?", ("at dawn",))
 UNANSWERABLE = Question("un", "Who owns the kiln?", answerable=False)
 
 
-def test_the_route_depends_on_the_question_only(overlap: Any) -> None:
+def test_references_judge_the_answer_and_evidence_all_else_that_is_said(overlap: Any) -> None:
     entailment = EntailmentVerifier(overlap(), sources(Shelf()))
     routed = RoutedVerifier(ReferenceVerifier(), entailment)
     answer = "The kiln is fired at dawn. It cools for two days."
     questions = (REFERENCED, QUESTION, UNANSWERABLE, QUESTION)
     items = [VerificationItem(q, routed.extract(q, answer).claims, answer) for q in questions]
-    assert [len(i.claims) for i in items] == [1, 2, 1, 2]
     found = routed.verify(items)
     assert [[v.claim for v in verdicts] for verdicts in found] == [list(i.claims) for i in items]
     assert {v.verifier for verdicts in found for v in verdicts} == {routed.name}
     assert found[0][0].evidence[0].document_id is None
-    assert found[2][0].label == "unverifiable"
-    assert [v.label for v in found[1]] == ["supported", "supported"]
+    assert items[0].claims[0].text == answer
+    assert [v.label for v in found[1]] == ["supported", "supported"] == [v.label for v in found[2]]
     assert found[1] == found[3]
     assert ReferenceVerifier().name in routed.name and entailment.name in routed.name
+
+
+def test_a_right_answer_with_an_invented_statement_is_not_supported(overlap: Any) -> None:
+    routed = RoutedVerifier(ReferenceVerifier(), EntailmentVerifier(overlap(), sources(Shelf())))
+    question = Question("kiln", "When is the kiln fired?", ("at dawn",))
+    labels = []
+    for answer in (
+        "The kiln is fired at dawn.",
+        "The kiln is fired at dawn. Pelicans wrote a famous novel there.",
+        "The kiln is fired at noon. Pelicans wrote a famous novel there.",
+    ):
+        said = routed.extract(question, answer)
+        (verdicts,) = routed.verify([VerificationItem(question, said.claims, answer)])
+        labels.append([v.label == "supported" for v in verdicts])
+    assert labels == [[True], [True, False], [False]]
 
 
 def test_stored_names_tell_the_route(overlap: Any) -> None:
@@ -105,5 +119,5 @@ def test_stored_names_tell_the_route(overlap: Any) -> None:
         v.name: [judged_by_entailment(v.name, q) for q in (REFERENCED, QUESTION, UNANSWERABLE)]
         for v in (ReferenceVerifier(), entailment, routed)
     }
-    assert list(table.values()) == [[False] * 3, [True] * 3, [False, True, False]]
+    assert list(table.values()) == [[False] * 3, [True] * 3, [False, True, True]]
     assert [has_references(q) for q in (REFERENCED, QUESTION, UNANSWERABLE)] == [True, False, True]

@@ -14,7 +14,7 @@ from evaluation.statistics.measure import Settings
 from evaluation.statistics.summary import summarise
 from evaluation.verifiers.faithful import NOTHING_TO_JUDGE_BY, FaithfulVerifier, nothing_else_judges
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
-from evaluation.verifiers.routing import RoutedVerifier, has_references, judged_by_entailment, stands_apart
+from evaluation.verifiers.routing import has_references, judged_by_entailment, stands_apart
 from evaluation.verifiers.verifier import VerificationItem
 from generation.prompt import PromptChunk
 from retrieval.chunks import Chunk, RetrievedChunk
@@ -53,17 +53,12 @@ def test_each_answer_is_judged_by_its_own_chunks(overlap: Any) -> None:
     assert [verdicts[0].label for verdicts in found] == ["unverifiable", "supported", "unverifiable"]
 
 
-def test_the_route_sends_only_what_nothing_else_judges(overlap: Any) -> None:
-    routed = RoutedVerifier(ReferenceVerifier(), None, FaithfulVerifier(overlap(), 0.9))
-    items = [item(routed, q, "At dawn.", SHOWN) for q in (KNOWN, KILN, BARE)]
-    known, kiln, bare = routed.verify(items)
-    assert [v[0].label for v in (known, kiln, bare)] == ["supported", "unverifiable", "unscored"]
-    assert {v.verifier for v in (*known, *kiln, *bare)} == {routed.name}
-    assert [stands_apart(routed.name, q) for q in (KNOWN, KILN, BARE)] == [False, True, False]
-    assert [judged_by_entailment(routed.name, q) for q in (KNOWN, KILN, BARE)] == [False, False, True]
-    # Runs judged without it are read as they were.
+def test_stored_runs_that_were_judged_by_chunks_shown_are_read_as_they_were() -> None:
+    old = "routed/2 reference/2 f1>=0.8 | faithful/1 x"
+    assert [stands_apart(old, q) for q in (KNOWN, KILN, BARE)] == [False, True, False]
+    assert [judged_by_entailment(old, q) for q in (KNOWN, KILN, BARE)] == [False, False, True]
     assert not stands_apart(ReferenceVerifier().name, KILN)
-    assert not stands_apart("routed/1 reference/1 f1>=0.8 | entailment/1 x", KILN)
+    assert not stands_apart("routed/3 reference/3 f1>=0.8 | entailment/2 x", KILN)
     assert nothing_else_judges(KILN) and has_references(KILN) and not nothing_else_judges(BARE)
 
 

@@ -1,0 +1,52 @@
+"""Abstentions told apart: right where the documents do not answer the question, wrong where they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from evaluation.outcomes import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Abstentions:
+    """Of one arm. responses: all of it. rightly, wrongly: abstained and known to be so; unknown: the rest of them.
+
+    to_decline, to_answer: how many responses were to questions that the documents do not answer, and that they do.
+    """
+
+    arm: str
+    responses: int
+    rightly: int
+    wrongly: int
+    unknown: int
+    to_decline: int
+    to_answer: int
+
+
+def count_abstentions(responses: Iterable[tuple[str, Outcome, bool | None]]) -> tuple[Abstentions, ...]:
+    """Counts by arm, in the order in which arms first appear, from (arm, outcome, whether the documents answer).
+
+    None: nobody says whether they do.
+    """
+    tally: dict[str, list[int]] = {}
+    for arm, outcome, answered in responses:
+        counts = tally.setdefault(arm, [0] * 6)
+        counts[0] += 1
+        if answered is not None:
+            counts[5 if answered else 4] += 1
+        if outcome == "abstained":
+            counts[3 if answered is None else 2 if answered else 1] += 1
+    return tuple(Abstentions(arm, *counts) for arm, counts in tally.items())
+
+
+def abstention_line(found: Abstentions) -> str:
+    """One line for a terminal; "" where nothing was abstained."""
+    parts = []
+    if found.rightly:
+        parts.append(f"{found.rightly} rightly (of {found.to_decline} to questions that the documents do not answer)")
+    if found.wrongly:
+        parts.append(f"{found.wrongly} wrongly (of {found.to_answer} to questions that they answer)")
+    if found.unknown:
+        parts.append(f"{found.unknown} to questions of which nobody says whether the documents answer them")
+    return f"{found.arm} abstained: {', '.join(parts)}" if parts else ""
