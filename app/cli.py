@@ -34,6 +34,7 @@ COMMANDS = (
         "plan",
         "train",
         "model",
+        "prompts",
         "serve",
         "keys",
         "prune",

@@ -28,6 +28,7 @@ from generation.generator import GenerationTask
 from generation.live import Begun, Drawn, Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt
+from generation.prompt_template import PromptTemplate, default_prompt
 from generation.sampling import check_finite, top_logprobs
 from generation.streaming import TextStream
 from model.checkpoint import CONFIG, read_checkpoint
@@ -43,20 +44,30 @@ from retrieval.chunks import RetrievedChunk
 class TransformersGenerator:
     """A checkpoint folder that ``AutoModelForCausalLM`` loads: safetensors only, no code of the checkpoint's."""
 
-    def __init__(self, folder: Path, *, device: str = "cpu", dtype: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float32,
+        template: PromptTemplate | None = None,
+    ) -> None:
+        """template: what the model is told; default_prompt() unless given."""
         self._model = _load(folder, device, dtype)
         self._tokenizer = Tokenizer(folder / "tokenizer.json")
         embedding = int(self._model.get_input_embeddings().weight.shape[0])
         self._tokenizer.check_fits(folder, embedding)
         frame = chat_frame(folder)
         self._context_length = int(self._model.config.get_text_config().max_position_embeddings)
-        self._prompter = CausalPrompter(self._tokenizer, frame, self._context_length)
+        template = template or default_prompt()
+        self._prompter = CausalPrompter(self._tokenizer, frame, self._context_length, template)
         self._ends = frozenset(eos_token_ids(folder))
         parts = (
             f"transformers {version('transformers')}",
             fingerprint(folder),
             sha256_of(folder / "tokenizer.json"),
             frame,
+            template.sha256,
             sorted(self._ends),
             dtype,
         )
