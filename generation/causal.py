@@ -24,6 +24,7 @@ from generation.params import SamplingParams
 from generation.prompt import Prompt
 from generation.prompt_template import PromptTemplate, default_prompt
 from generation.streaming import TextStream
+from generation.thoughts import opens_thought
 from model.checkpoint_source import fingerprint, tokenizer_text
 from model.end_tokens import eos_token_ids
 from model.engine_state.int8 import int8_weights
@@ -62,6 +63,7 @@ class CausalGenerator:
         self._frame: ChatFrame = chat_frame(folder)
         template = template or default_prompt()
         self._prompter = CausalPrompter(self._tokenizer, self._frame, self._model.config.max_positions, template)
+        self._thinking = opens_thought(self._tokenizer.decode(self._frame.after))
         self._ends = frozenset(eos_token_ids(folder))
         # What is drawn also depends on how text becomes tokens, on the frame around it and on the precision.
         tokenizer = hashlib.sha256(tokenizer_text(folder).encode()).hexdigest()
@@ -168,7 +170,7 @@ class CausalGenerator:
         return EngineLoad(self._front.rows, self._front.free_positions)
 
     def _text(self, params: SamplingParams) -> TextStream:
-        return TextStream(self._tokenizer.decode, params.stop, strip=True)
+        return TextStream(self._tokenizer.decode, params.stop, strip=True, thinking=self._thinking)
 
     def _request(
         self,
@@ -200,4 +202,5 @@ class CausalGenerator:
             seed,
             find_citations(text, len(prompt.chunks)),
             decoded.top_logprobs,
+            thought=stream.thought,
         )

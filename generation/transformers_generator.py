@@ -31,6 +31,7 @@ from generation.prompt import Prompt
 from generation.prompt_template import PromptTemplate, default_prompt
 from generation.sampling import check_finite, top_logprobs
 from generation.streaming import TextStream
+from generation.thoughts import opens_thought
 from model.checkpoint import CONFIG, read_checkpoint
 from model.checkpoint_source import fingerprint
 from model.end_tokens import eos_token_ids
@@ -61,6 +62,7 @@ class TransformersGenerator:
         self._context_length = int(self._model.config.get_text_config().max_position_embeddings)
         template = template or default_prompt()
         self._prompter = CausalPrompter(self._tokenizer, frame, self._context_length, template)
+        self._thinking = opens_thought(self._tokenizer.decode(frame.after))
         self._ends = frozenset(eos_token_ids(folder))
         parts = (
             f"transformers {version('transformers')}",
@@ -145,7 +147,7 @@ class TransformersGenerator:
         device = self._model.device
         length = len(prompt.token_ids)
         room = min(params.max_tokens, self._context_length - length + 1)
-        stream = TextStream(self._tokenizer.decode, params.stop, strip=True)
+        stream = TextStream(self._tokenizer.decode, params.stop, strip=True, thinking=self._thinking)
         ids = torch.tensor([prompt.token_ids], device=device)
         # The seed must not touch anyone else's random numbers, nor theirs this draw.
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), torch.inference_mode():
@@ -170,6 +172,7 @@ class TransformersGenerator:
             usage=Usage(length, len(kept)),
             seed=seed,
             citations=find_citations(stream.text, len(prompt.chunks)),
+            thought=stream.thought,
             top_logprobs=top_logprobs(logprobs, [params.top_logprobs] * len(kept)) if params.top_logprobs else (),
         )
 

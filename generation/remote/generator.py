@@ -307,5 +307,6 @@ def _completion(reply: Reply, place: int, params: SamplingParams, seed: int, chu
         usage=Usage(reply.prompt_tokens or 0, drawn),
         seed=seed,
         citations=find_citations(text.text, chunks),
+        thought=text.thought,
         logprobs_missing=choice.logprobs_missing or missing,
     )
