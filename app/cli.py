@@ -35,6 +35,7 @@ COMMANDS = (
         "plan",
         "train",
         "model",
+        "prompts",
         "serve",
         "keys",
         "prune",

@@ -10,6 +10,7 @@ from app.model_cache import ModelCache, model_key, process_models
 from app.shipped_decoder import decoder_folder
 from generation.errors import GenerationError
 from generation.generator import Generator
+from generation.prompt_template import PromptTemplate, read_prompt
 
 if TYPE_CHECKING:
     from generation.reader import EmbeddedReader
@@ -40,11 +41,13 @@ def open_generator(
     precision: str = "",
     home: Path | None = None,
     models: ModelCache | None = None,
+    prompt: str = "",
 ) -> Generator:
     """The generator that ``choice`` names; "" is the embedded reader. api_key, context_length: for a server.
     precision: of a decoder's weights (generation.engine.precision.weight_precision); a reader or a server is refused
     one. home: where named models lie, by default the environment's. models: where readers and decoders are kept open,
-    by default the process's cache.
+    by default the process's cache. prompt: a file with what a language model is told (generation.prompt_template); a
+    reader is refused one.
 
     "decoder" is the shipped one where no folder is called so (app.shipped_decoder). A folder with reader.json is an
     embedded reader, one with config.json a Hugging Face decoder. A server is not asked anything yet. Raises AppError
@@ -56,10 +59,12 @@ def open_generator(
             f"precision {precision} is for the folder of a Hugging Face decoder; {choice or 'the embedded reader'} has "
             "its own: leave --precision (PLUMBLINE_PRECISION) out"
         )
+    template = read_prompt(Path(prompt).expanduser()) if prompt else None
     if not choice or choice == "reader":
+        _refuse_prompt(choice, prompt)
         return open_reader(None, device, models)
     if separator and kind in _APIS:
-        return _remote(choice, kind, rest, api_key, context_length)
+        return _remote(choice, kind, rest, api_key, context_length, template)
     if separator and kind == "transformers":
         folder = _folder(rest, choice, home)
         if (folder / "reader.json").is_file():
@@ -68,18 +73,19 @@ def open_generator(
             )
         from generation.transformers_generator import TransformersGenerator
 
-        return TransformersGenerator(folder, device=device)
+        return TransformersGenerator(folder, device=device, template=template)
     folder = _checkpoint(choice, home)
     if (folder / "reader.json").is_file():
+        _refuse_prompt(choice, prompt)
         return open_reader(folder, device, models)
     from generation.causal import CausalGenerator
     from generation.engine.precision import weight_precision
     from model.device import pick_device
 
     weights = weight_precision(precision, pick_device(device))
-    key = model_key("decoder", folder, device, repr(weights))
+    key = model_key("decoder", folder, device, f"{weights!r} {template.sha256 if template else ''}".strip())
     return (process_models() if models is None else models).get(
-        key, lambda: CausalGenerator(folder, device=device, precision=weights)
+        key, lambda: CausalGenerator(folder, device=device, precision=weights, template=template)
     )
 
 
@@ -95,6 +101,14 @@ def open_reader(folder: Path | None, device: str, models: ModelCache | None = No
 def _is_decoder(choice: str, home: Path | None) -> bool:
     folder = decoder_folder(choice, home)
     return bool(choice) and (folder.is_dir() or _is_gguf_file(folder)) and not (folder / "reader.json").is_file()
+
+
+def _refuse_prompt(choice: str, prompt: str) -> None:
+    if prompt:
+        raise AppError(
+            f"the prompt {prompt} is for a language model; {choice or 'the embedded reader'} takes none: leave "
+            "--prompt (PLUMBLINE_PROMPT) out, or name a --model"
+        )
 
 
 def _checkpoint(choice: str, home: Path | None) -> Path:
@@ -120,7 +134,9 @@ def _folder(path: str, choice: str, home: Path | None) -> Path:
     return folder
 
 
-def _remote(choice: str, kind: str, place: str, api_key: str | None, context_length: int) -> Generator:
+def _remote(
+    choice: str, kind: str, place: str, api_key: str | None, context_length: int, template: PromptTemplate | None
+) -> Generator:
     from generation.remote.generator import OpenAIGenerator
     from generation.remote.options import RemoteOptions
 
@@ -136,4 +152,4 @@ def _remote(choice: str, kind: str, place: str, api_key: str | None, context_len
     except GenerationError as error:
         # Not the choice itself: a URL may hold a password.
         raise AppError(f"--model {kind}:URL#MODEL: {error}. The choices are {CHOICES}") from error
-    return OpenAIGenerator(options)
+    return OpenAIGenerator(options, template=template)

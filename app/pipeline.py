@@ -115,6 +115,7 @@ class Pipeline:
             precision=settings.precision,
             home=self.home,
             models=self.models,
+            prompt=settings.prompt,
         )
         if isinstance(opened, SupportsClose):
             self._closing.callback(opened.close)

@@ -35,7 +35,8 @@ class Settings(BaseSettings):
     precision: Literal["", "fp32", "bf16", "int8", "auto"] = Field(
         default="", description="a decoder's weights: fp32, bf16, int8 or auto; default fp32, on a GPU bf16"
     )
-    device: str = Field(default="cpu", description="cpu, cuda, cuda:N or auto")
+    prompt: str = Field(default="", description="file with what a language model is told; see plumbline prompts")
+    device: str = Field(default="auto", description="auto (a GPU where there is one), cpu, cuda or cuda:N")
     max_question_characters: int = Field(default=20_000, ge=1, description="longest question the service takes")
     max_samples: int = Field(default=32, ge=1, description="most samples of one question the service draws")
     max_active: int = Field(default=64, ge=1, description="most requests the service works on at once")

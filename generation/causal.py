@@ -22,7 +22,9 @@ from generation.generator import GenerationTask
 from generation.live import Drawn, EngineLoad, Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt
+from generation.prompt_template import PromptTemplate, default_prompt
 from generation.streaming import TextStream
+from generation.thoughts import opens_thought
 from model.checkpoint_source import fingerprint, tokenizer_text
 from model.end_tokens import eos_token_ids
 from model.engine_state.int8 import int8_weights
@@ -48,7 +50,9 @@ class CausalGenerator:
         device: str = "cpu",
         precision: WeightPrecision | None = None,
         options: EngineOptions | None = None,
+        template: PromptTemplate | None = None,
     ) -> None:
+        """template: what the model is told; default_prompt() unless given."""
         precision = precision or WeightPrecision(torch.float32)
         self._model = load_decoder(folder, device=device, dtype=precision.dtype)
         if precision.int8:
@@ -57,12 +61,14 @@ class CausalGenerator:
         self._tokenizer = Tokenizer.of_checkpoint(folder)
         self._tokenizer.check_fits(folder, self._model.config.vocab_size)
         self._frame: ChatFrame = chat_frame(folder)
-        self._prompter = CausalPrompter(self._tokenizer, self._frame, self._model.config.max_positions)
+        template = template or default_prompt()
+        self._prompter = CausalPrompter(self._tokenizer, self._frame, self._model.config.max_positions, template)
+        self._thinking = opens_thought(self._tokenizer.decode(self._frame.after))
         self._ends = frozenset(eos_token_ids(folder))
         # What is drawn also depends on how text becomes tokens, on the frame around it and on the precision.
         tokenizer = hashlib.sha256(tokenizer_text(folder).encode()).hexdigest()
         said = fingerprint(folder), tokenizer, self._frame, sorted(self._ends)
-        parts = (*said, precision.dtype, *(("int8",) if precision.int8 else ()))
+        parts = (*said, template.sha256, precision.dtype, *(("int8",) if precision.int8 else ()))
         self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
         self._name = folder.name
         self._front = EngineFront(Engine(self._model, options or EngineOptions(invariant=True)))
@@ -74,7 +80,7 @@ class CausalGenerator:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over configuration, weights, tokenizer, chat frame, end tokens and precision."""
+        """SHA-256 (hex) over configuration, weights, tokenizer, chat frame, prompt, end tokens, precision."""
         return self._fingerprint
 
     @property
@@ -164,7 +170,7 @@ class CausalGenerator:
         return EngineLoad(self._front.rows, self._front.free_positions)
 
     def _text(self, params: SamplingParams) -> TextStream:
-        return TextStream(self._tokenizer.decode, params.stop, strip=True)
+        return TextStream(self._tokenizer.decode, params.stop, strip=True, thinking=self._thinking)
 
     def _request(
         self,
@@ -196,4 +202,5 @@ class CausalGenerator:
             seed,
             find_citations(text, len(prompt.chunks)),
             decoded.top_logprobs,
+            thought=stream.thought,
         )

@@ -6,28 +6,33 @@ document that contains ``<|im_end|>`` is read as those characters and cannot clo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tokenizers import Tokenizer as HFTokenizer
 
 from generation.errors import GenerationError
+from generation.prompt_template import Turns
 from generation.template_process import rendered
 from model.checkpoint_source import tokenizer_config, tokenizer_text
 from model.errors import ModelError
 from model.tokenizer import Tokenizer, panics_named
 
 _LONGEST_FILE = 1 << 24  # bytes; templates and tokenizer_config.json have some thousands to millions
-_PLACEHOLDER = "\ue000plumbline\ue000"
+_SYSTEM, _USER = "\ue000system\ue000", "\ue000user\ue000"
 
 
 @dataclass(frozen=True, slots=True)
 class ChatFrame:
-    """Token ids that stand before and after the text of the one user turn."""
+    """Token ids that stand before and after the text of the one user turn.
+
+    system: those before a system turn, between both, and after the user's; None where the template has no such turn.
+    """
 
     before: tuple[int, ...]
     after: tuple[int, ...]
+    system: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None = None
 
 
 def chat_frame(folder: Path) -> ChatFrame:
@@ -42,12 +47,49 @@ def chat_frame(folder: Path) -> ChatFrame:
     if template is None:
         with panics_named():
             return ChatFrame(_beginning(raw), ())
-    before, found, after = _around_message(folder, template)
-    if not found or _PLACEHOLDER in after:
+    alone = _around(folder, template, (("user", _USER),))
+    if alone is None:
         raise GenerationError(f"the chat template of {folder} does not show the user's message exactly once")
+    try:
+        both = _around(folder, template, (("system", _SYSTEM), ("user", _USER)))
+    except GenerationError:  # of a template that takes no system turn, such as Gemma's
+        both = None
+
+    def ids(part: str) -> tuple[int, ...]:
+        return tuple(raw.encode(part, add_special_tokens=False).ids)
+
     with panics_named():
-        parts = [tuple(raw.encode(part, add_special_tokens=False).ids) for part in (before, after)]
-    return ChatFrame(*parts)
+        system = None if both is None else (ids(both[0]), ids(both[1]), ids(both[2]))
+        return ChatFrame(ids(alone[0]), ids(alone[1]), system)
+
+
+def _around(folder: Path, template: str, turns: Sequence[tuple[str, str]]) -> list[str] | None:
+    """The text around the turns' contents; None where one of them is not shown exactly once, or in another order.
+
+    Some templates take a message as a list of parts, not as a string.
+    """
+    failure: GenerationError | None = None
+    for in_parts in (False, True):
+        messages: list[Mapping[str, object]] = [
+            {"role": role, "content": [{"type": "text", "text": content}] if in_parts else content}
+            for role, content in turns
+        ]
+        try:
+            rest = _render(folder, template, messages)
+        except GenerationError as error:
+            failure = failure or error
+            continue
+        pieces: list[str] = []
+        for _, content in turns:
+            before, found, rest = rest.partition(content)
+            pieces.append(before)
+            if not found or content in rest:
+                break
+        else:
+            return [*pieces, rest]
+    if failure is not None:
+        raise failure
+    return None
 
 
 def _beginning(raw: HFTokenizer) -> tuple[int, ...]:
@@ -86,25 +128,7 @@ def _refuse_long(path: Path) -> None:
         raise GenerationError(f"{path} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_FILE:,}")
 
 
-def _around_message(folder: Path, template: str) -> tuple[str, str, str]:
-    """What the template gives before and after the message. Some take a message as a list of parts, not as a string."""
-    try:
-        found = _render(folder, template, _PLACEHOLDER).partition(_PLACEHOLDER)
-        if found[1]:
-            return found
-        failure: GenerationError | None = None
-    except GenerationError as error:
-        found, failure = ("", "", ""), error
-    try:
-        parts = _render(folder, template, [{"type": "text", "text": _PLACEHOLDER}]).partition(_PLACEHOLDER)
-    except GenerationError:
-        parts = ("", "", "")
-    if not parts[1] and failure is not None:
-        raise failure
-    return parts if parts[1] else found
-
-
-def _render(folder: Path, template: str, content: object) -> str:
+def _render(folder: Path, template: str, messages: Sequence[Mapping[str, object]]) -> str:
     config = _config(folder)
     tokens: dict[str, str] = {}
     for name in ("bos_token", "eos_token", "pad_token", "unk_token"):
@@ -114,7 +138,7 @@ def _render(folder: Path, template: str, content: object) -> str:
         if isinstance(value, str):
             tokens[name] = value
     variables = {
-        "messages": [{"role": "user", "content": content}],
+        "messages": messages,
         "tools": None,
         "documents": None,
         "add_generation_prompt": True,
@@ -127,6 +151,10 @@ def _render(folder: Path, template: str, content: object) -> str:
         raise GenerationError(f"the chat template of {folder} cannot be rendered: {error}") from error
 
 
-def frame_tokens(frame: ChatFrame, text: str, tokenizer: Tokenizer) -> tuple[int, ...]:
-    """The whole prompt: the frame around the text's own tokens."""
-    return (*frame.before, *tokenizer.encode(text).token_ids, *frame.after)
+def frame_tokens(frame: ChatFrame, turns: Turns, tokenizer: Tokenizer) -> tuple[int, ...]:
+    """The whole prompt: the frame around the turns' own tokens. Without a system turn both are the user's."""
+    if turns.system and frame.system is not None:
+        before, between, after = frame.system
+        system, user = tokenizer.encode(turns.system).token_ids, tokenizer.encode(turns.user).token_ids
+        return (*before, *system, *between, *user, *after)
+    return (*frame.before, *tokenizer.encode(turns.joined).token_ids, *frame.after)

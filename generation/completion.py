@@ -36,7 +36,8 @@ class Completion:
     alternatives of every token as (token id, log-probability as above), likeliest first, else empty.
 
     A server names tokens by text, if at all: token_ids and top_logprobs are then empty. logprobs_missing: why
-    token_logprobs is empty although tokens were drawn, "" where it is not.
+    token_logprobs is empty although tokens were drawn, "" where it is not. thought: what a reasoning model thought
+    before it answered, without tags; it is no part of the text, but its tokens are among the tokens.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Completion:
     citations: tuple[Citation, ...] = ()
     top_logprobs: tuple[tuple[tuple[int, float], ...], ...] = ()
     logprobs_missing: str = ""
+    thought: str = ""
 
 
 @dataclass(frozen=True, slots=True)

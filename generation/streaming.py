@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from generation.thoughts import ThoughtFilter
+
 Decode = Callable[[Sequence[int]], str]
 """Text of token ids. Text at the end of a sequence may change when a token is added, text further back may not."""
 
@@ -19,14 +21,16 @@ _UNKNOWN = "\ufffd"
 
 
 class TextFilter:
-    """A text that comes in pieces, without what a stop string ends and, if ``strip``, without white space at its ends.
+    """A text that comes in pieces, without thoughts, what a stop string ends and, if ``strip``, blanks at its ends.
 
     stops: strings that end the text. Of several, the one that is complete first does, and the longest of those; text
     that may be the beginning of one is held back. ``text`` is always what ``feed`` and ``finish`` have returned so far.
     """
 
-    def __init__(self, stops: Sequence[str] = (), *, strip: bool = False) -> None:
+    def __init__(self, stops: Sequence[str] = (), *, strip: bool = False, thinking: bool = False) -> None:
+        """thinking: whether the text begins within a thought."""
         self._filter = _StopFilter(stops)
+        self._thoughts = ThoughtFilter(begun=thinking)
         self._stripper = _Stripper() if strip else None
         self._given: list[str] = []
 
@@ -36,17 +40,27 @@ class TextFilter:
         return "".join(self._given)
 
     @property
+    def thought(self) -> str:
+        """What a reasoning model thought; no part of ``text``."""
+        return self._thoughts.thought
+
+    @property
     def stopped(self) -> bool:
         """Whether a stop string was met. What comes after it is not looked at."""
         return self._filter.stopped
 
     def feed(self, piece: str) -> str:
         """The text that this piece made certain, perhaps none."""
-        return "" if self.stopped else self._give(self._filter.feed(piece))
+        if self.stopped:
+            return ""
+        text = self._thoughts.feed(self._filter.feed(piece))
+        return self._give(text + self._thoughts.finish() if self.stopped else text)
 
     def finish(self) -> str:
         """What was held back, when no text follows."""
-        return "" if self.stopped else self._give(self._filter.finish())
+        if self.stopped:
+            return ""
+        return self._give(self._thoughts.feed(self._filter.finish()) + self._thoughts.finish())
 
     def _give(self, text: str) -> str:
         if self._stripper is not None:
@@ -59,14 +73,21 @@ class TextFilter:
 class TextStream:
     """One completion's text, as its tokens come. stops, strip: see TextFilter, which the tokens' text goes through."""
 
-    def __init__(self, decode: Decode, stops: Sequence[str] = (), *, strip: bool = False) -> None:
+    def __init__(
+        self, decode: Decode, stops: Sequence[str] = (), *, strip: bool = False, thinking: bool = False
+    ) -> None:
         self._decoder = _IncrementalDecoder(decode)
-        self._filter = TextFilter(stops, strip=strip)
+        self._filter = TextFilter(stops, strip=strip, thinking=thinking)
 
     @property
     def text(self) -> str:
         """What ``push`` and ``finish`` have returned so far."""
         return self._filter.text
+
+    @property
+    def thought(self) -> str:
+        """What a reasoning model thought; no part of ``text``."""
+        return self._filter.thought
 
     @property
     def stopped(self) -> bool:

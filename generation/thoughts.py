@@ -98,3 +98,85 @@ def _split_channels(text: str) -> ThoughtAndAnswer:
         said = _MESSAGE_END.split(said, maxsplit=1)[0].strip()
         (answers if mark["name"] == "final" else thoughts).append(said)
     return ThoughtAndAnswer("\n\n".join(thoughts), " ".join(answers))
+
+
+class ThoughtFilter:
+    """``split_thought`` of a text that comes in pieces: the answer goes on, the thought is kept.
+
+    begun: whether the text begins within a thought, as it does where a chat template opens it in the prompt. What may
+    be the beginning of a tag is held back. Text that went on cannot be called back: a closing tag without an opening
+    one makes a thought of what is still held, which is all of it where the text comes in one piece.
+    """
+
+    def __init__(self, *, begun: bool = False) -> None:
+        self._inside = begun
+        self._waiting = ""
+        self._thought: list[str] = []
+        self._fed = False
+        self._in_code = False
+
+    @property
+    def thought(self) -> str:
+        """What was thought so far, without tags."""
+        return "".join(self._thought).strip()
+
+    def feed(self, text: str) -> str:
+        """The answer's text that this piece made certain, perhaps none."""
+        buffer, self._waiting = self._waiting + text, ""
+        out: list[str] = []
+        while True:
+            tag = self._next_tag(buffer)
+            if tag is None:
+                break
+            before, buffer = buffer[: tag.start()], buffer[tag.end() :]
+            if self._inside or (_CLOSING.fullmatch(tag[0]) and not self._fed and not out):
+                self._thought.append(before)
+                self._inside = not _CLOSING.fullmatch(tag[0])
+            else:
+                out.append(self._passed(before))
+                self._inside = _OPENING.fullmatch(tag[0]) is not None
+        held = _possible_tag(buffer)
+        certain, self._waiting = buffer[: len(buffer) - held], buffer[len(buffer) - held :]
+        out.append(self._told(certain))
+        return "".join(out)
+
+    def finish(self) -> str:
+        """What was held back, when no text follows."""
+        rest, self._waiting = self._waiting, ""
+        return self._told(rest)
+
+    def _told(self, text: str) -> str:
+        if self._inside:
+            self._thought.append(text)
+            return ""
+        return self._passed(text)
+
+    def _passed(self, text: str) -> str:
+        self._fed = self._fed or bool(text.strip())
+        self._in_code ^= text.count("`") % 2 == 1
+        return text
+
+    def _next_tag(self, buffer: str) -> re.Match[str] | None:
+        """The next tag that is none in code."""
+        for tag in _TAG.finditer(buffer):
+            if self._inside or not self._in_code ^ (buffer.count("`", 0, tag.start()) % 2 == 1):
+                return tag
+        return None
+
+
+_TAG = re.compile(f"{_OPENING.pattern}|{_CLOSING.pattern}", re.IGNORECASE)
+_LONGEST_TAG = 40
+
+
+def _possible_tag(text: str) -> int:
+    """How many characters at the end may be the beginning of a tag."""
+    start = max(text.rfind(sign, max(0, len(text) - _LONGEST_TAG)) for sign in "<[◁")
+    if start < 0 or any(end in text[start:] for end in ">]▷\n "):
+        return 0
+    return len(text) - start
+
+
+def opens_thought(prompt_end: str) -> bool:
+    """Whether the last tag of a prompt opens a thought that the completion goes on with."""
+    tags = list(_TAG.finditer(prompt_end))
+    return bool(tags) and _OPENING.fullmatch(tags[-1][0]) is not None

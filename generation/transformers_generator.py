@@ -28,8 +28,10 @@ from generation.generator import GenerationTask
 from generation.live import Begun, Drawn, Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt
+from generation.prompt_template import PromptTemplate, default_prompt
 from generation.sampling import check_finite, top_logprobs
 from generation.streaming import TextStream
+from generation.thoughts import opens_thought
 from model.checkpoint import CONFIG, read_checkpoint
 from model.checkpoint_source import fingerprint
 from model.end_tokens import eos_token_ids
@@ -43,20 +45,31 @@ from retrieval.chunks import RetrievedChunk
 class TransformersGenerator:
     """A checkpoint folder that ``AutoModelForCausalLM`` loads: safetensors only, no code of the checkpoint's."""
 
-    def __init__(self, folder: Path, *, device: str = "cpu", dtype: torch.dtype = torch.float32) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float32,
+        template: PromptTemplate | None = None,
+    ) -> None:
+        """template: what the model is told; default_prompt() unless given."""
         self._model = _load(folder, device, dtype)
         self._tokenizer = Tokenizer(folder / "tokenizer.json")
         embedding = int(self._model.get_input_embeddings().weight.shape[0])
         self._tokenizer.check_fits(folder, embedding)
         frame = chat_frame(folder)
         self._context_length = int(self._model.config.get_text_config().max_position_embeddings)
-        self._prompter = CausalPrompter(self._tokenizer, frame, self._context_length)
+        template = template or default_prompt()
+        self._prompter = CausalPrompter(self._tokenizer, frame, self._context_length, template)
+        self._thinking = opens_thought(self._tokenizer.decode(frame.after))
         self._ends = frozenset(eos_token_ids(folder))
         parts = (
             f"transformers {version('transformers')}",
             fingerprint(folder),
             sha256_of(folder / "tokenizer.json"),
             frame,
+            template.sha256,
             sorted(self._ends),
             dtype,
         )
@@ -134,7 +147,7 @@ class TransformersGenerator:
         device = self._model.device
         length = len(prompt.token_ids)
         room = min(params.max_tokens, self._context_length - length + 1)
-        stream = TextStream(self._tokenizer.decode, params.stop, strip=True)
+        stream = TextStream(self._tokenizer.decode, params.stop, strip=True, thinking=self._thinking)
         ids = torch.tensor([prompt.token_ids], device=device)
         # The seed must not touch anyone else's random numbers, nor theirs this draw.
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), torch.inference_mode():
@@ -159,6 +172,7 @@ class TransformersGenerator:
             usage=Usage(length, len(kept)),
             seed=seed,
             citations=find_citations(stream.text, len(prompt.chunks)),
+            thought=stream.thought,
             top_logprobs=top_logprobs(logprobs, [params.top_logprobs] * len(kept)) if params.top_logprobs else (),
         )
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the checkpoint, or a reader")
-    parser.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
+    parser.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
     parser.add_argument(
         "--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help="of the weights (float32)"
     )

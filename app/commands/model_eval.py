@@ -44,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, default=None, metavar="N", help="only the first N examples")
     parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and count them")
     parser.add_argument("--seed", type=int, default=0, help="of the intervals (default 0)")
-    parser.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
+    parser.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
     readers = parser.add_argument_group("readers")
     readers.add_argument(
         "--texts",

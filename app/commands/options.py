@@ -20,7 +20,7 @@ _LEAST_CONTEXT = 16
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """--model (also --generator), --model-context, --precision, and ``add_encoder``'s."""
+    """--model (also --generator), --model-context, --prompt, --precision, and ``add_encoder``'s."""
     group = parser.add_argument_group("models")
     group.add_argument(
         "--model",
@@ -31,6 +31,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "openai:URL#MODEL or openai-completions:URL#MODEL (its key: PLUMBLINE_MODEL_KEY)",
     )
     group.add_argument("--model-context", type=int, default=None, help="tokens that a server's model takes (4096)")
+    group.add_argument(
+        "--prompt",
+        default=None,
+        metavar="FILE",
+        help="what a language model is told (plumbline prompts show: the default)",
+    )
     group.add_argument(
         "--precision",
         choices=("fp32", "bf16", "int8", "auto"),
@@ -51,7 +57,7 @@ def add_encoder(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> Non
         default=None,
         help="of indexed passages; auto (default): as the collection has it, for a new one bf16 where the CPU has it",
     )
-    group.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
+    group.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
 
 
 def add_retrieval(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +147,7 @@ def pipeline(arguments: argparse.Namespace) -> Pipeline:
     """A pipeline on the environment's settings, overridden by the arguments that were given."""
     from app.pipeline import Pipeline  # loads FAISS, numba and SQLAlchemy: not for --help
 
-    names = ("home", "model", "model_context", "precision", "encoder", "encoder_precision", "device")
+    names = ("home", "model", "model_context", "precision", "prompt", "encoder", "encoder_precision", "device")
     given = {name: getattr(arguments, name, None) for name in names}
     try:
         return Pipeline(Settings(**{name: value for name, value in given.items() if value is not None}))

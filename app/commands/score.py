@@ -66,7 +66,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_verifier_sources(judging)
     judging.add_argument("--baseline", metavar="SYSTEM", help="compare every system with this one")
     judging.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
-    judging.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
+    judging.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
     out = parser.add_argument_group("output")
     out.add_argument("--answers", type=Path, metavar="OUT.jsonl", help="verdicts answer by answer; resumes from it")
     out.add_argument("--report", type=Path, metavar="OUT.html", help="one HTML file")

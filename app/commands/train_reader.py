@@ -51,7 +51,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--output", type=a_path, required=True, metavar="FOLDER", help="where reader and checkpoints go"
     )
     add_rows(parser, tokens=4_600_000)
-    add_run(parser, at_once=8000, rate=3e-4, development=600, device="cpu")
+    add_run(parser, at_once=8000, rate=3e-4, development=600, device="auto")
 
 
 def reader_recipe(arguments: argparse.Namespace) -> ReaderRecipe:

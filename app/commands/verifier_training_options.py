@@ -106,7 +106,7 @@ def add_run(group: argparse._ArgumentGroup) -> None:
         help="say every so many steps how well it tells held-out claims (default 250; 0: never)",
     )
     group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
-    group.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:N or auto")
+    group.add_argument("--device", default="auto", help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
 
 
 def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:

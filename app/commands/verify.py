@@ -58,7 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="what judges (default entailment; facts and judge need --facts and --judge)",
     )
     add_verifier_sources(parser)
-    parser.add_argument("--device", default=None, help="cpu (default), cuda, cuda:N or auto")
+    parser.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
     parser.add_argument("--fail-unsupported", action="store_true", help="exit 3 where a claim is not supported")
 
 

@@ -19,7 +19,7 @@ from weakref import WeakSet
 
 from data.blank import is_blank
 from generation.budget import Fitted, fit_chunks
-from generation.causal_prompt import WITH_PASSAGES, WITHOUT_PASSAGES, instruction_text, passage_text, sentence_ends
+from generation.causal_prompt import sentence_ends
 from generation.citations import find_citations
 from generation.completion import Completion, TextDelta, Usage
 from generation.errors import ContextLengthError, GenerationError, UnavailableError
@@ -27,6 +27,14 @@ from generation.generator import GenerationTask
 from generation.live import Listener
 from generation.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
+from generation.prompt_template import (
+    PASSAGE_OVERHEAD,
+    SHORT_PASSAGE,
+    PromptTemplate,
+    Turns,
+    default_prompt,
+    shown_title,
+)
 from generation.remote.connection import Connection, ContextExceededError
 from generation.remote.live import RemoteRequest
 from generation.remote.options import RemoteOptions
@@ -48,7 +56,11 @@ class OpenAIGenerator:
     dropped one by one; Completion.usage tells what it read. Token ids are the server's secret: completions have none.
     """
 
-    def __init__(self, options: RemoteOptions, timing: Timing | None = None) -> None:
+    def __init__(
+        self, options: RemoteOptions, timing: Timing | None = None, template: PromptTemplate | None = None
+    ) -> None:
+        """template: what the model is told; default_prompt() unless given."""
+        self._template = template or default_prompt()
         self._options = options
         self._connection = Connection(options, timing)
         self._where = f"the server at {options.shown_url}"
@@ -70,15 +82,18 @@ class OpenAIGenerator:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over URL, model, interface and the server's own system_fingerprint, asked for once.
+        """SHA-256 (hex) over URL, model, interface, prompt and the server's own system_fingerprint, asked for once.
 
         It says what was asked, not that the same is drawn again: a server may load other weights under the same name.
         """
         options = self._options
-        body = self._body("Hello", SamplingParams(max_tokens=1), (0,), logprobs=False)
+        body = self._body(Turns("", "Hello"), SamplingParams(max_tokens=1), (0,), logprobs=False)
         fields = self._connection.post(body)
         given = fields.get("system_fingerprint")
-        parts = (options.shown_url, options.model, options.api, given if isinstance(given, str) else "")
+        parts = (
+            *(options.shown_url, options.model, options.api, given if isinstance(given, str) else ""),
+            self._template.sha256,
+        )
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     @property
@@ -97,18 +112,21 @@ class OpenAIGenerator:
         if is_blank(question):
             raise GenerationError("the question is empty: ask something")
         budget = self.context_length - max_new_tokens - _FRAME_TOKENS
-        bare = self._estimate(instruction_text(question, (), instructions))
+        bare, one, two = (
+            self._estimate(self._template.turns(question, (SHORT_PASSAGE,) * count, instructions).joined)
+            for count in range(3)
+        )
         if bare > budget:
             raise ContextLengthError(
                 f"the question with its frame has about {bare} tokens; the context of {self.context_length} less "
                 f"{max_new_tokens} new tokens leaves {max(budget, 0)}: shorten it or ask for fewer new tokens"
             )
-        longer = max(0, self._estimate(WITH_PASSAGES) - self._estimate(WITHOUT_PASSAGES))
 
         def cost(retrieved: RetrievedChunk, end: int) -> int:
-            return self._estimate(passage_text(100, retrieved, end))
+            texts = shown_title(retrieved.chunk), retrieved.chunk.text[:end]
+            return max(two - one, 0) + PASSAGE_OVERHEAD + sum(map(self._estimate, texts))
 
-        fit = fit_chunks(chunks, budget - bare - longer, cost, sentence_ends)
+        fit = fit_chunks(chunks, budget - max(bare, one), cost, sentence_ends)
         parts = tuple(PromptChunk(n, f.retrieved, 0, f.end) for n, f in enumerate(fit.shown, start=1))
         return Prompt(question, parts, fit.omitted, (), instructions=instructions)
 
@@ -155,7 +173,7 @@ class OpenAIGenerator:
         shown, seed, params = task.prompt.chunks, task.seeds[sample], task.params
         while True:
             reply = StreamedReply(self._options, params, self._where)
-            body = self._body(_text(task.prompt, shown), params, (seed,), logprobs=self._options.logprobs)
+            body = self._body(self._turns(task.prompt, shown), params, (seed,), logprobs=self._options.logprobs)
             asked = self._tells_usage
             body |= {"stream": True, **({"stream_options": {"include_usage": True}} if asked else {})}
             try:
@@ -207,7 +225,7 @@ class OpenAIGenerator:
         """The events of a streamed answer. A refusal comes before the first of them, so chunks can still be dropped."""
         shown = prompt.chunks
         while True:
-            body = self._body(_text(prompt, shown), params, (seed,), logprobs=False) | {"stream": True}
+            body = self._body(self._turns(prompt, shown), params, (seed,), logprobs=False) | {"stream": True}
             try:
                 yield from self._connection.events(body, params.deadline_seconds)
                 return
@@ -218,7 +236,7 @@ class OpenAIGenerator:
         """One request, again with fewer chunks while the server finds the prompt too long."""
         shown, logprobs = prompt.chunks, self._options.logprobs
         while True:
-            body = self._body(_text(prompt, shown), params, seeds, logprobs=logprobs)
+            body = self._body(self._turns(prompt, shown), params, seeds, logprobs=logprobs)
             try:
                 fields = self._connection.post(body, params.deadline_seconds)
                 break
@@ -227,14 +245,17 @@ class OpenAIGenerator:
         reply = read_reply(fields, self._options.api, len(seeds), logprobs, self._where)
         return tuple(_completion(reply, i, params, seed, len(shown)) for i, seed in enumerate(seeds))
 
-    def _body(self, text: str, params: SamplingParams, seeds: Sequence[int], *, logprobs: bool) -> dict[str, Any]:
+    def _body(self, turns: Turns, params: SamplingParams, seeds: Sequence[int], *, logprobs: bool) -> dict[str, Any]:
         """The request. What has its default is left out: many servers refuse fields that they do not know."""
         options = self._options
         chat = options.api == "chat"
-        text = _SURROGATE.sub("\ufffd", text)  # no characters: JSON could not carry them
+        # Lone surrogates are no characters: JSON could not carry them.
+        turns = Turns(*(_SURROGATE.sub("\ufffd", text) for text in (turns.system, turns.user)))
+        messages = [{"role": "system", "content": turns.system}] if turns.system else []
+        messages.append({"role": "user", "content": turns.user})
         body: dict[str, Any] = {
             "model": options.model,
-            **({"messages": [{"role": "user", "content": text}]} if chat else {"prompt": text}),
+            **({"messages": messages} if chat else {"prompt": turns.joined}),
             options.length_field: params.max_tokens,
             "temperature": params.temperature,
             "seed": seeds[0] % _SEEDS,
@@ -252,14 +273,13 @@ class OpenAIGenerator:
         }
         return body | {name: value for name, (value, wanted) in given.items() if wanted}
 
+    def _turns(self, prompt: Prompt, shown: Sequence[PromptChunk]) -> Turns:
+        fitted = [Fitted(chunk.retrieved, chunk.end) for chunk in shown]
+        return self._template.turns(prompt.question, fitted, prompt.instructions)
+
     def _estimate(self, text: str) -> int:
         """About how many tokens a text has: rather too many than too few."""
         return math.ceil(len(text.encode("utf-8", errors="replace")) / self._options.bytes_per_token)
-
-
-def _text(prompt: Prompt, shown: Sequence[PromptChunk]) -> str:
-    fitted = [Fitted(chunk.retrieved, chunk.end) for chunk in shown]
-    return instruction_text(prompt.question, fitted, prompt.instructions)
 
 
 def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple[PromptChunk, ...]:
@@ -287,5 +307,6 @@ def _completion(reply: Reply, place: int, params: SamplingParams, seed: int, chu
         usage=Usage(reply.prompt_tokens or 0, drawn),
         seed=seed,
         citations=find_citations(text.text, chunks),
+        thought=text.thought,
         logprobs_missing=choice.logprobs_missing or missing,
     )

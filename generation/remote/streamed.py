@@ -73,5 +73,6 @@ class StreamedReply:
             usage=Usage(self._prompt_tokens or 0, len(logprobs) if drawn is None else drawn),
             seed=seed,
             citations=find_citations(self._text.text, chunks),
+            thought=self._text.thought,
             logprobs_missing=self._missing or wrong,
         )

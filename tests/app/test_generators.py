@@ -37,7 +37,7 @@ class Answering(BaseHTTPRequestHandler):
         if self.headers["authorization"] != "Bearer sk-right":
             self._send(401, {"error": {"message": "wrong key"}})
             return
-        said = "three years [1]" if "[1] Warranty" in body["messages"][0]["content"] else "I do not know."
+        said = "three years [1]" if "[1] Warranty" in body["messages"][-1]["content"] else "I do not know."
         message = {"role": "assistant", "content": said}
         logprobs = {"content": [{"token": "three", "logprob": -0.5}]}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": logprobs}

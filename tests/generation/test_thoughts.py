@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from generation.thoughts import ThoughtAndAnswer, split_thought, thought_spans
+from generation.streaming import TextFilter
+from generation.thoughts import ThoughtAndAnswer, opens_thought, split_thought, thought_spans
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,42 @@ def test_other_text_is_left_as_it_is(text: str) -> None:
 def test_spans_are_places_in_the_text() -> None:
     text = "<think>a</think> Yes <think>b"
     assert [text[start:end] for start, end in thought_spans(text)] == ["<think>a</think>", "<think>b"]
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+@pytest.mark.parametrize(
+    ("text", "thought", "answer"),
+    [
+        ("<think>\nShort.\n</think>\n\nThree years.", "Short.", "Three years."),
+        ("<think>It may be three, but", "It may be three, but", ""),
+        ("[THINK]a[/THINK]b", "a", "b"),
+        ("a < b and c > d [1] <b>x</b>", "", "a < b and c > d [1] <b>x</b>"),
+        ("Write `<think>` first.", "", "Write `<think>` first."),
+        ("ends with <thi", "", "ends with <thi"),
+    ],
+)
+def test_in_pieces(text: str, thought: str, answer: str, size: int) -> None:
+    found = TextFilter(strip=True)
+    pieces = [found.feed(text[start : start + size]) for start in range(0, len(text), size)]
+    pieces.append(found.finish())
+    assert ("".join(pieces), found.text, found.thought) == (answer, answer, thought)
+
+
+def test_a_thought_that_the_prompt_opened() -> None:
+    assert opens_thought("<|assistant|><think>\n") and not opens_thought("<think></think>") and not opens_thought("x")
+    found = TextFilter(strip=True, thinking=True)
+    assert [found.feed(piece) for piece in ("I see", "</thi", "nk> Yes")] == ["", "", "Yes"]
+    assert found.thought == "I see"
+
+
+def test_a_whole_text_whose_thought_was_opened_elsewhere() -> None:
+    found = TextFilter(strip=True)
+    assert found.feed("I see.</think>\nYes.") == "Yes." and found.thought == "I see."
+
+
+def test_a_stop_string_in_a_thought_ends_the_text() -> None:
+    found = TextFilter(("STOP",), strip=True)
+    assert found.feed("<think>a STOP b</think>c") + found.finish() == "" and (found.stopped, found.thought) == (
+        True,
+        "a",
+    )

@@ -33,7 +33,8 @@ def test_a_chat_answer_with_its_logprobs_and_citations(server: Any, wire: Any, r
     assert [c.number for c in answer.citations] == [1]
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (91, 2)
     (body,) = server.requests
-    assert body["messages"][0]["content"].endswith("[1] Skerry: It was built in 1871.\n\nQuestion: When?\nAnswer:")
+    assert [message["role"] for message in body["messages"]] == ["system", "user"]
+    assert body["messages"][1]["content"].endswith("[1] Skerry: It was built in 1871.\n\nQuestion: When?")
     assert {k: v for k, v in body.items() if k != "messages"} == {
         "model": "tiny",
         "max_tokens": 20,
@@ -56,7 +57,7 @@ def test_plain_completions(server: Any, wire: Any, remote: Make) -> None:
     assert (answer.text, answer.finish_reason, answer.token_logprobs) == ("Ole", "length", (-1.5,))
     assert answer.usage.completion_tokens == 1  # counted by its logprobs, as there is no usage
     assert server.requests[0]["max_completion_tokens"] == 5
-    assert server.requests[0]["prompt"].startswith("Answer the question in a few words.")
+    assert server.requests[0]["prompt"].startswith("Answer the question in one short sentence.")
     assert server.paths == ["/v1/completions"]
 
 
@@ -167,7 +168,7 @@ def test_chunks_are_dropped_while_the_server_finds_the_prompt_too_long(
     generator = remote()
     prompt = generator.prompt("How high?", [passage(f"Passage number {i}.", i) for i in (1, 2, 3)], 5)
     (answer,) = generator.generate(prompt, SamplingParams(), (0,))
-    shown = [body["messages"][0]["content"].count("Passage number") for body in server.requests]
+    shown = [body["messages"][1]["content"].count("Passage number") for body in server.requests]
     assert shown == [3, 2, 1]
     assert [c.number for c in answer.citations] == [1]  # the second was not shown after all
     server.script = [too_long]
@@ -194,4 +195,4 @@ def test_text_that_no_json_can_carry(server: Any, wire: Any, remote: Make) -> No
     server.script = [wire.reply(200, wire.chat("ok"))]
     generator = remote()
     generator.generate(generator.prompt("日本\udfff?", [passage("\ud800 \x00 İß")], 5), SamplingParams(), (0,))
-    assert "日本\ufffd?" in server.requests[0]["messages"][0]["content"]
+    assert "日本\ufffd?" in server.requests[0]["messages"][1]["content"]

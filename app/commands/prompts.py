@@ -1,0 +1,58 @@
+"""Prompts: print what a language model is told (show), check a file of one's own (check).
+
+``plumbline prompts show`` prints the default template, to be copied and changed; ``plumbline prompts show FILE`` what a
+model is told by another one, with an example's passages and without. ``plumbline prompts check FILE`` says whether it
+can be used. ``--prompt FILE`` (PLUMBLINE_PROMPT) then uses it; its SHA-256 is a part of every run's generator.
+
+Templates are Jinja: ``question``, ``passages`` (each has ``number``, ``title``, ``text``) and ``instructions`` (the
+caller's own, often empty), in the blocks ``system`` and ``user``. They show, test and loop over these, nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from app.console import Output
+from app.errors import EXIT_OK
+
+_QUESTION = "How long is the warranty?"
+_PASSAGES = (("Warranty", "The warranty lasts for three years."), ("Repairs", "Repairs take two weeks."))
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("what", choices=("show", "check"), metavar="show|check", help="print a prompt, or check a file")
+    parser.add_argument(
+        "file", type=Path, nargs="?", default=None, metavar="FILE", help="a template; default: the default"
+    )
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Print or check."""
+    from generation.budget import Fitted
+    from generation.prompt_template import default_prompt, read_prompt
+    from retrieval.chunks import Chunk, RetrievedChunk
+
+    template = default_prompt() if arguments.file is None else read_prompt(arguments.file)
+    shown = [
+        Fitted(RetrievedChunk(Chunk(title, 0, len(text), text, title), 1.0, rank), len(text))
+        for rank, (title, text) in enumerate(_PASSAGES, start=1)
+    ]
+    examples = {
+        name: template.turns(_QUESTION, passages)
+        for name, passages in (("with passages", shown), ("without passages", ()))
+    }
+    if output.as_json:
+        turns = {name: {"system": example.system, "user": example.user} for name, example in examples.items()}
+        output.json({"name": template.name, "sha256": template.sha256, "template": template.text, "examples": turns})
+        return EXIT_OK
+    if arguments.what == "check":
+        output.data(f"{template.name}: usable, SHA-256 {template.sha256}")
+        return EXIT_OK
+    if arguments.file is None:
+        output.data(template.text.rstrip("\n"))
+        return EXIT_OK
+    for name, example in examples.items():
+        output.data(f"--- {name}: system\n{example.system}\n--- {name}: user\n{example.user}\n")
+    return EXIT_OK
