@@ -19,7 +19,7 @@ from evaluation.verifiers.evidence import DEFAULT_K, GoldElseSearched, GoldEvide
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.routing import RoutedVerifier, judged_by_entailment
 from evaluation.verifiers.verifier import Verifier
-from model.pair_scoring import PairScorer
+from model.pair_scoring import PairScorer, answer_tokens
 
 VerifierChoice = Literal["auto", "reference", "entailment", "facts", "judge", "labels"]
 ScorerLoader = Callable[[str | Path | None, str], PairScorer]
@@ -110,7 +110,9 @@ def open_judge(
         judge = open_language_judge(plan.source, evidence, plan.threshold, pipeline.device)
         return Judge(judge, None, labels)
     scorer = _scorer(pipeline, plan, load)
-    split, together = plan.source.split, bool(plan.source.together)
+    split = plan.source.split
+    # Where references judge every answer, a scorer that reads claims alone judges what else is said.
+    together = bool(plan.source.together) and (bare > 0 or plan.choice != "auto" or answer_tokens(scorer) > 0)
     entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=split, together=together)
     verifier: Verifier = entailment
     if plan.choice == "auto":
