@@ -14,6 +14,7 @@ from generation.chat_format import chat_frame
 from generation.engine.precision import WeightPrecision
 from generation.errors import GenerationError
 from generation.params import SamplingParams
+from generation.thoughts import split_thought
 from model.errors import ModelError
 from model.loading import load_decoder
 from model.tokenizer import Tokenizer
@@ -72,7 +73,8 @@ def test_greedy_equals_an_uncached_loop_to_the_end_token(plain: CausalGenerator,
         ids.append(token)
     (found,) = generator.generate(prompt, SamplingParams(max_tokens=20), (0,))
     assert found.token_ids == tuple(answer)
-    assert found.text == Tokenizer(folder / "tokenizer.json").decode(answer).strip()
+    # Random weights may well write <think>.
+    assert found.text == split_thought(Tokenizer(folder / "tokenizer.json").decode(answer).strip()).answer
     assert generator.fingerprint == plain.fingerprint  # equal files, whatever the folder is called
 
 

@@ -57,7 +57,7 @@ def test_plain_completions(server: Any, wire: Any, remote: Make) -> None:
     assert (answer.text, answer.finish_reason, answer.token_logprobs) == ("Ole", "length", (-1.5,))
     assert answer.usage.completion_tokens == 1  # counted by its logprobs, as there is no usage
     assert server.requests[0]["max_completion_tokens"] == 5
-    assert server.requests[0]["prompt"].startswith("Answer the question in one short sentence.")
+    assert server.requests[0]["prompt"].startswith("Answer the question in a few words.")
     assert server.paths == ["/v1/completions"]
 
 
