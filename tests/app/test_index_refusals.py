@@ -24,7 +24,7 @@ def test_reasons_are_shown_once_with_their_first_places(capsys: pytest.CaptureFi
     rows = [part(f"a.csv:{n}", f"the row has {n} cells") for n in range(2, 9)]
     rest = Refused("a.csv", "93 more like: the row has 2 cells", "part", 93)
     found = report(*rows, rest, Refused("b.exe", "not read"), notes=(note("c.html", "11 characters hidden"),))
-    _show(found, Output(as_json=False))
+    _show(found, (), Output(as_json=False))
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
     assert lines[0] == "  refused b.exe: not read"
     assert lines[1].startswith("  refused, 100 parts of files: the row has 2 cells")
@@ -34,7 +34,7 @@ def test_reasons_are_shown_once_with_their_first_places(capsys: pytest.CaptureFi
 
 
 def test_json_has_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
-    _show(report(Refused("b.exe", "not read")), Output(as_json=True))
+    _show(report(Refused("b.exe", "not read")), (), Output(as_json=True))
     facts = json.loads(capsys.readouterr().out)
     assert (facts["refused_count"], facts["refused"][0]["kind"], facts["notes"]) == (1, "file", [])
 

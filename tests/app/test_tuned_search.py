@@ -70,16 +70,20 @@ def test_a_run_has_the_search_in_its_hash_and_its_evidence(line: Pipeline) -> No
     def run(**fields: Any) -> str:
         return evaluate(line, EvaluationPlan(asked, collection="notes", samples=1, **fields)).run_id
 
+    def arms_of(run_id: str) -> dict[str, str]:
+        return {arm.name: arm.settings for arm in RunStore(line.store).load_run(run_id).config.arms}
+
     def judge() -> str:
         return open_judge(line, VerifierPlan("entailment"), asked, "notes").verifier.name
 
     plain, judged = run(), judge()
     words = run(mode="bm25")
     tune(line, WORDS)
-    assert run() == words != plain
-    arms = {arm.name: arm.settings for arm in RunStore(line.store).load_run(words).config.arms}
-    assert arms == {"closed_book": "", "rag": "k=4 mode=bm25", "oracle": "k=4 order=search mode=bm25"}
-    assert run(fusion="minmax") == plain
+    tuned = run()
+    assert len({plain, words, tuned}) == 3  # what claims are judged by is searched as tuned, too
+    assert arms_of(tuned) == arms_of(words)
+    assert arms_of(tuned) == {"closed_book": "", "rag": "k=4 mode=bm25", "oracle": "k=4 order=search mode=bm25"}
+    assert arms_of(run(fusion="minmax")) == arms_of(plain)
     assert judge() != judged
     assert judge().startswith(judged.split(" in ")[0])
 

@@ -109,7 +109,7 @@ def test_labels_of_people(places: dict[str, str], tmp_path: Path, capsys: pytest
         "Who?,Nobody.,supported\n"
     )
     code, found = score(places, capsys, "--labels", str(labels))
-    assert (code, found["judged_by"], found["unscored"]) == (4, "labels", 1)
+    assert (code, found["judged_by"], found["unscored"]) == (0, "labels", 1)
     assert any("labels.csv" in note or "1 labels" in note for note in found["notes"])
     assert outcomes(places, tmp_path, "--labels", str(labels)) == ["supported", "unscored", "abstained", "hallucinated"]
 
