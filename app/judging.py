@@ -18,7 +18,6 @@ from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
 from evaluation.verifiers.evidence import DEFAULT_K, GoldElseSearched, GoldEvidence, SearchedEvidence
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.routing import RoutedVerifier, judged_by_entailment
-from evaluation.verifiers.scorer_in_front import unread
 from evaluation.verifiers.verifier import Verifier
 from model.pair_scoring import PairScorer, answer_tokens
 
@@ -117,9 +116,7 @@ def open_judge(
     entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=split, together=together)
     verifier: Verifier = entailment
     if plan.choice == "auto":
-        # A reader that answered what the documents do not answer was sure of it, and would be again.
-        network = EntailmentVerifier(unread(scorer), evidence, plan.threshold, split=split, together=together)
-        verifier = RoutedVerifier(ReferenceVerifier(), entailment, network)
+        verifier = RoutedVerifier(ReferenceVerifier(), entailment)
     return Judge(verifier, entailment, labels)
 
 

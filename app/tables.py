@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich import box
 from rich.table import Table
 
@@ -59,6 +61,20 @@ def arms_table(summary: RunSummary) -> Table:
     for arm in summary.arms:
         measured = (arm.hallucinated, arm.supported, arm.abstained, arm.unscored, arm.hall_answered)
         made.add_row(arm.arm, *(cell(m.default) for m in measured))
+    return made
+
+
+def models_table(summaries: Mapping[str, RunSummary]) -> Table:
+    """Rows: the models by their names, each with its arms. Columns as in ``arms_table``, on the same questions."""
+    made = table(
+        "All models: share of all responses, hallucinated among answered ones last",
+        "model, arm",
+        ("hallucinated", "supported", "abstained", "unscored", "of answered"),
+    )
+    for model, summary in summaries.items():
+        for arm in summary.arms:
+            measured = (arm.hallucinated, arm.supported, arm.abstained, arm.unscored, arm.hall_answered)
+            made.add_row(f"{model}\n{arm.arm}", *(cell(m.default) for m in measured))
     return made
 
 

@@ -1,4 +1,4 @@
-"""Show all of it on the sample corpus: index, ask two questions, measure, report.
+"""Show all of it on the sample corpus: index, ask two questions, measure the reader and SmolLM2, report.
 
 Everything happens in a folder of its own (--home, by default .demo), which may be deleted afterwards.
 """
@@ -6,26 +6,37 @@ Everything happens in a folder of its own (--home, by default .demo), which may 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from app.console import Output
 from app.errors import EXIT_OK
 
+if TYPE_CHECKING:
+    from evaluation.statistics.summary import RunSummary
+
 ANSWERED = "How deep can the Heron 4 probe be used?"
 NOT_ANSWERED = "How much does the Curlew 8 data logger weigh?"
 _COLLECTION = "samples"
+_EVERY = 4
+"""Every fourth sample question is measured, unless --limit says how many: both models in five minutes on two cores."""
+_READER_ARMS, _CHAT_ARMS = "rag,oracle", "closed_book,rag,oracle"
+"""The reader copies from passages: without any it has nothing to answer with."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.options import add_model, add_retrieval, add_sampling
 
-    parser.add_argument("--limit", type=int, default=None, help="evaluate only the first N sample questions")
+    parser.add_argument(
+        "--limit", type=int, default=None, help="evaluate the first N sample questions (default: every fourth)"
+    )
     add_retrieval(parser)
     add_sampling(parser)
     add_model(parser)
     parser.set_defaults(
-        questions=["samples"], collection=_COLLECTION, arms="closed_book,rag,oracle", report=None,
+        questions=["samples"], collection=_COLLECTION, arms=_READER_ARMS, report=None,
         retry_failed=False, verifier="auto", verifier_model=None, trusted=None, threshold=0.5,
         temperatures=None, top_ps=None, top_ks=None, signals=None, faithfulness=False,
         gold_evidence=False, forced_drift=False,
@@ -34,10 +45,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """The three commands a user would type, in one process."""
+    """The commands a user would type, in one process."""
     from app.answers import QueryRequest
-    from app.commands import evaluate, query
+    from app.commands import query
     from app.commands.options import checked_k, pipeline
+    from app.tables import models_table
     from data.loaders import load_documents
     from data.samples_paths import sample_corpus_path
     from generation.params import SamplingParams
@@ -60,7 +72,54 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             result = line.answer(QueryRequest(question, _COLLECTION, k=k, params=SamplingParams(max_tokens=32)))
             output.data(f"\n{question}")
             query.show(result, output)
-        output.say("\n3. plumbline evaluate: the sample questions, with retrieval and without")
-        # A sample that could not be scored is in the table: it does not make the demo fail, as it would a gate.
-        evaluate.evaluate_and_report(arguments, output, line, "plumbline demo")
+        output.say("\n3. plumbline evaluate: sample questions, with retrieval and without")
+        runs = {_label(arguments.model): _evaluate(arguments, line, output)}
+        chat = None if arguments.model else _chat_model(arguments, output)
+        if chat is not None:
+            output.say("\n4. plumbline evaluate --model smollm2: the same questions for a chat model")
+            with pipeline(chat) as second:
+                runs["smollm2"] = _evaluate(chat, second, output)
+            output.out.print(models_table(runs))
     return EXIT_OK
+
+
+def _label(model: str | None) -> str:
+    return model or "reader"
+
+
+def _chat_model(arguments: argparse.Namespace, output: Output) -> argparse.Namespace | None:
+    """The same arguments for SmolLM2, None with a line that says so where it is not installed."""
+    from app.named_models import MODELS, find_model
+
+    if find_model(MODELS["smollm2"], arguments.home) is None:
+        output.say("\nsmollm2 is not installed: plumbline model add smollm2, then this shows both models")
+        return None
+    values = vars(arguments) | {"model": "smollm2", "arms": _CHAT_ARMS, "report": None}
+    return argparse.Namespace(**values)
+
+
+def _evaluate(arguments: argparse.Namespace, line: Any, output: Output) -> RunSummary:
+    """Measure on every N-th sample question, print the run, return its summary.
+
+    A sample that could not be scored is in the table: it does not make the demo fail, as it would a gate.
+    """
+    from app.commands.evaluate import plan_of
+    from app.commands.report import report_run
+    from app.run_report import report_data
+    from app.runs import evaluate, judge_of
+
+    plan = plan_of(arguments)
+    plan = replace(plan, questions=plan.questions[:: 1 if arguments.limit else _EVERY])
+    judge = judge_of(line, plan)
+    with output.progress() as bar:
+        result = evaluate(
+            line,
+            plan,
+            name=f"{arguments.name}, {_label(arguments.model)}",
+            command="plumbline demo",
+            judge=judge,
+            progress=lambda progress: bar.update("samples", progress.done, progress.total),
+            retry_failed=arguments.retry_failed,
+        )
+    report_run(line, result.run_id, arguments.report, output, judge.entailment)
+    return report_data(line, result.run_id).summary

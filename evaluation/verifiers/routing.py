@@ -28,11 +28,6 @@ def has_references(question: Question) -> bool:
     return bool(question.references) or not question.answerable
 
 
-def has_answer(question: Question) -> bool:
-    """Whether the documents answer the question, as far as it says."""
-    return bool(question.references) or question.answerable
-
-
 def judged_by_entailment(verifier: str, question: Question) -> bool:
     """Whether the verifier of this name judges this question by entailment. For reading stored runs."""
     if verifier.startswith(_ANSWERED):
@@ -50,18 +45,9 @@ def stands_apart(verifier: str, question: Question) -> bool:
 class RoutedVerifier:
     """The reference verifier where a question has references, and evidence for whatever else is said."""
 
-    def __init__(
-        self,
-        reference: ReferenceVerifier,
-        entailment: EntailmentVerifier,
-        unanswerable: EntailmentVerifier | None = None,
-    ) -> None:
-        """unanswerable: judges questions that the documents do not answer; by default ``entailment``. It must read the
-        same evidence without the embedded reader, which would repeat its own wrong answer.
-
-        Raises EvaluationError when the names together are too long to store."""
+    def __init__(self, reference: ReferenceVerifier, entailment: EntailmentVerifier) -> None:
+        """Raises EvaluationError when the names together are too long to store."""
         self._reference, self._entailment = reference, entailment
-        self._unanswerable = unanswerable or entailment
         self._name = f"{_ANSWERED} {reference.name} | {entailment.name}"
         if len(self._name) > 255:
             raise EvaluationError(f"the verifier's name {self._name[:80]!r}... is longer than 255 characters")
@@ -89,16 +75,13 @@ class RoutedVerifier:
         return tuple(c for c in claims if c not in answering) if answering else ()
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """Verdicts of all, in the order given; each verifier is called once."""
+        """Verdicts of all, in the order given; each verifier is called once at most."""
         by_reference = [replace(item, claims=item.claims[:1]) for item in items if item.question.references]
         by_evidence = [
             replace(item, claims=item.claims[1:] if item.question.references else item.claims) for item in items
         ]
         answered = iter(self._reference.verify(by_reference))
-        known = [item for item in by_evidence if has_answer(item.question)]
-        unknown = [item for item in by_evidence if not has_answer(item.question)]
-        rest_known, rest_unknown = iter(self._entailment.verify(known)), iter(self._unanswerable.verify(unknown))
-        rest = [next(rest_known if has_answer(item.question) else rest_unknown) for item in by_evidence]
+        rest = self._entailment.verify(by_evidence)
         found = []
         for item, verdicts in zip(items, rest, strict=True):
             own = next(answered) if item.question.references else ()
