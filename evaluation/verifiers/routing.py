@@ -3,12 +3,13 @@
 The route depends on the question and the answer's words alone, so that all arms of a question are judged alike
 (DESIGN.md 5.1). A question without references is judged by evidence, one that the documents do not answer too: by a
 search of the trusted collection in every arm. Where a question has references, the whole answer is one claim that they
-judge, and each further sentence is a claim for the evidence: the response is hallucinated if either fails (5.2).
+judge, and each further sentence is a claim for the evidence: the response is hallucinated if either fails (5.2). Where
+the answer is wrong, all its sentences are claims for the evidence too, so that both parts are shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from data.questions import Question
@@ -20,7 +21,8 @@ from evaluation.verifiers.faithful import nothing_else_judges
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.verifier import VerificationItem
 
-_ROUTED, _FAITHFUL, _ANSWERED, _ENTAILMENT = "routed/1", "routed/2", "routed/3", "entailment/"
+_ROUTED, _FAITHFUL, _ENTAILMENT = "routed/1", "routed/2", "entailment/"
+_ANSWERED = ("routed/3", "routed/4")
 
 
 def has_references(question: Question) -> bool:
@@ -55,44 +57,55 @@ class RoutedVerifier:
         reference: ReferenceVerifier,
         entailment: EntailmentVerifier,
         unanswerable: EntailmentVerifier | None = None,
+        has_evidence: Callable[[Question], bool] = lambda _: True,
     ) -> None:
         """unanswerable: judges questions that the documents do not answer; by default ``entailment``. It must read the
-        same evidence without the embedded reader, which would repeat its own wrong answer.
+        same evidence without the embedded reader, which would repeat its own wrong answer. has_evidence: whether a
+        question has evidence to judge further statements by; without it references judge alone.
 
         Raises EvaluationError when the names together are too long to store."""
-        self._reference, self._entailment = reference, entailment
+        self._reference, self._entailment, self._has_evidence = reference, entailment, has_evidence
         self._unanswerable = unanswerable or entailment
-        self._name = f"{_ANSWERED} {reference.name} | {entailment.name}"
+        self._name = f"{_ANSWERED[-1]} {reference.name} | {entailment.name}"
         if len(self._name) > 255:
             raise EvaluationError(f"the verifier's name {self._name[:80]!r}... is longer than 255 characters")
 
     @property
     def name(self) -> str:
-        """``routed/3 REFERENCE | ENTAILMENT``; every verdict carries it, whoever gave it."""
+        """``routed/4 REFERENCE | ENTAILMENT``; every verdict carries it, whoever gave it."""
         return self._name
 
     def extract(self, question: Question, completion: str) -> Extraction:
         """The claims of the answer; of one with references the whole answer first, then its further statements."""
-        if not question.references:
+        if not self._by_reference(question):
             return self._entailment.extract(question, completion)
         answer = self._reference.extract(question, completion)
-        if not answer.claims:
+        if not answer.claims or not self._has_evidence(question):
             return answer
-        return Extraction((*answer.claims, *self._further(question, completion)), answer.refused, answer.reason)
+        further = self._further(question, completion, answer.claims[0])
+        return Extraction((*answer.claims, *further), answer.refused, answer.reason)
 
-    def _further(self, question: Question, completion: str) -> tuple[Claim, ...]:
-        """Statements beside the one that answers the question; none where no single one does, or there is only one."""
+    def _by_reference(self, question: Question) -> bool:
+        return bool(question.references) or not self._has_evidence(question)
+
+    def _further(self, question: Question, completion: str, answer: Claim) -> tuple[Claim, ...]:
+        """Statements beside the one that answers the question: all where the answer is wrong; none where there is only
+        one, or where the answer is right and no single one gives it."""
         claims = self._entailment.extract(question, completion).claims
         if len(claims) < 2:
             return ()
+        if self._reference.rejects(question, answer):
+            return claims
         answering = {c for c in claims if self._reference.answers(question, c)}
         return tuple(c for c in claims if c not in answering) if answering else ()
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """Verdicts of all, in the order given; each verifier is called once."""
-        by_reference = [replace(item, claims=item.claims[:1]) for item in items if item.question.references]
+        first = [self._by_reference(item.question) for item in items]
+        by_reference = [replace(item, claims=item.claims[:1]) for item, own in zip(items, first, strict=True) if own]
         by_evidence = [
-            replace(item, claims=item.claims[1:] if item.question.references else item.claims) for item in items
+            replace(item, claims=item.claims[1:] if own else item.claims)
+            for item, own in zip(items, first, strict=True)
         ]
         answered = iter(self._reference.verify(by_reference))
         known = [item for item in by_evidence if has_answer(item.question)]
@@ -100,7 +113,7 @@ class RoutedVerifier:
         rest_known, rest_unknown = iter(self._entailment.verify(known)), iter(self._unanswerable.verify(unknown))
         rest = [next(rest_known if has_answer(item.question) else rest_unknown) for item in by_evidence]
         found = []
-        for item, verdicts in zip(items, rest, strict=True):
-            own = next(answered) if item.question.references else ()
+        for referenced, verdicts in zip(first, rest, strict=True):
+            own = next(answered) if referenced else ()
             found.append(tuple(replace(v, verifier=self._name) for v in (*own, *verdicts)))
         return tuple(found)
