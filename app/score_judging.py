@@ -25,6 +25,7 @@ from evaluation.verifiers.cached_scorer import CachedScorer
 from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
 from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
+from evaluation.verifiers.routing import RoutedVerifier
 from evaluation.verifiers.verifier import FAILED, VerificationItem, Verifier
 from evaluation.verifiers.verifier import failed as verifier_failed
 from model.pair_scoring import PairScorer
@@ -32,8 +33,10 @@ from model.pair_scoring import PairScorer
 ScorerLoader = Callable[[str | None, str], PairScorer]
 Choice = Literal["auto", "reference", "entailment", "facts", "judge", "labels"]
 Evidence = Literal["contexts", "references"]
-Kind = Literal["contexts", "references", "facts", "labels"]
+Kind = Literal["contexts", "references", "references and contexts", "facts", "labels"]
 Measure = Literal["factuality", "faithfulness"]
+_SENTENCE_WORDS = 4
+"""A reference of so many words states something; a shorter one only names the answer."""
 AT_ONCE = 64
 """Answers judged in one call: the scorer sorts them by length, and so many are lost at most when the process dies."""
 FAILURES_IN_A_ROW = 8
@@ -42,7 +45,8 @@ FAILURES_IN_A_ROW = 8
 
 @dataclass(frozen=True, slots=True)
 class JudgePlan:
-    """How answers are judged. choice: auto takes references where every answer has some, else contexts.
+    """How answers are judged. choice: auto takes references where every answer has some (and contexts, where there are
+    some, for what else an answer says), else contexts.
 
     evidence: what entailment and a judge read. model: the entailment scorer as ``model eval`` names it (a folder,
     OWNER/NAME of a sequence classifier, token-overlap, ...), None for the shipped one. source: what others judge by.
@@ -109,8 +113,9 @@ def open_answer_judge(
         choice = "reference" if plan.evidence == "contexts" and by_references else "entailment"
         if choice == "reference" and with_contexts:
             notes.append(
-                f"Judged by references (factuality). {with_contexts} of {total} answers have contexts too: --verifier "
-                "entailment measures faithfulness to them, which is another thing and gets a table of its own."
+                f"Judged by references (factuality). {with_contexts} of {total} answers have contexts too, which judge "
+                "what an answer says beside answering; --verifier reference leaves that out, --verifier entailment "
+                "measures faithfulness to the contexts alone."
             )
         elif choice == "entailment" and with_references and plan.evidence == "contexts":
             notes.append(
@@ -118,9 +123,10 @@ def open_answer_judge(
                 "--verifier reference measures factuality on those."
             )
     if choice == "reference":
+        both = plan.choice == "auto" and with_contexts > 0
         questions = tuple(
             AnsweredQuestion(
-                r.id or str(i),
+                str(i) if both else r.id or str(i),  # evidence is found by this id, and an answer's is its own
                 r.question,
                 references=r.references,
                 answerable=r.answerable or bool(r.references),  # what is accepted says more than a mark
@@ -130,6 +136,10 @@ def open_answer_judge(
         # Whatever claims to answer what has no answer is wrong by the mark alone.
         judgeable = [bool(r.references) or not r.answerable for r in records]
         missing = tuple("" if known else "the answer came with no reference" for known in judgeable)
+        if both:
+            verifier = _references_and_contexts(records, plan, load)
+            kind_of_truth: Kind = "references and contexts"
+            return AnswerJudge(verifier, questions, missing, "factuality", kind_of_truth, None, tuple(notes))
         return AnswerJudge(ReferenceVerifier(), questions, missing, "factuality", "references", None, tuple(notes))
     kind: Evidence = plan.evidence
     texts = [r.contexts if kind == "contexts" else r.references for r in records]
@@ -153,6 +163,27 @@ def open_answer_judge(
     return AnswerJudge(entailment, questions, missing, measure, kind, entailment, tuple(notes), threshold)
 
 
+def _references_and_contexts(
+    records: Sequence[AnswerRecord], plan: JudgePlan, load: ScorerLoader | None
+) -> RoutedVerifier:
+    """References judge whether an answer is right, and its contexts (with references that are sentences) the rest."""
+    texts = {
+        str(i): (*r.contexts, *(t for t in r.references if len(t.split()) >= _SENTENCE_WORDS))
+        for i, r in enumerate(records)
+        if r.contexts and r.references
+    }
+    scorer = CachedScorer((load or load_scorer)(plan.model, plan.device))
+    entailment = EntailmentVerifier(
+        scorer,
+        ContextEvidence(texts),
+        plan.threshold,
+        split=plan.source.split,
+        together=reads_together(scorer, plan.source.together),
+    )
+    # A question without references is wrong by its mark, or unscored: references judge it alone.
+    return RoutedVerifier(ReferenceVerifier(), entailment, has_evidence=lambda question: question.id in texts)
+
+
 def _by_itself(records: Sequence[AnswerRecord], plan: JudgePlan) -> AnswerJudge:
     """A judge that needs nothing of the answers but their words: facts, or labels."""
     questions = tuple(AnsweredQuestion(r.id or str(i), r.question) for i, r in enumerate(records))
@@ -165,7 +196,12 @@ def _by_itself(records: Sequence[AnswerRecord], plan: JudgePlan) -> AnswerJudge:
 def answer_key(record: AnswerRecord, judge: AnswerJudge) -> str:
     """What a verdict depends on, as one hash: verifier, question, answer and what it is judged by."""
     digest = hashlib.sha256(b"plumbline/answer/1")
-    evidence = {"references": record.references, "contexts": record.contexts}.get(judge.kind, ())
+    both = (*record.references, "contexts", *record.contexts)
+    evidence = {
+        "references": record.references,
+        "contexts": record.contexts,
+        "references and contexts": both,
+    }.get(judge.kind, ())
     marked = () if record.answerable else ("not answerable",)
     for part in (judge.verifier.name, record.question, record.answer, *evidence, *marked):
         data = part.encode("utf-8", "surrogatepass")

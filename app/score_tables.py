@@ -11,6 +11,9 @@ def headline(result: ScoreResult) -> str:
     by = {
         ("faithfulness", "contexts"): "faithfulness: each answer against its own contexts",
         ("factuality", "references"): "factuality: each answer against its references",
+        ("factuality", "references and contexts"): (
+            "factuality: each answer against its references, what else it says against its contexts"
+        ),
         ("factuality", "facts"): "factuality: each answer against a table of facts",
         ("factuality", "labels"): "what people said of each answer",
     }[result.measure, result.kind]

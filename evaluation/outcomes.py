@@ -9,6 +9,9 @@ Label = Literal["supported", "contradicted", "unverifiable", "unscored"]
 Outcome = Literal["supported", "hallucinated", "abstained", "unscored"]
 OUTCOMES: tuple[Outcome, ...] = ("hallucinated", "supported", "abstained", "unscored")
 
+UNRESPONSIVE = "the evidence bears out all that is said, and none of it answers the question"
+"""Reason of the verdict on an answer that is supported and unresponsive."""
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -78,3 +81,8 @@ def outcome_of(verdicts: tuple[Verdict, ...], refused: bool, reason: str = "") -
         if verdict.label == "unscored":
             return AnswerEvaluation("unscored", verdicts, verdict.reason)
     return AnswerEvaluation("supported", verdicts)
+
+
+def is_unresponsive(evaluation: AnswerEvaluation) -> bool:
+    """Whether a supported answer does not answer its question: a part of "supported" that is counted apart."""
+    return evaluation.outcome == "supported" and any(v.reason == UNRESPONSIVE for v in evaluation.verdicts)

@@ -4,7 +4,8 @@ FILE holds one answer a row: Ragas records, RAGTruth (the folder, or response.js
 JSONL, JSON list, CSV or TSV with an answer and contexts (or references), and perhaps a question, labels, the system,
 ids; also .gz and .bz2. Names of fields are guessed (docs/score.md has the table) or given with --answer-field ...
 
-References judge factuality, contexts faithfulness: whether the answer says what it was shown. The two are never mixed.
+References judge factuality, contexts faithfulness: whether the answer says what it was shown. Where
+answers have both, references judge the answer and contexts whatever else it says.
 Answers to the same question count as one unit of independence, and systems are compared on the questions they share.
 """
 
@@ -49,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--verifier",
         choices=("auto", "reference", "entailment", "facts", "judge", "labels"),
         default="auto",
-        help="what judges (default auto: references where every answer has some, else entailment by its contexts)",
+        help="what judges (default auto: references where all have some, with contexts for the rest; else contexts)",
     )
     judging.add_argument(
         "--evidence",

@@ -15,6 +15,7 @@ from evaluation.correction.figures import (
     cut_estimate,
     few_labels,
     labels_only,
+    undefined_without_width,
     verifier_rate,
 )
 from evaluation.correction.labelled import HALLUCINATED, SUPPORTED, UNSCORED, LabelledRun
@@ -137,6 +138,7 @@ def _corrected(
     few = few_labels(sample, coefficients)
     floor = 0.0 if coefficients.size == 1 else -1.0
     mended = _rectified_estimate(found, sample, coefficients, settings, floor, few)
+    few = few or (mended.reason if mended.rate is None else "")
     return Corrected(
         uncorrected,
         mended,
@@ -156,11 +158,10 @@ def _rectified_estimate(
     few: str,
 ) -> HallucinationEstimate:
     rate = min(max(found.estimate, floor), 1.0)
-    return dataclasses.replace(
+    return undefined_without_width(
         cut_estimate(rate, found.lower, found.upper, sample, coefficients, settings.level, "rectified_t", floor),
-        seed=settings.seed,
-        reliable=not few,
-        reason=few,
+        few,
+        settings.seed,
     )
 
 
@@ -209,7 +210,7 @@ def _answered(run: LabelledRun, a: int, settings: CorrectedSettings) -> Correcte
         few = "the corrected number of answers is not positive"
         return Corrected(seen, undefined(settings.level, few), only, "labels_only", few, ())
     rate = min(max(found.estimate, 0.0), 1.0)
-    mended = HallucinationEstimate(
+    cut = HallucinationEstimate(
         rate,
         min(max(found.lower, 0.0), rate),
         max(min(found.upper, 1.0), rate),
@@ -219,10 +220,9 @@ def _answered(run: LabelledRun, a: int, settings: CorrectedSettings) -> Correcte
         only.event_questions,
         only.other_questions,
         "rectified_t",
-        seed=settings.seed,
-        reliable=not few,
-        reason=few,
     )
+    mended = undefined_without_width(cut, few, settings.seed)
+    few = few or (mended.reason if mended.rate is None else "")
     reason = few or "enough labels of both kinds, and enough errors of the verifier, to correct by"
     return Corrected(seen, mended, only, "labels_only" if few else "rectified", reason, found.lambdas)
 

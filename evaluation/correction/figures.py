@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from evaluation.correction.rectified import LabelledSample, design_of
@@ -97,6 +99,19 @@ def cut_estimate(
         m - events,
         method,
     )
+
+
+NO_WIDTH = "the labelled responses show no error to estimate an interval from"
+
+
+def undefined_without_width(estimate: HallucinationEstimate, few: str, seed: int) -> HallucinationEstimate:
+    """A corrected estimate with its seed; undefined where its interval has no width, which labels cannot justify.
+
+    few: why it is not to be trusted yet, "" where it is.
+    """
+    if estimate.lower is not None and estimate.upper is not None and estimate.upper - estimate.lower < 1e-9:
+        return undefined(estimate.level, f"{NO_WIDTH}: {few}" if few else NO_WIDTH)
+    return replace(estimate, seed=seed, reliable=not few, reason=few)
 
 
 def verifier_rate(h: Floats, a: Floats, responses: int, independent: float, level: float) -> HallucinationEstimate:

@@ -138,7 +138,7 @@ class ScoredFigures:
     """
 
     measure: Literal["factuality", "faithfulness"]
-    judged_by: Literal["contexts", "references", "facts", "labels"]
+    judged_by: Literal["contexts", "references", "references and contexts", "facts", "labels"]
     labelled: int = 0
     auroc: ScoreEstimate | None = None
     balanced_accuracy: ScoreEstimate | None = None

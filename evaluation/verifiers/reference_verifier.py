@@ -51,6 +51,10 @@ class ReferenceVerifier:
         """Whether a single statement gives what a reference of the question says."""
         return self._judge(question, claim).label == "supported"
 
+    def rejects(self, question: Question, claim: Claim) -> bool:
+        """Whether the references judge a statement and none of them supports it."""
+        return self._judge(question, claim).label in ("contradicted", "unverifiable")
+
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``)."""
         return tuple(tuple(self._judge(item.question, claim) for claim in item.claims) for item in items)

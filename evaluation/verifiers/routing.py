@@ -3,24 +3,28 @@
 The route depends on the question and the answer's words alone, so that all arms of a question are judged alike
 (DESIGN.md 5.1). A question without references is judged by evidence, one that the documents do not answer too: by a
 search of the trusted collection in every arm. Where a question has references, the whole answer is one claim that they
-judge, and each further sentence is a claim for the evidence: the response is hallucinated if either fails (5.2).
+judge, and each further sentence is a claim for the evidence: the response is hallucinated if either fails (5.2). Where
+the answer is wrong, all its sentences are claims for the evidence too, so that both parts are shown. An answer that
+neither gives nor contradicts a reference, and whose sentences the evidence bears out, is supported but unresponsive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from data.questions import Question
 from evaluation.claims import Extraction
 from evaluation.errors import EvaluationError
-from evaluation.outcomes import Claim, Verdict
+from evaluation.outcomes import UNRESPONSIVE, Claim, Verdict
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.faithful import nothing_else_judges
+from evaluation.verifiers.match import HALF
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.verifier import VerificationItem
 
-_ROUTED, _FAITHFUL, _ANSWERED, _ENTAILMENT = "routed/1", "routed/2", "routed/3", "entailment/"
+_ROUTED, _FAITHFUL, _ENTAILMENT = "routed/1", "routed/2", "entailment/"
+_ANSWERED = ("routed/3", "routed/4")
 
 
 def has_references(question: Question) -> bool:
@@ -45,45 +49,71 @@ def stands_apart(verifier: str, question: Question) -> bool:
 class RoutedVerifier:
     """The reference verifier where a question has references, and evidence for whatever else is said."""
 
-    def __init__(self, reference: ReferenceVerifier, entailment: EntailmentVerifier) -> None:
-        """Raises EvaluationError when the names together are too long to store."""
-        self._reference, self._entailment = reference, entailment
-        self._name = f"{_ANSWERED} {reference.name} | {entailment.name}"
+    def __init__(
+        self,
+        reference: ReferenceVerifier,
+        entailment: EntailmentVerifier,
+        has_evidence: Callable[[Question], bool] = lambda _: True,
+    ) -> None:
+        """has_evidence: whether a question has evidence to judge further statements by; without it references judge
+        alone.
+
+        Raises EvaluationError when the names together are too long to store."""
+        self._reference, self._entailment, self._has_evidence = reference, entailment, has_evidence
+        self._name = f"{_ANSWERED[-1]} {reference.name} | {entailment.name}"
         if len(self._name) > 255:
             raise EvaluationError(f"the verifier's name {self._name[:80]!r}... is longer than 255 characters")
 
     @property
     def name(self) -> str:
-        """``routed/3 REFERENCE | ENTAILMENT``; every verdict carries it, whoever gave it."""
+        """``routed/4 REFERENCE | ENTAILMENT``; every verdict carries it, whoever gave it."""
         return self._name
 
     def extract(self, question: Question, completion: str) -> Extraction:
         """The claims of the answer; of one with references the whole answer first, then its further statements."""
-        if not question.references:
+        if not self._by_reference(question):
             return self._entailment.extract(question, completion)
         answer = self._reference.extract(question, completion)
-        if not answer.claims:
+        if not answer.claims or not self._has_evidence(question):
             return answer
-        return Extraction((*answer.claims, *self._further(question, completion)), answer.refused, answer.reason)
+        further = self._further(question, completion, answer.claims[0])
+        return Extraction((*answer.claims, *further), answer.refused, answer.reason)
 
-    def _further(self, question: Question, completion: str) -> tuple[Claim, ...]:
-        """Statements beside the one that answers the question; none where no single one does, or there is only one."""
+    def _by_reference(self, question: Question) -> bool:
+        return bool(question.references) or not self._has_evidence(question)
+
+    def _further(self, question: Question, completion: str, answer: Claim) -> tuple[Claim, ...]:
+        """Statements beside the one that answers the question: all where the answer is wrong; where it is right,
+        those beside the one that gives it, and none where no single one does."""
         claims = self._entailment.extract(question, completion).claims
+        if self._reference.rejects(question, answer):
+            return claims
         if len(claims) < 2:
             return ()
         answering = {c for c in claims if self._reference.answers(question, c)}
         return tuple(c for c in claims if c not in answering) if answering else ()
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """Verdicts of all, in the order given; each verifier is called once at most."""
-        by_reference = [replace(item, claims=item.claims[:1]) for item in items if item.question.references]
+        """Verdicts of all, in the order given; each verifier is called once."""
+        first = [self._by_reference(item.question) for item in items]
+        by_reference = [replace(item, claims=item.claims[:1]) for item, own in zip(items, first, strict=True) if own]
         by_evidence = [
-            replace(item, claims=item.claims[1:] if item.question.references else item.claims) for item in items
+            replace(item, claims=item.claims[1:] if own else item.claims)
+            for item, own in zip(items, first, strict=True)
         ]
         answered = iter(self._reference.verify(by_reference))
         rest = self._entailment.verify(by_evidence)
         found = []
-        for item, verdicts in zip(items, rest, strict=True):
-            own = next(answered) if item.question.references else ()
+        for referenced, verdicts in zip(first, rest, strict=True):
+            own = next(answered) if referenced else ()
+            if own and _is_unresponsive(own[0], verdicts):
+                support = min(v.support for v in verdicts if v.support is not None)
+                own = (replace(own[0], label="supported", support=support, reason=UNRESPONSIVE),)
             found.append(tuple(replace(v, verifier=self._name) for v in (*own, *verdicts)))
         return tuple(found)
+
+
+def _is_unresponsive(answer: Verdict, statements: Sequence[Verdict]) -> bool:
+    """Whether the answer gives no reference at all, contradicts none, and evidence bears out all that it says."""
+    missing = answer.label == "unverifiable" and answer.support is not None and answer.support < HALF
+    return missing and bool(statements) and all(v.label == "supported" for v in statements)
