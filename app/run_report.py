@@ -131,7 +131,7 @@ def abstentions_of(samples: Iterable[SampleRecord], questions: Sequence[Question
         q.id: False if not q.answerable else True if q.references or q.evidence or q.relevant_document_ids else None
         for q in questions
     }
-    return count_abstentions((s.arm, s.evaluation.outcome, answered.get(s.question_id)) for s in samples)
+    return count_abstentions((s.arm, s.evaluation, answered.get(s.question_id)) for s in samples)
 
 
 def with_marks(

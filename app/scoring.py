@@ -153,7 +153,7 @@ def score(
         answers, said = _with_marks(answers, judge)
         notes.extend(said)
     abstentions = count_abstentions(
-        (a.record.arm, a.evaluation.outcome, _answered(a.record))
+        (a.record.arm, a.evaluation, _answered(a.record))
         for a in sorted(answers, key=lambda a: arms.index(a.record.arm))
     )
     notes.extend(line for counted in abstentions if (line := abstention_line(counted)))

@@ -48,7 +48,9 @@ _FILLERS = tuple(
 )
 _LEAD = re.compile(
     rf"(?:{_AGREE}[,!.:]\s+)?(?:(?:based on|according to|from|as (?:stated|mentioned|described|noted) in) {_DOCS}"
-    rf"(?: ?\[\d{{1,4}}\])*,\s+|(?:the )?(?:final |short )?answer(?: is)? ?:\s+|here(?:'s| is| are) {_ANSWER} ?:\s+)",
+    rf"(?: ?\[\d{{1,4}}\])*,\s+|(?:the )?(?:final |short )?answer(?: is)? ?:\s+|"
+    rf"{_DOCS} (?:also )?(?:mentions?|states?|says?|notes?|explains?|shows?|indicates?|tells us) that\s+|"
+    rf"here(?:'s| is| are) {_ANSWER} ?:\s+)",
     re.IGNORECASE,
 )
 _OPENERS = frozenset({"yes", "no", "correct", "true", "false", "indeed", "right", "wrong", "incorrect"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from evaluation.outcomes import Outcome
+from evaluation.outcomes import AnswerEvaluation, is_unresponsive
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +13,7 @@ class Abstentions:
     """Of one arm. responses: all of it. rightly, wrongly: abstained and known to be so; unknown: the rest of them.
 
     to_decline, to_answer: how many responses were to questions that the documents do not answer, and that they do.
+    supported, unresponsive: supported answers, and those of them that do not answer their question.
     """
 
     arm: str
@@ -22,26 +23,32 @@ class Abstentions:
     unknown: int
     to_decline: int
     to_answer: int
+    supported: int = 0
+    unresponsive: int = 0
 
 
-def count_abstentions(responses: Iterable[tuple[str, Outcome, bool | None]]) -> tuple[Abstentions, ...]:
-    """Counts by arm, in the order in which arms first appear, from (arm, outcome, whether the documents answer).
+def count_abstentions(
+    responses: Iterable[tuple[str, AnswerEvaluation, bool | None]],
+) -> tuple[Abstentions, ...]:
+    """Counts by arm, in the order in which arms first appear, from (arm, evaluation, whether the documents answer).
 
     None: nobody says whether they do.
     """
     tally: dict[str, list[int]] = {}
-    for arm, outcome, answered in responses:
-        counts = tally.setdefault(arm, [0] * 6)
+    for arm, evaluation, answered in responses:
+        counts = tally.setdefault(arm, [0] * 8)
         counts[0] += 1
         if answered is not None:
             counts[5 if answered else 4] += 1
-        if outcome == "abstained":
+        if evaluation.outcome == "abstained":
             counts[3 if answered is None else 2 if answered else 1] += 1
+        counts[6] += evaluation.outcome == "supported"
+        counts[7] += is_unresponsive(evaluation)
     return tuple(Abstentions(arm, *counts) for arm, counts in tally.items())
 
 
 def abstention_line(found: Abstentions) -> str:
-    """One line for a terminal; "" where nothing was abstained."""
+    """One line for a terminal; "" where nothing was abstained and every supported answer answers its question."""
     parts = []
     if found.rightly:
         parts.append(f"{found.rightly} rightly (of {found.to_decline} to questions that the documents do not answer)")
@@ -49,4 +56,10 @@ def abstention_line(found: Abstentions) -> str:
         parts.append(f"{found.wrongly} wrongly (of {found.to_answer} to questions that they answer)")
     if found.unknown:
         parts.append(f"{found.unknown} to questions of which nobody says whether the documents answer them")
-    return f"{found.arm} abstained: {', '.join(parts)}" if parts else ""
+    lines = [f"{found.arm} abstained: {', '.join(parts)}"] if parts else []
+    if found.unresponsive:
+        lines.append(
+            f"{found.arm}: {found.unresponsive} of {found.supported} supported answers do not answer their question "
+            "(unresponsive)"
+        )
+    return "; ".join(lines)

@@ -19,8 +19,8 @@ from evaluation.errors import EvaluationError
 from evaluation.outcomes import UNRESPONSIVE, Claim, Verdict
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.faithful import nothing_else_judges
-from evaluation.verifiers.match import HALF
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
+from evaluation.verifiers.unresponsive import is_unresponsive
 from evaluation.verifiers.verifier import VerificationItem
 
 _ROUTED, _FAITHFUL, _ENTAILMENT = "routed/1", "routed/2", "entailment/"
@@ -104,16 +104,10 @@ class RoutedVerifier:
         answered = iter(self._reference.verify(by_reference))
         rest = self._entailment.verify(by_evidence)
         found = []
-        for referenced, verdicts in zip(first, rest, strict=True):
+        for item, referenced, verdicts in zip(items, first, rest, strict=True):
             own = next(answered) if referenced else ()
-            if own and _is_unresponsive(own[0], verdicts):
-                support = min(v.support for v in verdicts if v.support is not None)
-                own = (replace(own[0], label="supported", support=support, reason=UNRESPONSIVE),)
+            if own and is_unresponsive(item.question, own[0], verdicts):
+                own = (replace(own[0], label="supported", support=1.0, reason=UNRESPONSIVE),)
+                verdicts = verdicts if all(v.label == "supported" for v in verdicts) else ()
             found.append(tuple(replace(v, verifier=self._name) for v in (*own, *verdicts)))
         return tuple(found)
-
-
-def _is_unresponsive(answer: Verdict, statements: Sequence[Verdict]) -> bool:
-    """Whether the answer gives no reference at all, contradicts none, and evidence bears out all that it says."""
-    missing = answer.label == "unverifiable" and answer.support is not None and answer.support < HALF
-    return missing and bool(statements) and all(v.label == "supported" for v in statements)

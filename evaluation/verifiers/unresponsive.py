@@ -1,0 +1,40 @@
+"""Whether an answer that no reference supports says nothing false: it repeats its question, or other true things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from data.questions import Question
+from evaluation.language.polarity import asks_yes_or_no
+from evaluation.outcomes import Verdict
+from evaluation.verifiers.match import HALF
+from evaluation.verifiers.reading import read_text
+from model.content_words import content_words
+
+_DENIALS = frozenset(["not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot"])
+
+
+def is_unresponsive(question: Question, answer: Verdict, statements: Sequence[Verdict]) -> bool:
+    """Whether the answer gives no reference and contradicts none, and all that it says is borne out or said already.
+
+    answer: the references' verdict on the whole answer. statements: the evidence's verdicts on its sentences, none
+    where there is no evidence.
+    """
+    if answer.label != "unverifiable" or answer.support is None or answer.support >= HALF:
+        return False
+    borne_out = bool(statements) and all(v.label == "supported" for v in statements)
+    return borne_out or repeats_question(question, answer.claim.text)
+
+
+def repeats_question(question: Question, answer: str) -> bool:
+    """Whether the answer has no content word that its question lacks, and so claims nothing.
+
+    False where the question itself names the answer (yes or no, "X or Y?") and where the answer denies something.
+    """
+    said = {word for word in content_words(answer) if len(word) > 1}  # not the s of a genitive
+    asked = content_words(question.text)
+    named = any(content_words(reference) <= asked for reference in question.references)
+    if not said or named or asks_yes_or_no(read_text(question.text).tokens):
+        return False
+    words = frozenset(answer.lower().replace("n't", " not").split())
+    return said <= asked and not words & _DENIALS
