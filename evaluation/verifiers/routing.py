@@ -108,6 +108,6 @@ class RoutedVerifier:
             own = next(answered) if referenced else ()
             if own and is_unresponsive(item.question, own[0], verdicts):
                 own = (replace(own[0], label="supported", support=1.0, reason=UNRESPONSIVE),)
-                verdicts = verdicts if all(v.label == "supported" for v in verdicts) else ()
+                verdicts = tuple(v if v.label == "supported" else replace(own[0], claim=v.claim) for v in verdicts)
             found.append(tuple(replace(v, verifier=self._name) for v in (*own, *verdicts)))
         return tuple(found)

@@ -11,6 +11,8 @@ from evaluation.verifiers.match import HALF
 from evaluation.verifiers.reading import read_text
 from model.content_words import content_words
 
+_FEWEST_WORDS = 3
+"""Content words of an answer that repeats its question. A name alone answers, even one that the question holds."""
 _DENIALS = frozenset(["not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot"])
 
 
@@ -29,12 +31,13 @@ def is_unresponsive(question: Question, answer: Verdict, statements: Sequence[Ve
 def repeats_question(question: Question, answer: str) -> bool:
     """Whether the answer has no content word that its question lacks, and so claims nothing.
 
-    False where the question itself names the answer (yes or no, "X or Y?") and where the answer denies something.
+    False for an answer of one or two content words, where the question itself names the answer (yes or no, "X or Y?")
+    and where the answer denies something.
     """
     said = {word for word in content_words(answer) if len(word) > 1}  # not the s of a genitive
     asked = content_words(question.text)
     named = any(content_words(reference) <= asked for reference in question.references)
-    if not said or named or asks_yes_or_no(read_text(question.text).tokens):
+    if len(said) < _FEWEST_WORDS or named or asks_yes_or_no(read_text(question.text).tokens):
         return False
     words = frozenset(answer.lower().replace("n't", " not").split())
     return said <= asked and not words & _DENIALS

@@ -85,13 +85,12 @@ def test_references_judge_factuality_without_a_model_and_both_are_never_mixed() 
     def never(name: str | None, device: str) -> TokenOverlapScorer:
         raise AssertionError("no scorer is needed")
 
-    result = score(answers_from_rows(rows), load=never)
+    result = score(answers_from_rows(rows), ScorePlan(JudgePlan("reference")), load=never)
     assert (result.measure, result.kind, outcomes(result)) == (
         "factuality",
         "references",
         ["supported", "hallucinated"],
     )
-    assert "which is another thing" in result.notes[0]
     other = scored(rows, ScorePlan(JudgePlan("entailment", model="token-overlap")))
     assert (other.measure, outcomes(other)) == ("faithfulness", ["hallucinated", "supported"])
     third = scored(rows, ScorePlan(JudgePlan("entailment", "references", "token-overlap")))
@@ -130,7 +129,7 @@ def test_by_references_whatever_claims_to_answer_it_is_wrong() -> None:
         {"question": "Why?", "answer": "Because.", "contexts": [NOTE]},
     ]
     result = score(answers_from_rows(rows[:4]))  # all that can have references have some
-    assert result.kind == "references"
+    assert result.kind == "references and contexts"
     assert outcomes(result) == ["supported", "hallucinated", "abstained", "supported"]
     strict = score(answers_from_rows(rows), ScorePlan(JudgePlan("reference")))
     assert outcomes(strict)[4] == "unscored"

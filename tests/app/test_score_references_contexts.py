@@ -28,7 +28,7 @@ def test_a_right_answer_with_an_invented_statement_is_hallucinated() -> None:
         _record("The kiln is fired at dawn."),
         _record("The kiln is fired at dawn. It cools for two days."),
         _record("The kiln is fired at dawn. Pelicans wrote a famous novel there."),
-        _record("The kiln is fired at noon. It cools for two days."),
+        _record("Nobody fires anything before noon. It cools for two days."),
     )
     assert [e.outcome for e in (right, more, invented, wrong)] == [
         "supported",

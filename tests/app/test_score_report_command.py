@@ -69,7 +69,7 @@ def test_formats_and_plots(
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {row["arm"] for row in rows} == {"closed_book", "rag"}
     assert {path.stem for path in (tmp_path / "plots").glob("*.svg")} == {
-        *("arm-1-closed_book", "arm-2-rag", "calibration-1-rag", "difference-1-closed_book-rag")
+        *("arm-1-closed_book", "arm-2-rag", "calibration-2-rag", "difference-1-closed_book-rag", "drift-1-rag")
     }
     assert report(home, one, "--format", "json") == 0
     assert len(json.loads(capsys.readouterr().out)["answers"]) == 8

@@ -25,7 +25,7 @@ def statement(label: str, support: float) -> Verdict:
 
 
 @pytest.mark.parametrize(
-    "answer", ["The skipper of the ferry Marten is the ferry's skipper.", "It is the Marten's skipper."]
+    "answer", ["The skipper of the ferry Marten is the ferry's skipper.", "It is the ferry Marten's skipper."]
 )
 def test_a_question_repeated_claims_nothing(answer: str) -> None:
     assert is_unresponsive(SKIPPER, verdict(SKIPPER, answer), ())
@@ -37,6 +37,7 @@ def test_a_question_repeated_claims_nothing(answer: str) -> None:
         ("Which is heavier, the Marten or the Otter?", "the Otter", "The Marten is heavier."),
         ("Is the Marten a ferry?", "no", "The Marten is a ferry."),
         ("Who is the skipper of the ferry Marten?", "Ida Holm", "The ferry Marten has no skipper."),
+        ("Who is the skipper of the ferry Marten?", "Ida Holm", "Marten"),
         ("Who is the skipper of the ferry Marten?", "Ida Holm", "The skipper of the Marten is Olaf Berg."),
     ],
 )
