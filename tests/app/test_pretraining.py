@@ -80,6 +80,7 @@ def learnt(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
     return pretrain_decoder(recipe(few, settings=settings), tmp_path_factory.mktemp("out") / "model", say=quiet)
 
 
+@pytest.mark.drill
 def test_sentences_are_learnt_by_heart(learnt: Pretrained) -> None:
     assert completed(learnt, FEW) == len(FEW)
 
@@ -145,6 +146,7 @@ def test_it_can_be_fine_tuned_on_rows(learnt: Pretrained, tmp_path: Path) -> Non
         assert tokenizer.decode(drawn.token_ids) == f" {OWNERS[n % 5]}"
 
 
+@pytest.mark.drill
 def test_stopped_and_resumed_it_writes_the_same_files(text: Path, tmp_path: Path) -> None:
     """Time runs out after every batch of documents and every step; every other run has a clock that stands still."""
     base = replace(short(recipe(text)), max_seconds=5.0, shard_bytes=240_000)

@@ -245,6 +245,7 @@ def test_when_it_declines_is_fitted_behind_the_training(fitted: Fitted, tmp_path
     assert load_prefix_decoder(tmp_path / "first").config.decline == 0
 
 
+@pytest.mark.drill
 @pytest.mark.usefixtures("few_rows")
 def test_it_is_fitted_anew_without_training(fitted: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, first, _ = fitted
@@ -265,6 +266,7 @@ def test_it_is_fitted_anew_without_training(fitted: Fitted, tmp_path: Path, monk
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.drill
 @pytest.mark.usefixtures("few_rows")
 def test_the_best_correction_of_all_is_the_one_that_is_written(fitted: Fitted, tmp_path: Path) -> None:
     asked, first, _ = fitted

@@ -52,6 +52,7 @@ def test_examples_are_what_they_are_examples_of() -> None:
     assert shown >= 6
 
 
+@pytest.mark.drill
 @pytest.mark.filterwarnings("ignore")  # of a client that is told to send what clients do not send
 def test_no_sequence_of_calls_breaks_the_schema(
     make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any

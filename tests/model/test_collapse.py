@@ -65,6 +65,7 @@ def test_a_run_driven_out_of_what_it_knew_is_seen_and_one_that_learns_is_not(tmp
     assert lost.loss > 1.5 * lost.began
 
 
+@pytest.mark.drill
 def test_a_resumed_run_still_knows_where_it_began(tmp_path: Path) -> None:
     rows, settings = some_rows(20), dataclasses.replace(LEARNS, max_steps=40)
     whole = train(build(PREFIX), rows, settings, tmp_path / "whole", checkpoint_seconds=1e9)

@@ -28,6 +28,7 @@ def texts(count: int) -> list[CutText]:
     ]
 
 
+@pytest.mark.drill
 def test_processes_cut_as_one_does_and_a_killed_one_is_named(counter: TokenizerCounter) -> None:
     params = ChunkingParams(max_tokens=20)
     given = texts(37)

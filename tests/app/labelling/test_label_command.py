@@ -74,6 +74,7 @@ def test_what_is_shown_is_blind_and_has_no_power_over_the_terminal(
     assert "value 7" in items and "evidence of q007" in items
 
 
+@pytest.mark.drill
 def test_a_file_goes_out_comes_back_and_corrects_the_report(
     plumbline: Run, world: Any, read_truth: Any, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def session(pipeline: Pipeline, run_id: str, annotator: str) -> LabelSession:
     return LabelSession(pipeline.store, open_draw(pipeline, run_id, DrawRequest()), annotator)
 
 
+@pytest.mark.drill
 def test_from_the_run_to_the_last_label(client: TestClient, pipeline: Pipeline, run_id: str) -> None:
     html = check_page(client.get("/evaluations"))
     assert f'href="/evaluations/{run_id}/label"' in html

@@ -195,6 +195,7 @@ def test_answers_are_altered_alike_in_any_order_and_by_their_share() -> None:
     assert all({e.claim for e in one} - {e.claim for e in sources} for one in agreeing)
 
 
+@pytest.mark.drill
 def test_of_the_answers_that_come_with_plumbline_no_false_claim_becomes_true() -> None:
     """Most have a claim that turns false; where claims were changed with their evidence, labels and marks stay."""
     responses = load_ragtruth(SAMPLES, split="train").responses[:80]
