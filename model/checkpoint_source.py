@@ -6,13 +6,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from model.checkpoint import CONFIG, Checkpoint, read_checkpoint
 from model.errors import ModelError
 from model.files import sha256_of
-from model.gguf.checkpoint import gguf_checkpoint
 from model.gguf.files import is_gguf, open_gguf
 from model.gguf.vocabulary import tokenizer_json, tokenizer_settings
+
+if TYPE_CHECKING:  # weights need torch, which a process that only counts tokens does without
+    from model.checkpoint import Checkpoint
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
 _LONGEST_TOKENIZER = 1 << 27  # bytes: several times the largest published; parsed it takes tens of times as much
@@ -21,12 +23,17 @@ _LONGEST_SETTINGS = 1 << 24
 
 def open_checkpoint(path: Path) -> Checkpoint:
     """What ``read_checkpoint`` or ``gguf_checkpoint`` returns for the path, and raises."""
+    from model.checkpoint import read_checkpoint
+    from model.gguf.checkpoint import gguf_checkpoint
+
     return gguf_checkpoint(path) if is_gguf(path) else read_checkpoint(path)
 
 
 def fingerprint(path: Path) -> str:
     """SHA-256 (hex) that says which model this is: over the names and the SHA-256 of config.json and the weights'
     files, or of the GGUF files."""
+    from model.checkpoint import CONFIG, read_checkpoint
+
     files = open_gguf(path).files if is_gguf(path) else (path / CONFIG, *read_checkpoint(path).files)
     lines = [f"{sha256_of(file)}  {file.name}\n" for file in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
