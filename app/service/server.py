@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.lifespan.on import LifespanOn
 
 from app.service.application import drain, idle
 from app.service.http_protocol import BoundedHttp
@@ -80,6 +83,12 @@ class DrainingServer(uvicorn.Server):
                 yield
         finally:
             signal.signal(signal.SIGHUP, before)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """See uvicorn. A second Ctrl-C cuts the application off on purpose: its traceback would say no more."""
+        super().handle_exit(sig, frame)
+        if self.force_exit and isinstance(self.lifespan, LifespanOn):
+            self.lifespan.logger = logging.Logger("lifespan cut off", logging.CRITICAL + 1)
 
     async def main_loop(self) -> None:
         """Until the signal, and then until the work is done."""
