@@ -20,7 +20,7 @@ ANSWERED = "How deep can the Heron 4 probe be used?"
 NOT_ANSWERED = "How much does the Curlew 8 data logger weigh?"
 _COLLECTION = "samples"
 _EVERY = 4
-"""Every fourth sample question is measured, unless --limit says how many: both models in five minutes on two cores."""
+"""Every fourth sample question is measured, unless --limit says how many."""
 _READER_ARMS, _CHAT_ARMS = "rag,oracle", "closed_book,rag,oracle"
 """The reader copies from passages: without any it has nothing to answer with."""
 
