@@ -101,7 +101,9 @@ def judged(rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
     given, found = folder / "rows.jsonl", folder / "out.jsonl"
     write(given, rows)
     command = [sys.executable, "-m", "app.cli", "score", str(given), "--answers", str(found)]
-    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)  # 4: some unscored
+    code = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
+    if code not in (0, 4):  # 4: some are unscored
+        sys.exit(f"plumbline score ended with {code}: see its message above")
     return found
 
 
