@@ -38,7 +38,8 @@ class ThoughtAndAnswer:
 def split_thought(text: str) -> ThoughtAndAnswer:
     """The train of thought and the answer in a text.
 
-    A thought that is not closed, because the model reached its limit, goes to the end: there is no answer then. A
+    A thought that is not closed, because the model reached its limit, goes to the end: there is no answer then. A tag
+    behind other words of its line that nothing closes is text ("The tag <think> opens a block."). A
     closing tag without an opening one ends a thought that began with the text, since some chat templates open it in the
     prompt. Tags in code (between backticks) are text.
     """
@@ -77,7 +78,8 @@ def thought_spans(text: str) -> tuple[tuple[int, int], ...]:
             start = None
         elif not spans:
             spans.append((0, end))
-    if start is not None:
+    begins_line = start is not None and not text[text.rfind("\n", 0, start) + 1 : start].strip()
+    if start is not None and (begins_line or spans):
         spans.append((start, len(text)))
     return tuple(spans)
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 ANSWERED = "How deep can the Heron 4 probe be used?"
 NOT_ANSWERED = "How much does the Curlew 8 data logger weigh?"
 _COLLECTION = "samples"
-_EVERY = 4
-"""Every fourth sample question is measured, unless --limit says how many."""
+_EVERY = 6
+"""Every sixth sample question is measured, unless --limit says how many."""
 _READER_ARMS, _CHAT_ARMS = "rag,oracle", "closed_book,rag,oracle"
 """The reader copies from passages: without any it has nothing to answer with."""
 
@@ -30,7 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_model, add_retrieval, add_sampling
 
     parser.add_argument(
-        "--limit", type=int, default=None, help="evaluate the first N sample questions (default: every fourth)"
+        "--limit", type=int, default=None, help="evaluate the first N sample questions (default: every sixth)"
     )
     add_retrieval(parser)
     add_sampling(parser)
@@ -94,7 +94,7 @@ def _chat_model(arguments: argparse.Namespace, output: Output) -> argparse.Names
     if find_model(MODELS["smollm2"], arguments.home) is None:
         output.say("\nsmollm2 is not installed: plumbline model add smollm2, then this shows both models")
         return None
-    values = vars(arguments) | {"model": "smollm2", "arms": _CHAT_ARMS, "report": None}
+    values = vars(arguments) | {"model": "smollm2", "arms": _CHAT_ARMS, "precision": arguments.precision or "auto"}
     return argparse.Namespace(**values)
 
 

@@ -32,6 +32,8 @@ def test_a_thought_is_no_answer(text: str, thought: str, answer: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "The tag <think> opens a block.",
+        "Two lines.\nIn the second [THINK] is a word.",
         "",
         "  I think so. ",
         "Write `<think>` first.",
