@@ -132,11 +132,11 @@ class _Places:
             if self._name_files and not document.id.startswith(name):
                 document = replace(document, metadata=with_pair(document.metadata, "file", name))
         taken = self._seen.get(document.id)
-        if taken is not None and self._sources[taken >> _LINE_BITS] != source and other not in self._seen:
-            place = f"{source}:{line}" if line else file.origin.where
-            yield note(
-                place, f"the id {document.id!r} is used by {self._place(taken, document.id)}: here it is {other!r}"
-            )
+        if taken is not None and self._sources[taken >> _LINE_BITS] != source:
+            if other not in self._seen:
+                place = f"{source}:{line}" if line else file.origin.where
+                there = self._place(taken, document.id)
+                yield note(place, f"the id {document.id!r} is used by {there}: here it is {other!r}")
             document = replace(document, id=other)
         yield self.first(document, source, line)
 

@@ -13,6 +13,8 @@ from evaluation.declining.echoes import before_echo
 from evaluation.declining.english import declines_in_english
 
 _NULL = frozenset({"none", "null", "nil", "nan", "na", "undefined", "-", "--", "?", "none."})
+_NAMES = frozenset({"Nan", "Na"})
+"""As nobody writes a missing value: a person's name and the symbol of sodium."""
 _COUNTS = re.compile(
     r"\b(?:which|how (?:many|much)|any|is there|are there|what (?:if any|exceptions|other))\b", re.IGNORECASE
 )
@@ -24,6 +26,7 @@ def is_refusal(text: str, question: str = "") -> bool:
     question: what was asked. "None" in place of a value declines; to "Which of these?" or "How many?" it answers.
     """
     said = before_echo(text)
-    if said.strip(" \t\r\n.\"'*_`").casefold() in _NULL:
+    bare = said.strip(" \t\r\n.\"'*_`")
+    if bare.casefold() in _NULL and bare not in _NAMES:
         return bool(question.strip()) and not _COUNTS.search(question)
     return declines_in_english(said) or declines_elsewhere(said)

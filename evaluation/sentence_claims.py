@@ -17,6 +17,7 @@ from evaluation.language.words import word_set
 from evaluation.outcomes import Claim
 from evaluation.refusals import is_refusal
 from generation.answer_part import answer_part
+from retrieval.scripts import SENTENCE_MARKS
 from retrieval.sentences import Span, sentence_spans
 
 _SHORT_WORDS = 6
@@ -38,7 +39,7 @@ _AFTER_CLOCK = word_set(
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August "
     "September October November December Eastern Central Mountain Pacific Atlantic Greenwich Coordinated Universal"
 )
-_FULL_STOP = re.compile("[。！？｡।॥؟۔]+[」』”’）】\"')]*")
+_FULL_STOP = re.compile(f"[{SENTENCE_MARKS}]+[」』”’）】\"')]*")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029\u2060\ufeff\ud800-\udfff]+")
 
 
@@ -131,7 +132,7 @@ def _after_times(text: str, sentence: Span) -> Iterator[int]:
 
 
 def _after_full_stops(text: str, sentence: Span) -> Iterator[int]:
-    """Where a sentence begins behind a mark that ends one in Chinese, Japanese, Hindi, Bengali, Arabic or Urdu."""
+    """Where a sentence begins behind a mark that ends one in scripts other than Latin, Greek and Cyrillic."""
     for match in _FULL_STOP.finditer(text, sentence.start, sentence.end):
         if match.end() < sentence.end:
             yield match.end()

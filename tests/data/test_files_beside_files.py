@@ -52,6 +52,13 @@ def test_an_id_twice_in_one_file_is_refused(tmp_path: Path) -> None:
     assert [(item.kind, item.where.rpartition("/")[2]) for item in said] == [("part", "a.csv:3")]
 
 
+def test_a_row_refused_in_the_second_file_names_the_row_of_that_file(tmp_path: Path) -> None:
+    documents, said = read([write(tmp_path, {"a.csv": "id,text\n1,x\n", "b.csv": "id,text\n1,y\n1,z\n"})])
+    assert sorted(documents.values()) == ["x", "y"]
+    (refused,) = [item for item in said if item.kind == "part"]
+    assert refused.where.endswith("b.csv:3") and "b.csv:2" in refused.reason
+
+
 def test_two_folders_with_a_file_of_one_name_are_both_read(tmp_path: Path) -> None:
     write(tmp_path, {"north/readme.md": "North.", "south/readme.md": "South."})
     documents, _ = read([tmp_path / "north", tmp_path / "south"])
