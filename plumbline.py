@@ -30,20 +30,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.answers import Answer, QueryRequest, QueryResult, Source
-from app.decoding_grid import temperature_for
-from app.judging import VerifierPlan
-from app.labelling import LabelSession
-from app.labelling_items import LabelItem
+from app.judging.answer_judge import JudgePlan
+from app.judging.run_judge import VerifierPlan
+from app.judging.verifier_sources import VerifierSource
+from app.labelling.items import LabelItem
+from app.labelling.sessions import LabelSession
 from app.pipeline import Pipeline
-from app.planning import FullPlan, Wanted, make_plan, pilot_of_run
-from app.run_analysis import Looking
-from app.run_figures import RunFigures, evaluated, label_session, run_figures
-from app.runs import ARMS, EvaluationPlan
-from app.score_assertion import assert_rate
-from app.score_judging import JudgePlan
-from app.scoring import ScoredAnswer, ScorePlan, ScoreResult, score
+from app.runs.analysis import Looking
+from app.runs.decoding_grid import temperature_for
+from app.runs.evaluate import ARMS, EvaluationPlan
+from app.runs.figures import RunFigures, evaluated, label_session, run_figures
+from app.runs.plan import FullPlan, Wanted, make_plan, pilot_of_run
+from app.scoring.assertion import assert_rate
+from app.scoring.score import ScoredAnswer, ScorePlan, ScoreResult, score
 from app.settings import Settings
-from app.verifier_sources import VerifierSource
 from data.answers import answers_from_rows, load_answers
 from data.documents import Document
 from data.loaders import load_documents, load_question_files
@@ -52,10 +52,10 @@ from evaluation.planning.plan import PlanSettings
 from evaluation.runs.experiment import Progress
 from evaluation.runs.run_config import Decoding
 from evaluation.statistics.estimates import HallucinationEstimate
-from generation.params import SamplingParams
-from model.device import pick_device
-from retrieval.index_report import IndexReport
-from retrieval.tokenising import for_language
+from generation.decoding.params import SamplingParams
+from model.hardware.device import pick_device
+from retrieval.indexing.report import IndexReport
+from retrieval.sparse.tokenising import for_language
 
 __all__ = [
     "Answer",
@@ -106,7 +106,7 @@ def index(
     """Make ``collection`` hold exactly the documents found at ``paths``. See ``plumbline index --help``.
 
     follow_links: whether symbolic links may lead out of a given folder. language: whose stemming and stop words word
-    search takes (retrieval.tokenising.LANGUAGES; default English); ValueError for one that is not known.
+    search takes (retrieval.sparse.tokenising.LANGUAGES; default English); ValueError for one that is not known.
     Raises DataError for a missing path, RetrievalError when nothing can be indexed.
     """
     tokenising = None if language is None else replace(for_language(language), cjk="auto")

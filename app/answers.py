@@ -9,9 +9,9 @@ from typing import Any
 
 from evaluation.outcomes import AnswerEvaluation, Verdict
 from generation.completion import Completion
-from generation.params import SamplingParams
+from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt
-from generation.restyling import Style
+from generation.style.restyling import Style
 from retrieval.retriever import Fusion, Mode
 
 
@@ -232,7 +232,7 @@ def source_json(source: Source) -> dict[str, Any]:
 def sources_of(prompt: Prompt, places: Mapping[str, str] | None = None) -> tuple[Source, ...]:
     """Everything that was retrieved, in order of rank: what the model was shown, then what did not fit.
 
-    places: in words, by chunk id (app.retrieval_places.shown_places).
+    places: in words, by chunk id (app.retrieval.chunk_locations.shown_places).
     """
     out = []
     for part in prompt.chunks:

@@ -106,7 +106,7 @@ def _package(distribution: str, module: str) -> Finding:
 def _device(line: Pipeline) -> Iterator[Finding]:
     import torch
 
-    from model.device import bf16_instructions
+    from model.hardware.device import bf16_instructions
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     found = ", ".join(bf16_instructions())
@@ -220,7 +220,7 @@ def _database(line: Pipeline) -> Iterator[Finding]:
 
 
 def _minilm() -> Iterator[Finding]:
-    from model.minilm import MINILM_SHA256, minilm_folder
+    from model.checkpoints.minilm import MINILM_SHA256, minilm_folder
 
     yield Finding("minilm", "ok", f"SHA-256 {MINILM_SHA256[:12]} as published, in {minilm_folder()}")
 
@@ -257,7 +257,7 @@ def _collections(line: Pipeline) -> Iterator[Finding]:
 
 def _collection(line: Pipeline, name: str) -> Iterator[Finding]:
     from retrieval.collections import check_collection
-    from retrieval.encoder import serves
+    from retrieval.encoding.encoder import serves
 
     check, again = f"collection {name}", "run plumbline index again with the same sources"
     health = check_collection(line.store, line.home, name)

@@ -15,12 +15,12 @@ from types import TracebackType
 from sqlalchemy import insert, select
 
 from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
-from app.encoders import encoder_key, open_encoder
 from app.errors import AppError
-from app.generators import SupportsClose, open_generator
-from app.model_cache import ModelCache, process_models
-from app.private_home import open_private_home
-from app.retrieval_places import shown_places
+from app.home.permissions import open_private_home
+from app.models.cache import ModelCache, process_models
+from app.models.encoders import encoder_key, open_encoder
+from app.models.generators import SupportsClose, open_generator
+from app.retrieval.chunk_locations import shown_places
 from app.settings import Settings
 from data.columns import utc_now
 from data.documents import Document
@@ -29,18 +29,18 @@ from data.schema import collections, queries
 from data.store import Store
 from evaluation.runs.seeds import derive_seed
 from generation.generator import Generator
-from generation.restyling import restyled
-from retrieval.chunking import ChunkingParams
-from retrieval.chunks import RetrievedChunk
+from generation.style.restyling import restyled
+from retrieval.chunking.chunker import ChunkingParams
+from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.collections import check_published, list_collections, open_retriever
-from retrieval.encoder import Encoder
-from retrieval.encoding.apart import EncoderApart
-from retrieval.index_report import IndexProgress, IndexReport
-from retrieval.indexer import JobParams, index_documents
+from retrieval.encoding.encoder import Encoder
+from retrieval.encoding.subprocess_encoder import EncoderApart
+from retrieval.indexing.indexer import JobParams, index_documents
+from retrieval.indexing.report import IndexProgress, IndexReport
 from retrieval.retriever import Fusion, Mode, Retriever
 from retrieval.saved_search import search_params
 from retrieval.search import Search
-from retrieval.tokenising import TokenisingParams
+from retrieval.sparse.tokenising import TokenisingParams
 from retrieval.vectors.params import DenseParams
 
 
@@ -82,7 +82,7 @@ class Pipeline:
     @cached_property
     def device(self) -> str:
         """The device models run on."""
-        from model.device import pick_device  # loads torch, which an index job leaves to its encoder's process
+        from model.hardware.device import pick_device  # loads torch, which an index job leaves to its encoder's process
 
         return str(pick_device(self.settings.device))
 
@@ -105,7 +105,7 @@ class Pipeline:
 
     @cached_property
     def generator(self) -> Generator:
-        """The configured model, by default the embedded reader; see app.generators."""
+        """The configured model, by default the embedded reader; see app.models.generators."""
         settings = self.settings
         opened = open_generator(
             settings.model,
@@ -133,7 +133,7 @@ class Pipeline:
         progress: Callable[[IndexProgress], None] | None = None,
         apart: bool = False,
     ) -> IndexReport:
-        """Make the collection hold exactly the source's documents; see retrieval.indexer.index_documents.
+        """Make the collection hold exactly the source's documents; see retrieval.indexing.indexer.index_documents.
 
         apart: with the encoder in a process of its own, which ends before the indexes are built; for a process that
         needs it for nothing else."""

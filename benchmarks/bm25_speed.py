@@ -21,7 +21,7 @@ import bm25s
 import numpy as np
 import rank_bm25
 
-from retrieval.bm25 import REFERENCE_BM25, Bm25Params, build_bm25, load_bm25
+from retrieval.sparse.bm25 import REFERENCE_BM25, Bm25Params, build_bm25, load_bm25
 
 SIZES = {5_000: 20.0, 25_000: 50.0, 100_000: 100.0}
 BM25S_TARGET = 0.9

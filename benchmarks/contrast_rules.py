@@ -19,8 +19,8 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from evaluation.contrast.contrast import contrast
 from evaluation.contrast.restated import restated
 from evaluation.verifiers.contrast_scorer import CONTRASTED, RESTATED
-from model.pair_scoring import Pair
-from model.support_scorer import load_support_scorer
+from model.pairs.scoring import Pair
+from model.verifier.scorer import load_support_scorer
 
 
 def main() -> None:

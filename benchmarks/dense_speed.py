@@ -21,7 +21,7 @@ from time import perf_counter
 import faiss
 import numpy as np
 
-from retrieval.dense import DenseParams, FaissIndex, build_dense
+from retrieval.vectors.dense import DenseParams, FaissIndex, build_dense
 
 K = 100
 BATCHES = (1, 8, 32, 128)

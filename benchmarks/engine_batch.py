@@ -29,11 +29,11 @@ from benchmarks.engine_peers import (
     random_prompt,
     seconds,
 )
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest
-from generation.params import SamplingParams
-from model.device import bf16_pays
+from model.hardware.device import bf16_pays
 
 if TYPE_CHECKING:
     from transformers.generation.continuous_batching import ContinuousBatchingManager

@@ -22,11 +22,11 @@ from benchmarks.engine_peers import (
     random_prompt,
     seconds,
 )
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest
-from generation.params import SamplingParams
-from model.device import bf16_pays
+from model.hardware.device import bf16_pays
 
 TEMPERATURES, SAMPLES = (0.3, 0.7, 1.0), 5
 

@@ -19,11 +19,11 @@ from pathlib import Path
 import torch
 
 from benchmarks.engine_peers import SMOL_135M, TINY, random_pair, random_prompt, seconds
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena, bytes_per_position
 from model.engine_state.decode_state import DecodeState
 from model.engine_state.reads import RowGroup
-from model.freed_memory import keep_freed_memory
+from model.hardware.freed_memory import keep_freed_memory
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"

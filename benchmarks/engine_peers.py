@@ -19,10 +19,10 @@ from torch import nn
 from torch.nn import functional as F
 
 from model.architectures.families import decoder_config, family_of
-from model.decoder import Decoder
-from model.freed_memory import keep_freed_memory
-from model.heads import PointerHead
-from model.packing import PackedLinear, pack
+from model.decoder.decoder import Decoder
+from model.decoder.heads import PointerHead
+from model.decoder.packing import PackedLinear, pack
+from model.hardware.freed_memory import keep_freed_memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import torch
 
 from benchmarks.engine_peers import arguments, case, finish, interleaved, products_seconds, random_prompt
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest
-from generation.params import SamplingParams
-from model.decoder import Decoder
-from model.heads import HeadMemory, copyable_tokens
-from model.packing import pack
-from model.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID, warm_start
+from model.decoder.decoder import Decoder
+from model.decoder.heads import HeadMemory, copyable_tokens
+from model.decoder.packing import pack
+from model.reader.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID, warm_start
 
 
 def main() -> None:

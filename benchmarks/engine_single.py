@@ -21,13 +21,13 @@ from benchmarks.engine_peers import (
     random_pair,
     random_prompt,
 )
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest
-from generation.params import SamplingParams
-from model.device import bf16_pays
+from model.decoder.packing import pack
 from model.engine_state.int8 import int8_weights, logit_loss
-from model.packing import pack
+from model.hardware.device import bf16_pays
 
 
 def main() -> None:

@@ -17,13 +17,13 @@ from time import perf_counter
 
 import torch
 
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest
-from generation.params import SamplingParams
-from model.config import DecoderConfig
-from model.decoder import Decoder
-from model.device import pick_device
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
+from model.hardware.device import pick_device
 
 FULL = DecoderConfig(49152, 576, 30, 9, 3, 64, 1536, 4096, tied_head=True)
 TINY = DecoderConfig(193, 32, 2, 4, 2, 8, 48, 256, tied_head=True)

@@ -14,10 +14,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.chunking import TokenCounter
-from retrieval.encoder import unit_vectors
-from retrieval.sentence_transformer import default_encoder_folder
-from retrieval.token_counting import TokenizerCounter
+from retrieval.chunking.chunker import TokenCounter
+from retrieval.chunking.token_counting import TokenizerCounter
+from retrieval.encoding.encoder import unit_vectors
+from retrieval.encoding.sentence_transformer import default_encoder_folder
 
 _WORD = re.compile(r"\w+")
 

@@ -19,13 +19,13 @@ import rank_bm25
 
 from benchmarks.bm25_speed import corpus, queries
 from benchmarks.dense_speed import STOCK_THRESHOLD, unit
-from retrieval.bm25 import Bm25Params, build_bm25
-from retrieval.dense import build_flat
-from retrieval.fusion import fuse_reciprocal_rank
-from retrieval.hits import Hit
+from retrieval.encoding.sentence_transformer import load_default_encoder
+from retrieval.ranking.fusion import fuse_reciprocal_rank
+from retrieval.ranking.hits import Hit
 from retrieval.retrieval_params import RetrievalParams
 from retrieval.retriever import Candidates, fused_hits
-from retrieval.sentence_transformer import load_default_encoder
+from retrieval.sparse.bm25 import Bm25Params, build_bm25
+from retrieval.vectors.dense import build_flat
 
 DEPTH = 100
 

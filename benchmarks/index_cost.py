@@ -26,7 +26,7 @@ from benchmarks.line_plots import Line, Panel, svg
 from benchmarks.measuring import PeakMemory, folder_mib
 from data.store import Store
 from retrieval.collections import open_retriever
-from retrieval.indexer import index_documents
+from retrieval.indexing.indexer import index_documents
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 KINDS = ("flat", "hnsw")

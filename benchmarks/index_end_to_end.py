@@ -33,13 +33,17 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from benchmarks.corpus import add_corpus, articles
 from data.documents import Document
 from data.store import Store
-from retrieval.chunking import ChunkingParams, chunk_document, searchable_text
-from retrieval.encoder import Encoder
+from retrieval.chunking.chunker import ChunkingParams, chunk_document, searchable_text
 from retrieval.encoding.adapted import adapted
-from retrieval.encoding.apart import EncoderApart
-from retrieval.indexer import JobParams, index_documents
-from retrieval.sentence_transformer import SentenceTransformerEncoder, default_encoder_folder, load_default_encoder
-from retrieval.tokenising import TokenisingParams, tokenise
+from retrieval.encoding.encoder import Encoder
+from retrieval.encoding.sentence_transformer import (
+    SentenceTransformerEncoder,
+    default_encoder_folder,
+    load_default_encoder,
+)
+from retrieval.encoding.subprocess_encoder import EncoderApart
+from retrieval.indexing.indexer import JobParams, index_documents
+from retrieval.sparse.tokenising import TokenisingParams, tokenise
 
 OURS = ("plumbline", "plumbline_fp32")
 PEERS = ("encode", "naive")

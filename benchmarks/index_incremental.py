@@ -21,9 +21,9 @@ from benchmarks.corpus import add_corpus, articles
 from benchmarks.index_memory import ENCODERS
 from data.documents import Document
 from data.store import Store
-from retrieval.chunking import ChunkingParams, chunk_spans
-from retrieval.encoder import Encoder
-from retrieval.indexer import JobParams, index_documents
+from retrieval.chunking.chunker import ChunkingParams, chunk_spans
+from retrieval.encoding.encoder import Encoder
+from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.vectors.params import DenseParams
 
 SHARE = 100  # one document in so many is changed

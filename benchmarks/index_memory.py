@@ -17,16 +17,16 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from app.index_progress import ProgressLines
+from app.retrieval.index_progress import ProgressLines
 from benchmarks.corpus import add_corpus, articles
 from benchmarks.hashing_encoder import HashingEncoder
 from benchmarks.measuring import PeakMemory, folder_mib
 from benchmarks.sampled_encoder import SampledEncoder
 from data.store import Store
-from retrieval.encoder import Encoder
-from retrieval.encoding.apart import EncoderApart
-from retrieval.indexer import JobParams, index_documents
-from retrieval.sentence_transformer import load_default_encoder
+from retrieval.encoding.encoder import Encoder
+from retrieval.encoding.sentence_transformer import load_default_encoder
+from retrieval.encoding.subprocess_encoder import EncoderApart
+from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.vectors.params import DenseParams
 
 ENCODERS: dict[str, Callable[[], Encoder]] = {

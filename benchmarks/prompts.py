@@ -20,26 +20,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from app.passages import Passages
+from app.models.shipped_decoder import decoder_folder
 from app.pipeline import Pipeline
+from app.retrieval.passages import Passages
 from app.settings import Settings
-from app.shipped_decoder import decoder_folder
 from data.document_loader import load_documents
 from data.question_loader import load_question_files
 from data.questions import Question
 from data.samples_paths import sample_corpus_path, sample_question_paths
 from evaluation.evidence.passages import gold_chunks
-from generation.causal import CausalGenerator
-from generation.causal_prompt import CausalPrompter
-from generation.chat_format import chat_frame
+from generation.causal.chat_format import chat_frame
+from generation.causal.generator import CausalGenerator
+from generation.causal.prompt import CausalPrompter
+from generation.causal.prompt_template import read_prompt
+from generation.decoding.params import SamplingParams
 from generation.engine.options import EngineOptions
 from generation.engine.precision import weight_precision
 from generation.generator import GenerationTask
-from generation.params import SamplingParams
-from generation.prompt_template import read_prompt
-from model.device import pick_device
-from model.tokenizer import Tokenizer
-from retrieval.chunks import RetrievedChunk
+from model.checkpoints.tokenizer import Tokenizer
+from model.hardware.device import pick_device
+from retrieval.chunking.chunks import RetrievedChunk
 
 PROMPTS = Path(__file__).parent.parent / "docs" / "experiments" / "prompts"
 _DECLINES = re.compile(

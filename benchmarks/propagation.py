@@ -23,16 +23,16 @@ from data.documents import Document
 from data.loaders import load_documents, load_question_files
 from data.questions import Question
 from data.samples_paths import sample_corpus_path, sample_question_paths
-from evaluation.claims import extract_claims
+from evaluation.claims.extraction import extract_claims
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.verifier import VerificationItem
 from generation.prompt import Prompt
-from generation.reader import EmbeddedReader
-from generation.reader_vocabulary import reader_vocabulary
-from model.cache import KVCache
-from model.heads import HeadMemory, copyable_tokens
-from model.prefix_decoder import FIRST_COPYABLE_ID
-from retrieval.chunks import Chunk, RetrievedChunk
+from generation.reader.reader import EmbeddedReader
+from generation.reader.vocabulary import reader_vocabulary
+from model.decoder.cache import KVCache
+from model.decoder.heads import HeadMemory, copyable_tokens
+from model.reader.prefix_decoder import FIRST_COPYABLE_ID
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 LEVELS = (0.1, 0.01, 0.0001)
 STEPS = 16

@@ -27,7 +27,7 @@ from data.questions import Question
 from data.samples_paths import sample_corpus_path, sample_question_paths
 from evaluation.retrieval.comparison import Resampling, compare
 from evaluation.statistics.counts import Floats
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.ranking.diversity import MmrParams
 from retrieval.reformulation.hops import by_best_title
 from retrieval.reformulation.rm3 import Rm3Params

@@ -23,22 +23,22 @@ from time import perf_counter
 
 import numpy as np
 
-from app.generators import open_generator
+from app.models.generators import open_generator
 from benchmarks.retrieval_nfcorpus import DEPTH, Corpus, Split, Table, Words, embedded, load
 from evaluation.retrieval.comparison import Resampling, compare
-from generation.params import SamplingParams
-from model.pair_scoring import Pair
-from model.support_scorer import load_support_scorer
-from retrieval.bm25 import Bm25Params
-from retrieval.chunking import searchable_text
-from retrieval.chunks import RetrievedChunk
-from retrieval.dense import build_dense
-from retrieval.fusion import reciprocal_rank
-from retrieval.hits import Hit
+from generation.decoding.params import SamplingParams
+from model.pairs.scoring import Pair
+from model.verifier.scorer import load_support_scorer
+from retrieval.chunking.chunker import searchable_text
+from retrieval.chunking.chunks import RetrievedChunk
+from retrieval.encoding.sentence_transformer import load_default_encoder
+from retrieval.ranking.fusion import reciprocal_rank
+from retrieval.ranking.hits import Hit
 from retrieval.retrieval_params import RetrievalParams
 from retrieval.retriever import Candidates, fused_hits
-from retrieval.sentence_transformer import load_default_encoder
-from retrieval.tokenising import TokenisingParams
+from retrieval.sparse.bm25 import Bm25Params
+from retrieval.sparse.tokenising import TokenisingParams
+from retrieval.vectors.dense import build_dense
 
 DEFAULT = "default"
 READ = 4

@@ -28,18 +28,18 @@ from evaluation.retrieval.measures import by_question
 from evaluation.retrieval.rankings import RankedDocument, Run
 from evaluation.retrieval.tuning import Tuning, fusion_grid, tune
 from evaluation.statistics.counts import Floats
-from retrieval.bm25 import REFERENCE_BM25, Bm25Params, LexicalIndex, build_bm25
-from retrieval.chunking import searchable_text
-from retrieval.chunks import Chunk, RetrievedChunk
-from retrieval.dense import DenseParams, build_dense
-from retrieval.hits import Hit, Hits
+from retrieval.chunking.chunker import searchable_text
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
+from retrieval.encoding.sentence_transformer import load_default_encoder
 from retrieval.ranking.diversity import MmrParams, diversify
 from retrieval.ranking.duplicates import without_duplicates
+from retrieval.ranking.hits import Hit, Hits
 from retrieval.reformulation.rm3 import Rm3Params, rm3
 from retrieval.retrieval_params import RetrievalParams
 from retrieval.retriever import Candidates, fused_hits
-from retrieval.sentence_transformer import load_default_encoder
-from retrieval.tokenising import TokenisingParams, tokenise, tokenise_all
+from retrieval.sparse.bm25 import REFERENCE_BM25, Bm25Params, LexicalIndex, build_bm25
+from retrieval.sparse.tokenising import TokenisingParams, tokenise, tokenise_all
+from retrieval.vectors.dense import DenseParams, build_dense
 
 MEASURE = "nDCG@10"
 DEPTH = 100

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.pipeline import Pipeline
-from app.retrieval_evaluation import run_search
+from app.retrieval.tune import run_search
 from app.settings import Settings
 from data.documents import Document
 from data.questions import Question
@@ -37,8 +37,8 @@ from evaluation.retrieval.comparison import Resampling, compare, estimate
 from evaluation.retrieval.judgements import Judgements
 from evaluation.retrieval.measures import by_question
 from evaluation.statistics.counts import Floats
-from generation.params import SamplingParams
-from model.support_scorer import load_support_scorer
+from generation.decoding.params import SamplingParams
+from model.verifier.scorer import load_support_scorer
 from retrieval.ranking.diversity import MmrParams
 from retrieval.ranking.reranking import RerankParams
 from retrieval.reformulation.hops import by_best_title

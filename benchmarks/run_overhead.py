@@ -31,8 +31,8 @@ from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.verifier import VerificationItem
 from generation.engine.options import EngineOptions
 from generation.generator import GenerationTask, generate_many
-from generation.reader import EmbeddedReader
-from retrieval.chunks import Chunk
+from generation.reader.reader import EmbeddedReader
+from retrieval.chunking.chunks import Chunk
 
 BLOCK = 6
 _PIECE = 900  # characters

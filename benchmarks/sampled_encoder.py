@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.hashing_encoder import HashingEncoder
 from retrieval.encoding.adapted import adapted
-from retrieval.sentence_transformer import load_default_encoder
+from retrieval.encoding.sentence_transformer import load_default_encoder
 
 EVERY = 31  # no divisor of the 32 calls between which the job sorts texts by length
 

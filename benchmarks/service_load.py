@@ -44,7 +44,7 @@ from benchmarks.service_clients import Times, Work
 from benchmarks.service_peers import direct, generate_handler, llama_folder
 from data.loaders import load_documents, load_question_files
 from data.samples_paths import sample_corpus_path, sample_question_paths
-from model.freed_memory import keep_freed_memory
+from model.hardware.freed_memory import keep_freed_memory
 
 OVERHEAD_MS, OVERHEAD_SHARE, TIMES = 5.0, 0.10, 3.0
 LEAST_REQUESTS = 48  # a median of four says little; of 24 prompts the engine still has some when they come again

@@ -15,12 +15,12 @@ from fastapi import FastAPI
 
 from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
 from app.pipeline import Pipeline
-from app.service.work.preparing import Preparation, Prepared, Preparing
+from app.service.engine.preparation import Preparation, Prepared, Preparing
 from benchmarks.engine_peers import Shape
 from benchmarks.service_clients import Times
-from generation.causal_prompt import instruction_text
+from generation.causal.prompt import instruction_text
+from generation.decoding.params import SamplingParams
 from generation.generator import GenerationTask, generate_many
-from generation.params import SamplingParams
 
 
 def direct(

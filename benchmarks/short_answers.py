@@ -23,23 +23,23 @@ from pathlib import Path
 import numpy as np
 
 from data.errors import DataError
-from data.reading import ReadingExample, load_reading
+from data.reading_examples import ReadingExample, load_reading
 from evaluation.detection.calibration import fit_logistic
 from evaluation.detection.support import Statement, claim_supports
 from evaluation.errors import EvaluationError
 from evaluation.reading.squad_metric import squad_f1
 from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer, logit
 from generation.errors import GenerationError
-from generation.reader import EmbeddedReader
-from generation.reader_probing import answer_anyway
-from generation.reader_rows import chunk_contexts
-from generation.restyling import without_citations
-from model.answer_context import is_short
+from generation.reader.probing import answer_anyway
+from generation.reader.reader import EmbeddedReader
+from generation.reader.rows import chunk_contexts
+from generation.style.restyling import without_citations
 from model.errors import ModelError
-from model.pair_scoring import Pair
-from model.support_scorer import load_support_scorer
-from retrieval.chunking_params import ChunkingParams
-from retrieval.chunks import RetrievedChunk
+from model.pairs.scoring import Pair
+from model.verifier.answer_context import is_short
+from model.verifier.scorer import load_support_scorer
+from retrieval.chunking.chunks import RetrievedChunk
+from retrieval.chunking.params import ChunkingParams
 
 _RIGHT = 0.5
 _TINY = 1e-5  # a floor of the fit that lets supports be turned back into log E

@@ -8,14 +8,14 @@ from pathlib import Path
 import torch
 
 from data.questions import Question
-from evaluation.claims import Extraction
+from evaluation.claims.extraction import Extraction
 from evaluation.detection.baselines import TokenOverlapScorer
 from evaluation.outcomes import Verdict
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.verifier import VerificationItem
-from model.foreign_pair_scorer import ForeignPairScorer
-from model.minilm import minilm_folder
-from model.pair_scoring import Pair, PairScorer
+from model.checkpoints.minilm import minilm_folder
+from model.pairs.foreign_scorer import ForeignPairScorer
+from model.pairs.scoring import Pair, PairScorer
 
 
 class Recorder:
@@ -52,10 +52,10 @@ class OneByOne:
 
 def record(home: Path, scorer: PairScorer, questions: int, samples: int) -> list[tuple[Pair, ...]]:
     """What a run on the sample questions (closed_book and rag) asks its verifier, call by call."""
-    from app.judging import Judge
-    from app.passages import Passages
+    from app.judging.run_judge import Judge
     from app.pipeline import Pipeline
-    from app.runs import EvaluationPlan, evaluate
+    from app.retrieval.passages import Passages
+    from app.runs.evaluate import EvaluationPlan, evaluate
     from app.settings import Settings
     from data.loaders import load_documents, load_question_files
     from data.samples_paths import sample_corpus_path, sample_question_paths

@@ -27,14 +27,14 @@ import torch
 
 from benchmarks.verification_pairs import make_checkpoint, read_alone, record, spread_head
 from evaluation.verifiers.cached_scorer import CachedScorer
-from model.device import bf16_pays
-from model.foreign_pair_scorer import ForeignPairScorer, Precision
-from model.freed_memory import keep_freed_memory
-from model.packing import pack_blocks
-from model.pair_scoring import Pair, PairScorer
-from model.shipped import shipped_verifier
-from model.support_files import load_support
-from model.support_scorer import SupportScorer, load_support_scorer
+from model.checkpoints.shipped import shipped_verifier
+from model.decoder.packing import pack_blocks
+from model.hardware.device import bf16_pays
+from model.hardware.freed_memory import keep_freed_memory
+from model.pairs.foreign_scorer import ForeignPairScorer, Precision
+from model.pairs.scoring import Pair, PairScorer
+from model.verifier.files import load_support
+from model.verifier.scorer import SupportScorer, load_support_scorer
 
 _BATCH = 32
 PROMISED = {

@@ -39,15 +39,14 @@ def iter_documents(
 ) -> Iterator[Document | Refused]:
     """Yield every document the sources hold and, in its place, every item that was refused.
 
-    A source is a folder (see data/folders.py for the order), a file of a kind that data/parsing/kinds.py lists, a BEIR
-    folder (its corpus.jsonl), or a query to a database (data/sql_documents.py), which is read after all paths. Ids of
-    files are their paths below the given folder, with forward slashes, or their name when given by themselves;
-    documents in files of many have their own. An id that another file used gets the file's name in
-    front (``products.csv#7``), with a note; of two documents with one id in one file the second is refused.
-    follow_links: whether symbolic links may lead out of a given folder. name_files: whether documents with an id of
-    their own carry their file's name as metadata "file".
-    Only one document is in memory at a time, besides all ids and what ``workers`` parser processes hold. Closing the
-    iterator ends those.
+    A source is a folder (see data/folders.py for the order), a file of a kind that data/parsing/file_kinds.py lists,
+    a BEIR folder (its corpus.jsonl), or a query to a database (data/sql_documents.py), which is read after all paths.
+    Ids of files are their paths below the given folder, with forward slashes, or their name when given by themselves;
+    documents in files of many have their own. An id that another file used gets the file's name in front
+    (``products.csv#7``), with a note; of two documents with one id in one file the second is refused. follow_links:
+    whether symbolic links may lead out of a given folder. name_files: whether documents with an id of their own carry
+    their file's name as metadata "file". Only one document is in memory at a time, besides all ids and what
+    ``workers`` parser processes hold. Closing the iterator ends those.
 
     Raises DataError at once, before anything is read, when there is no source, a path does not exist or a database
     source cannot be right; later when a database fails, or no parser process can be started.

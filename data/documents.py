@@ -14,7 +14,7 @@ class Document:
 
     id: unique within a collection, never empty. title: may be empty. text: never empty. metadata: (key, value) pairs,
     sorted by key, for people and filters; it is not part of what is searched. outline: where headings and pages begin
-    in the text (``data/places.py`` turns it into "page 3, Notice").
+    in the text (``data/location.py`` turns it into "page 3, Notice").
     """
 
     id: str

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data.jsonl import JSONL_SUFFIXES
-from data.parsing.kinds import SHOWN_KINDS, kind_of_file
+from data.parsing.file_kinds import SHOWN_KINDS, kind_of_file
 from data.refused import Refused, shown
 
 
@@ -26,7 +26,8 @@ class FoundFile:
 
 
 def find_files(paths: Sequence[Path], *, follow_links: bool = False) -> Iterator[FoundFile | Refused]:
-    """The files of all kinds that are read (data/parsing/kinds.py) below given folders, given files, and BEIR corpora.
+    """The files of all kinds that are read (data/parsing/file_kinds.py) below given folders, given files, and BEIR
+    corpora.
 
     Folders are walked depth first in the order of names; names that start with a dot are passed over. Symbolic links
     are followed after everything that is really there, so that a link never takes a file from its own place; what was

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from data.errors import DataError
-from data.reading import ReadingExample
+from data.reading_examples import ReadingExample
 
 _FEW_GROUPS = 50
 _EVERY = 6

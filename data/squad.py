@@ -8,7 +8,7 @@ from typing import Any
 from data.compressed import numbered_lines
 from data.errors import DataError
 from data.json_text import parse_json
-from data.reading import ReadingExample, ReadingFile
+from data.reading_examples import ReadingExample, ReadingFile
 
 
 def load_squad(path: Path, *, skip_bad: bool = False, limit: int | None = None) -> ReadingFile:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from generation.completion import Citation
-from generation.surface import Surface
+from generation.surface.surface import Surface
 
 # Plain digits without leading zeros: "[007]" or Arabic digits would not be what the Citation says stands there.
 _MARKER = re.compile(r"\[([1-9][0-9]{0,2})\]")

@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from generation.completion import Completion, TextDelta
 from generation.generator import GenerationTask
 from generation.prompt import Prompt
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,21 @@ from sqlalchemy import Connection, delete, func, select, update
 from data.documents import Document
 from data.schema import collections, documents, generation_documents, generations
 from data.store import Store
-from retrieval.chunks import Chunk
-from retrieval.collection_folder import check_name, collection_folder, collection_lock
-from retrieval.document_versions import DOCUMENT_COLUMNS, StoredVersion, collection_key, readable_rows, stored_document
-from retrieval.encoder import Encoder, serves
+from retrieval.chunking.chunks import Chunk
+from retrieval.encoding.encoder import Encoder, serves
 from retrieval.errors import RetrievalError
-from retrieval.generations import ChunkTable, load_generation
+from retrieval.generations.collection_folder import check_name, collection_folder, collection_lock
+from retrieval.generations.document_versions import (
+    DOCUMENT_COLUMNS,
+    StoredVersion,
+    collection_key,
+    readable_rows,
+    stored_document,
+)
+from retrieval.generations.folder import ChunkTable, load_generation
+from retrieval.generations.manifest import DocumentVersion, Manifest
+from retrieval.generations.publishing import PublishedGeneration, current_generation
 from retrieval.indexing.pruning import prune_collection
-from retrieval.manifest import DocumentVersion, Manifest
-from retrieval.publishing import PublishedGeneration, current_generation
 from retrieval.retriever import Retriever
 
 _TRIES = 3

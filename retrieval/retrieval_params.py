@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from retrieval.filtering import Filter
 from retrieval.ranking.diversity import MmrParams
+from retrieval.ranking.filtering import Filter
 from retrieval.ranking.reranking import RerankParams
 from retrieval.reformulation.rm3 import Rm3Params
 

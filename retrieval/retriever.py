@@ -12,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.chunking import searchable_text
-from retrieval.chunks import Chunk, RetrievedChunk
-from retrieval.encoder import Encoder
+from retrieval.chunking.chunker import searchable_text
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
+from retrieval.encoding.encoder import Encoder
 from retrieval.errors import RetrievalError
-from retrieval.filtering import DocumentFilters, Filter, Metadata
-from retrieval.fusion import fuse_min_max, fuse_reciprocal_rank, fuse_z_score
-from retrieval.generations import Generation
-from retrieval.hits import NO_HITS, Hit, Hits
+from retrieval.generations.folder import Generation
+from retrieval.ranking.filtering import DocumentFilters, Filter, Metadata
+from retrieval.ranking.fusion import fuse_min_max, fuse_reciprocal_rank, fuse_z_score
+from retrieval.ranking.hits import NO_HITS, Hit, Hits
 from retrieval.reformulation.rm3 import Rm3Params, rm3
 from retrieval.retrieval_params import Fusion, Mode, RetrievalParams
-from retrieval.tokenising import tokenise
+from retrieval.sparse.tokenising import tokenise
 
 __all__ = ["Candidates", "Fusion", "Mode", "RetrievalParams", "Retriever"]
 

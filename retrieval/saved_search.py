@@ -16,8 +16,8 @@ from data.columns import utc_now
 from data.plain_file import read_plain_text
 from data.private import private_opener
 from data.whole_file import naming
-from retrieval.collection_folder import collection_folder
 from retrieval.errors import RetrievalError
+from retrieval.generations.collection_folder import collection_folder
 from retrieval.retrieval_params import RetrievalParams
 
 _MOST_BYTES = 1 << 20

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from model.pair_scoring import PairScorer
-from retrieval.chunks import RetrievedChunk
+from model.pairs.scoring import PairScorer
+from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.errors import RetrievalError
 from retrieval.ranking.diversity import diversify
 from retrieval.ranking.duplicates import without_duplicates

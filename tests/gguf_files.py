@@ -13,8 +13,8 @@ from gguf import GGMLQuantizationType, GGUFEndian, GGUFWriter
 from gguf.quants import quantize
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
-from model.gguf.pre_tokenizers import PRE_TOKENIZERS
-from model.gguf.tensors import file_name
+from model.checkpoints.gguf.pre_tokenizers import PRE_TOKENIZERS
+from model.checkpoints.gguf.tensors import file_name
 
 TEXTS = (
     "The lighthouse at Skerry was built in 1871 by Ada Thorne; it's 34 metres high, isn't it?\n\n  Yes, it is.",

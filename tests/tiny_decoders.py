@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 
 LLAMA = DecoderConfig(
     vocab_size=41,

@@ -125,7 +125,7 @@ def _verify(line: Pipeline, name: str, output: Output) -> int:
 def _repair(line: Pipeline, name: str, output: Output) -> int:
     import time
 
-    from app.index_progress import shown_progress
+    from app.retrieval.index_progress import shown_progress
     from retrieval.upkeep.repairing import repair_collection
 
     with shown_progress(output, time.monotonic) as show:

@@ -49,11 +49,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.answers import QueryRequest
     from app.commands import query
     from app.commands.options import checked_k, pipeline
-    from app.tables import models_table
+    from app.runs.tables import models_table
     from data.loaders import load_documents
     from data.samples_paths import sample_corpus_path
-    from generation.params import SamplingParams
-    from retrieval.index_report import IndexProgress
+    from generation.decoding.params import SamplingParams
+    from retrieval.indexing.report import IndexProgress
 
     if arguments.home is None:
         arguments.home = Path(".demo")
@@ -89,7 +89,7 @@ def _label(model: str | None) -> str:
 
 def _chat_model(arguments: argparse.Namespace, output: Output) -> argparse.Namespace | None:
     """The same arguments for SmolLM2, None with a line that says so where it is not installed."""
-    from app.named_models import MODELS, find_model
+    from app.models.named_models import MODELS, find_model
 
     if find_model(MODELS["smollm2"], arguments.home) is None:
         output.say("\nsmollm2 is not installed: plumbline model add smollm2, then this shows both models")
@@ -105,8 +105,8 @@ def _evaluate(arguments: argparse.Namespace, line: Any, output: Output) -> RunSu
     """
     from app.commands.evaluate import plan_of
     from app.commands.report import report_run
-    from app.run_report import report_data
-    from app.runs import evaluate, judge_of
+    from app.runs.evaluate import evaluate, judge_of
+    from app.runs.report import report_data
 
     plan = plan_of(arguments)
     plan = replace(plan, questions=plan.questions[:: 1 if arguments.limit else _EVERY])

@@ -22,7 +22,7 @@ from app.console import Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
-    from app.runs import EvaluationPlan
+    from app.runs.evaluate import EvaluationPlan
     from evaluation.runs.dry_run import DryRun
 
 
@@ -117,9 +117,9 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
     """The command on a pipeline that is already open (the demo's last step)."""
     from app.commands.fail_if import checked_gate
     from app.commands.report import report_run
-    from app.forced_drift import check_forced, run_forced
-    from app.run_analysis import Looking
-    from app.runs import arms_of, evaluate, judge_of
+    from app.runs.analysis import Looking
+    from app.runs.evaluate import arms_of, evaluate, judge_of
+    from app.runs.forced_drift import check_forced, run_forced
     from evaluation.runs.experiment import Progress
 
     plan = plan_of(arguments)
@@ -163,9 +163,9 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
     """What the arguments ask for. Raises UsageError for values that cannot be, DataError for question files."""
     from app.commands.options import checked_k, sampling
     from app.commands.verifier_options import verifier_choice, verifier_source
-    from app.decoding_grid import decoding_grid
-    from app.judging import VerifierChoice, VerifierPlan
-    from app.runs import EvaluationPlan
+    from app.judging.run_judge import VerifierChoice, VerifierPlan
+    from app.runs.decoding_grid import decoding_grid
+    from app.runs.evaluate import EvaluationPlan
     from data.loaders import load_question_files
     from data.samples_paths import sample_question_paths
     from evaluation.runs.run_config import Decoding
@@ -217,8 +217,8 @@ def _dry_run(arguments: argparse.Namespace, output: Output, line: Any) -> int:
     """Print what the run would take."""
     from dataclasses import asdict
 
-    from app.forced_drift import dry_forced
-    from app.runs import dry_run, judge_of, run_id_of
+    from app.runs.evaluate import dry_run, judge_of, run_id_of
+    from app.runs.forced_drift import dry_forced
 
     plan = plan_of(arguments)
     judge = judge_of(line, plan)

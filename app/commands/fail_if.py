@@ -27,7 +27,7 @@ def checked_gate(condition: str | None, arms: Sequence[str] = ()) -> Gate | None
     Raises UsageError for a condition that cannot be read, or a name that this run will not have.
     """
     from app.gate import arm_words, check_names, figure_names, parse_gate
-    from app.label_figures import corrected_names
+    from app.labelling.figures import corrected_names
     from evaluation.statistics.summary import default_pairs
 
     if condition is None:

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from data.documents import Document
     from data.refused import Refused, RefusedGroup
     from data.sources import Source
-    from retrieval.chunking import ChunkingParams
-    from retrieval.index_report import IndexReport
-    from retrieval.indexer import JobParams
-    from retrieval.tokenising import TokenisingParams
+    from retrieval.chunking.chunker import ChunkingParams
+    from retrieval.indexing.indexer import JobParams
+    from retrieval.indexing.report import IndexReport
+    from retrieval.sparse.tokenising import TokenisingParams
     from retrieval.vectors.params import DenseParams
 
 _SHOWN_EACH = 5
@@ -77,9 +77,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     import time
 
     from app.commands.options import pipeline
-    from app.index_progress import shown_progress
-    from app.uploads import KeptUploads
-    from app.watching import follow
+    from app.retrieval.index_progress import shown_progress
+    from app.retrieval.uploads import KeptUploads
+    from app.retrieval.watch import follow
     from data.loaders import iter_documents
     from data.sources import parse_source
 
@@ -134,8 +134,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _params(arguments: argparse.Namespace) -> tuple[ChunkingParams, DenseParams, JobParams]:
-    from retrieval.chunking import ChunkingParams
-    from retrieval.indexer import JobParams
+    from retrieval.chunking.chunker import ChunkingParams
+    from retrieval.indexing.indexer import JobParams
     from retrieval.vectors.params import DenseParams
 
     given: dict[str, Any] = {"max_tokens": arguments.chunk_tokens, "overlap_sentences": arguments.overlap_sentences}
@@ -165,7 +165,7 @@ def _params(arguments: argparse.Namespace) -> tuple[ChunkingParams, DenseParams,
 
 
 def _tokenising(language: str | None) -> TokenisingParams | None:
-    from retrieval.tokenising import for_language
+    from retrieval.sparse.tokenising import for_language
 
     if language is None:
         return None

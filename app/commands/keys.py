@@ -18,7 +18,7 @@ from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from app.keys import Key, KeyStore
+    from app.accounts.keys import Key, KeyStore
 
 _OPERANDS = {"create": "NAME", "list": "", "revoke": "NAME"}
 
@@ -45,8 +45,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Do what was asked."""
+    from app.accounts.keys import KeyStore
     from app.commands.options import pipeline
-    from app.keys import KeyStore
 
     action, operands = arguments.action, arguments.operands
     if len(operands) != len(_OPERANDS[action].split()):
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _create(keys: KeyStore, arguments: argparse.Namespace, output: Output) -> None:
-    from app.keys import KeyLimits
+    from app.accounts.keys import KeyLimits
     from data.columns import utc_now
 
     expires = None

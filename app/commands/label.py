@@ -17,7 +17,7 @@ from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from app.labelling import LabelSession
+    from app.labelling.sessions import LabelSession
 
 _DEFAULT_NAME = "me"
 
@@ -51,7 +51,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Draw if need be; label, serve, export, import or say how far it is."""
     from app.commands.options import pipeline
-    from app.labelling import DrawRequest, LabelSession, export_labels, import_labels, open_draw
+    from app.labelling.sessions import DrawRequest, LabelSession, export_labels, import_labels, open_draw
 
     arms = tuple(arm.strip() for arm in arguments.arms.split(",")) if arguments.arms else ()
     if arguments.seed is not None and arguments.seed < 0:
@@ -80,13 +80,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _terminal(session: LabelSession, output: Output) -> int:
-    from app.labelling_terminal import label_in_terminal
+    from app.labelling.terminal import label_in_terminal
 
     return label_in_terminal(session, output)
 
 
 def _serve(session: LabelSession, port: int, output: Output) -> None:
-    from app.label_page import HOST, loopback_socket, serve_labels
+    from app.labelling.page import HOST, loopback_socket, serve_labels
 
     with loopback_socket(port) as listener:
         output.say(f"plumbline: label at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")

@@ -22,7 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Fetch, check, keep, and print where."""
-    from app.named_models import add_model
+    from app.models.named_models import add_model
     from app.settings import Settings
 
     home = Settings.of_home(arguments.home).home_folder

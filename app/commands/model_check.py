@@ -27,8 +27,8 @@ from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_OK
 
 if TYPE_CHECKING:
-    from app.model_check import ModelCheck
-    from model.facts import DecoderFacts
+    from app.models.check import ModelCheck
+    from model.checkpoints.facts import DecoderFacts
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -42,15 +42,15 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Check and print."""
-    from app.model_check import ModelCheckRequest, check_model
+    from app.models.check import ModelCheckRequest, check_model
+    from app.models.shipped_decoder import decoder_folder
     from app.settings import Settings
-    from app.shipped_decoder import decoder_folder
-    from model.device import pick_device
+    from model.hardware.device import pick_device
 
     device = str(pick_device(arguments.device or Settings().device))
     folder = decoder_folder(arguments.folder, Settings.of_home(arguments.home).home_folder)
     if str(arguments.folder) == "reader" and not folder.exists():
-        from model.shipped import shipped_reader
+        from model.checkpoints.shipped import shipped_reader
 
         folder = shipped_reader()
     result = check_model(ModelCheckRequest(folder, device, arguments.dtype), output.say)

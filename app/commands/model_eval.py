@@ -30,7 +30,7 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, UsageError
 from app.log_lines import LogLines
 
 if TYPE_CHECKING:
-    from app.model_evaluation import ModelEvaluation, Watch
+    from app.models.evaluate import ModelEvaluation, Watch
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -75,10 +75,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Evaluate and print."""
-    from app.evaluation_data import DataRequest
-    from app.model_evaluation import EvaluationRequest, ModelRequest, evaluate_model, to_json
+    from app.models.evaluate import EvaluationRequest, ModelRequest, evaluate_model, to_json
+    from app.models.evaluation_data import DataRequest
     from app.settings import Settings
-    from model.device import pick_device
+    from model.hardware.device import pick_device
 
     for name in ("limit", "max_tokens"):
         value = getattr(arguments, name)
@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _watch(bar: Bar | LogLines) -> Watch:
-    from app.model_evaluation import Watch
+    from app.models.evaluate import Watch
     from evaluation.detection.support import SupportProgress
 
     def supports(progress: SupportProgress) -> None:
@@ -138,7 +138,7 @@ def _say(result: ModelEvaluation, output: Output) -> None:
 
 
 def _show(result: ModelEvaluation, output: Output) -> None:
-    from app.model_tables import reader_table, spans_table, speed, verifier_table
+    from app.models.tables import reader_table, spans_table, speed, verifier_table
 
     if result.reader is not None:
         output.out.print(reader_table(result.reader))

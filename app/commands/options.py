@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from app.decoding_grid import SEVERAL, temperature_for
 from app.errors import UsageError
+from app.runs.decoding_grid import SEVERAL, temperature_for
 from app.settings import Settings
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
-from generation.params import SamplingParams
 
 if TYPE_CHECKING:
     from app.pipeline import Pipeline

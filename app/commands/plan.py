@@ -15,7 +15,7 @@ from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from app.planning import FullPlan, Pilot
+    from app.runs.plan import FullPlan, Pilot
     from evaluation.planning.label_plan import LabelPlan, VerifierPilot
     from evaluation.planning.plan import PlanRow
 
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from dataclasses import replace
 
     from app.commands.options import pipeline
-    from app.planning import Wanted, make_plan, pilot_of_run
+    from app.runs.plan import Wanted, make_plan, pilot_of_run
     from evaluation.planning.plan import PlanSettings
 
     half_width = arguments.half_width
@@ -105,7 +105,7 @@ def _samples(text: str) -> tuple[int, ...]:
 
 
 def _numbers(arguments: argparse.Namespace, verifier: VerifierPilot | None) -> Pilot:
-    from app.planning import pilot_of_numbers
+    from app.runs.plan import pilot_of_numbers
 
     if arguments.rate is None:
         raise UsageError("give a pilot RUN (plumbline report lists them), or numbers: --rate 0.2")

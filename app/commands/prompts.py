@@ -31,8 +31,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Print or check."""
     from generation.budget import Fitted
-    from generation.prompt_template import default_prompt, read_prompt
-    from retrieval.chunks import Chunk, RetrievedChunk
+    from generation.causal.prompt_template import default_prompt, read_prompt
+    from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
     template = default_prompt() if arguments.file is None else read_prompt(arguments.file)
     shown = [

@@ -20,7 +20,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Delete, and say how many."""
     from app.commands.options import pipeline
-    from app.query_age import parse_age, prune_queries
+    from app.home.query_age import parse_age, prune_queries
 
     age = parse_age(arguments.queries)
     with pipeline(arguments) as line:

@@ -18,7 +18,7 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
     from app.gate import Gate
-    from app.run_analysis import Looking
+    from app.runs.analysis import Looking
     from evaluation.reports.report_data import ReportData
 
 EXPORTS = ("ragas", "inspect", "ragtruth", "trec")
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """List the runs, or report one."""
     from app.commands.fail_if import checked_gate
     from app.commands.options import pipeline
-    from app.run_analysis import Looking
-    from app.runs import full_run_id
+    from app.runs.analysis import Looking
+    from app.runs.evaluate import full_run_id
     from evaluation.runs.run_store import RunStore
 
     _check(arguments)
@@ -113,7 +113,7 @@ def _list(runs: Any, output: Output) -> int:
 def _marker(line: Any, run_id: str, output: Output) -> Any:
     """What marks the weak words of a run's answers; None where nothing is to mark, or what judged it is gone."""
     from app.errors import USER_ERRORS
-    from app.judging import reopen_judge
+    from app.judging.run_judge import reopen_judge
     from evaluation.runs.run_store import RunStore
 
     runs = RunStore(line.store)
@@ -152,10 +152,10 @@ def report_run(
     Raises UsageError for a gate that names a figure there is not, and what loading and writing raise.
     """
     from app.commands.fail_if import gate_code
-    from app.label_figures import gate_figures
-    from app.run_comparison import comparison_data
-    from app.run_report import report_data, with_marks
-    from app.runs import full_run_id
+    from app.labelling.figures import gate_figures
+    from app.runs.comparison import comparison_data
+    from app.runs.evaluate import full_run_id
+    from app.runs.report import report_data, with_marks
     from data.private import make_private, make_private_folder
     from evaluation.reports.plot_files import write_plots
     from evaluation.reports.raster import Rasters, write_pngs
@@ -200,10 +200,10 @@ def report_run(
 def _print(data: ReportData, document: dict[str, Any], output: Output, layout: str) -> None:
     from dataclasses import asdict
 
-    from app.analysis_tables import analysis_tables
-    from app.corrected_table import print_corrected
-    from app.tables import arms_table, decoding_line, pairs_table
-    from app.unscored_lines import unscored_lines
+    from app.runs.analysis_tables import analysis_tables
+    from app.runs.corrected_table import print_corrected
+    from app.runs.tables import arms_table, decoding_line, pairs_table
+    from app.runs.unscored_lines import unscored_lines
     from evaluation.reports.claim_figures import claims_of
     from evaluation.reports.corrected_view import corrected_json
     from evaluation.reports.tabular import as_csv, as_json, as_markdown
@@ -239,7 +239,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
 
 
 def _export(line: Any, run_id: str, kind: str, path: Path, arms: str | None, output: Output) -> None:
-    from app.run_comparison import export_run
+    from app.runs.comparison import export_run
     from evaluation.exports.inspect_log import export_inspect
     from evaluation.exports.ragas import export_ragas
     from evaluation.exports.ragtruth_spans import export_ragtruth

@@ -16,8 +16,8 @@ from data.blank import is_blank
 
 if TYPE_CHECKING:
     from app.pipeline import Pipeline
-    from app.retrieval_evaluation import RetrievalEvaluation
-    from retrieval.chunks import RetrievedChunk
+    from app.retrieval.tune import RetrievalEvaluation
+    from retrieval.chunking.chunks import RetrievedChunk
     from retrieval.retriever import Retriever
     from retrieval.search import Search
 
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _show(arguments: argparse.Namespace, output: Output, line: Pipeline, name: str, searched: Search, k: int) -> int:
-    from app.retrieval_places import shown_places
+    from app.retrieval.chunk_locations import shown_places
 
     retriever = line.retriever(name)
     found = searched.retrieve(arguments.query, k)
@@ -144,7 +144,7 @@ def _notes(query: str, found: tuple[RetrievedChunk, ...], searched: Search, retr
 
 
 def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever, searched: Search) -> int:
-    from app.retrieval_evaluation import evaluate_run, evaluation_to_json, load_judged, load_queries, run_search
+    from app.retrieval.tune import evaluate_run, evaluation_to_json, load_judged, load_queries, run_search
     from data.whole_file import whole_file
     from evaluation.retrieval.measures import DEFAULT_MEASURES, parsed_measure
     from evaluation.retrieval.own_documents import OwnDocuments, own_documents

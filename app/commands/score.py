@@ -22,8 +22,8 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
     from app.gate import Gate
-    from app.score_judging import Choice
-    from app.scoring import ScoreResult
+    from app.judging.answer_judge import Choice
+    from app.scoring.score import ScoreResult
 
 _FIELDS = (
     *("question", "answer", "contexts", "references", "arm", "id", "sample", "answerable"),
@@ -92,13 +92,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Read, judge, print; write what was asked for."""
     from app.commands.fail_if import checked_gate
     from app.commands.verifier_options import verifier_choice, verifier_source
-    from app.score_json import AnswerLines
-    from app.score_judging import JudgePlan
-    from app.scoring import ScorePlan, score
+    from app.judging.answer_judge import JudgePlan
+    from app.scoring.json_output import AnswerLines
+    from app.scoring.score import ScorePlan, score
     from app.settings import Settings
     from data.answer_records import FieldNames
     from data.answers import load_answers
-    from model.device import pick_device
+    from model.hardware.device import pick_device
 
     _check(arguments)
     choice, source = cast("Choice", verifier_choice(arguments)), verifier_source(arguments)
@@ -150,13 +150,13 @@ def _check(arguments: argparse.Namespace) -> None:
 def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, gate: Gate | None) -> int:
     """Tables or one JSON document, the report, and the exit code."""
     from app.commands.fail_if import gate_code
-    from app.corrected_table import print_corrected
-    from app.label_figures import gate_figures
-    from app.score_corrected import note_of, result_with, score_corrected
-    from app.score_json import result_json
-    from app.score_report import score_report
-    from app.score_tables import detection_lines, headline
-    from app.tables import arms_table, pairs_table
+    from app.labelling.figures import gate_figures
+    from app.runs.corrected_table import print_corrected
+    from app.runs.tables import arms_table, pairs_table
+    from app.scoring.corrected import note_of, result_with, score_corrected
+    from app.scoring.json_output import result_json
+    from app.scoring.report import score_report
+    from app.scoring.tables import detection_lines, headline
     from evaluation.reports.report import write_report
 
     corrected = score_corrected(result)

@@ -11,7 +11,7 @@ from app.errors import UsageError
 
 if TYPE_CHECKING:
     from app.pipeline import Pipeline
-    from model.pair_scoring import PairScorer
+    from model.pairs.scoring import PairScorer
     from retrieval.retrieval_params import RetrievalParams
     from retrieval.search import Helpers, Search
 
@@ -66,8 +66,8 @@ def fusion_params(arguments: argparse.Namespace, base: RetrievalParams) -> Retri
 
 def search(arguments: argparse.Namespace, line: Pipeline, collection: str) -> Search:
     """The collection's search as the arguments say. Raises UsageError for values that cannot be meant."""
-    from retrieval.filtering import parse_filter
     from retrieval.ranking.diversity import MmrParams
+    from retrieval.ranking.filtering import parse_filter
     from retrieval.ranking.reranking import RerankParams
     from retrieval.reformulation.rm3 import Rm3Params
     from retrieval.retrieval_params import RetrievalParams
@@ -97,8 +97,8 @@ def search(arguments: argparse.Namespace, line: Pipeline, collection: str) -> Se
 
 def _scorer(name: str, device: str, query_first: bool) -> PairScorer:
     """The shipped verifier ("verifier"), one that was trained here (its folder), or any cross-encoder."""
-    from app.support_scorers import open_support_scorer
-    from model.foreign_pair_scorer import ForeignPairScorer
+    from app.models.support_scorers import open_support_scorer
+    from model.pairs.foreign_scorer import ForeignPairScorer
 
     if name == "verifier" or (Path(name) / "verifier.json").is_file():
         return open_support_scorer(None if name == "verifier" else Path(name), device)
@@ -115,7 +115,7 @@ def _helpers(arguments: argparse.Namespace, line: Pipeline) -> Helpers:
     if arguments.hops > 1 and arguments.hop_by == "title":
         helpers = replace(helpers, ask_again=by_best_title)
     if arguments.rewrites or arguments.hyde or (arguments.hops > 1 and arguments.hop_by == "model"):
-        from app.retrieval_generation import Asker, Imaginer, Rewriter, check_can_write
+        from app.retrieval.reformulate import Asker, Imaginer, Rewriter, check_can_write
 
         check_can_write(line.generator)
         if arguments.rewrites:

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 from app.console import Output
 from app.errors import EXIT_OK, AppError, UsageError
-from app.service.seeing.logs import Format, formatter
-from app.service.sub_path import checked_root_path
+from app.service.http.sub_path import checked_root_path
+from app.service.observability.logs import Format, formatter
 from data.errors import DataError
 
 # The thread that decodes holds Python's lock between operations; whoever waits to send what is there asks for it after
@@ -95,8 +95,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 def key_needed(arguments: argparse.Namespace) -> bool:
     """Whether every request is to need an API key. Raises UsageError where one is, and there is none."""
+    from app.accounts.keys import KeyStore
     from app.commands.options import pipeline
-    from app.keys import KeyStore
 
     remote = not is_loopback(arguments.host, arguments.port)
     if not arguments.require_key and (not remote or arguments.allow_remote):

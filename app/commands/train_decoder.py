@@ -25,8 +25,8 @@ from app.commands.reading_options import (
 from app.commands.training_options import a_path
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
-from app.reading_figures import say_scores
-from app.shipped_decoder import decoder_folder
+from app.models.shipped_decoder import decoder_folder
+from app.training.reader.figures import say_scores
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -46,13 +46,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, score, print."""
     import torch
 
-    from app.decoder_training import DecoderRecipe, train_decoder
     from app.settings import Settings
-    from app.training_progress import TrainingProgress, say_how_it_ended
+    from app.training.decoder.training import DecoderRecipe, train_decoder
+    from app.training.progress import TrainingProgress, say_how_it_ended
     from generation.errors import GenerationError
-    from model.device import pick_device
     from model.errors import ModelError
-    from model.training.one_run import only_run
+    from model.hardware.device import pick_device
+    from model.training.folder_lock import only_run
 
     check_reading(arguments, "context", "shard_bytes")
     base = DecoderRecipe(

@@ -22,7 +22,7 @@ from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from app.pretraining import PretrainRecipe
+    from app.training.pretraining.training import PretrainRecipe
     from model.training.pretrain_shape import Size
 
 _POSITIVE = (
@@ -86,10 +86,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Tokenise, train, write, print."""
-    from app.pretraining import pretrain_decoder, validation_json
-    from app.pretraining_corpus import facts_json
-    from model.device import pick_device
-    from model.training.one_run import only_run
+    from app.training.pretraining.corpus import facts_json
+    from app.training.pretraining.training import pretrain_decoder, validation_json
+    from model.hardware.device import pick_device
+    from model.training.folder_lock import only_run
     from model.training.pretrain import PretrainProgress
 
     for name in _POSITIVE:
@@ -163,8 +163,8 @@ def _recipe(arguments: argparse.Namespace, size: Size) -> PretrainRecipe:
     """The checked recipe; UsageError with the offending value."""
     import torch
 
-    from app.pretraining import PretrainRecipe
-    from app.pretraining_corpus import CorpusRecipe
+    from app.training.pretraining.corpus import CorpusRecipe
+    from app.training.pretraining.training import PretrainRecipe
     from model.errors import ModelError
     from model.training.pretrain import PretrainSettings
     from model.training.pretrain_shape import CONTEXT, VOCABULARY

@@ -24,10 +24,10 @@ from app.commands.reading_options import (
 from app.commands.training_options import a_path, add_layers, add_start, check_start, layers_setting
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
-from app.reading_figures import say_scores
+from app.training.reader.figures import say_scores
 
 if TYPE_CHECKING:
-    from app.reader_training import ReaderRecipe
+    from app.training.reader.training import ReaderRecipe
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def reader_recipe(arguments: argparse.Namespace) -> ReaderRecipe:
     """The recipe that the arguments ask for. Raises UsageError for values that are out of range or contradict."""
-    from app.reader_training import ReaderRecipe
+    from app.training.reader.training import ReaderRecipe
     from generation.errors import GenerationError
     from model.errors import ModelError
 
@@ -86,10 +86,10 @@ def reader_recipe(arguments: argparse.Namespace) -> ReaderRecipe:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, score, print."""
-    from app.reader_training import train_reader
-    from app.training_progress import TrainingProgress, say_how_it_ended
-    from model.device import pick_device
-    from model.training.one_run import only_run
+    from app.training.progress import TrainingProgress, say_how_it_ended
+    from app.training.reader.training import train_reader
+    from model.hardware.device import pick_device
+    from model.training.folder_lock import only_run
 
     recipe = reader_recipe(arguments)
     with output.progress() as bar, only_run(arguments.output):

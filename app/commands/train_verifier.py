@@ -18,7 +18,7 @@ from app.console import Output
 from app.errors import EXIT_OK, AppError
 
 if TYPE_CHECKING:
-    from app.verifier_recipe import VerifierRecipe
+    from app.training.verifier.recipe import VerifierRecipe
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -28,11 +28,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, calibrate, score, print; with --rows-to only make the rows and write them."""
-    from app.training_progress import TrainingProgress, say_how_it_ended
-    from app.verifier_training import train_verifier
+    from app.training.progress import TrainingProgress, say_how_it_ended
+    from app.training.verifier.training import train_verifier
     from evaluation.detection.support import SupportProgress
-    from model.device import pick_device
-    from model.training.one_run import only_run
+    from model.hardware.device import pick_device
+    from model.training.folder_lock import only_run
 
     recipe = verifier_training_options.verifier_recipe(arguments)
     if arguments.rows_to:
@@ -84,8 +84,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _make_rows(recipe: VerifierRecipe, folder: Path, *, plain: bool, output: Output) -> int:
-    from app.verifier_row_files import RowsFolder
-    from app.verifier_rows import make_rows
+    from app.training.verifier.row_files import RowsFolder
+    from app.training.verifier.rows import make_rows
 
     with RowsFolder(folder) as written:  # what is wrong with it is said at once, before minutes of reading
         rows = make_rows(recipe, told_apart=not plain, say=output.say)

@@ -53,7 +53,7 @@ def add_layers(parser: argparse._ActionsContainer) -> None:
 
 def layers_setting(arguments: argparse.Namespace) -> Mapping[str, Any]:
     """The field num_layers of a recipe, where it was given. Raises UsageError for a number out of range or a start."""
-    from model.minilm import MINILM_LAYERS
+    from model.checkpoints.minilm import MINILM_LAYERS
 
     if arguments.layers is None:
         return {}

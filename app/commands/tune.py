@@ -43,7 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Tune and print."""
     from app.commands.options import pipeline
-    from app.retrieval_evaluation import load_judged, tune_fusion
+    from app.retrieval.tune import load_judged, tune_fusion
     from retrieval.collections import list_collections
     from retrieval.retrieval_params import RetrievalParams
     from retrieval.saved_search import SavedSearch, forget_search, save_search, saved_search, search_fields

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from app.errors import UsageError
-from app.verifier_sources import VerifierSource
+from app.judging.verifier_sources import VerifierSource
 
 _NEEDED = ("facts", "judge", "labels")
 

@@ -21,7 +21,7 @@ from app.commands.verifier_rows_options import ROW_OPTIONS, add_rows, asked_rows
 from app.errors import UsageError
 
 if TYPE_CHECKING:
-    from app.verifier_recipe import VerifierRecipe
+    from app.training.verifier.recipe import VerifierRecipe
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -111,13 +111,13 @@ def add_run(group: argparse._ArgumentGroup) -> None:
 
 def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
     """What the arguments ask for. Raises UsageError for what cannot be meant."""
-    from app.verifier_recipe import VerifierRecipe
-    from evaluation.answer_rows import AnswerMix
+    from app.training.verifier.recipe import VerifierRecipe
     from evaluation.errors import EvaluationError
-    from evaluation.verifier_rows import WindowMix
+    from evaluation.training_examples.answer_rows import AnswerMix
+    from evaluation.training_examples.verifier_rows import WindowMix
     from model.errors import ModelError
-    from model.support_encoder import SupportFeatures
-    from model.support_files import SupportUse
+    from model.verifier.encoder import SupportFeatures
+    from model.verifier.files import SupportUse
 
     asked = asked_rows(arguments)
     _check(arguments, asked)
@@ -171,7 +171,7 @@ def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
 
 def _check(arguments: argparse.Namespace, asked: argparse.Namespace) -> None:
     """Raises UsageError naming a number that cannot be meant."""
-    from model.support_files import MOST_LACK
+    from model.verifier.files import MOST_LACK
 
     for name in ("limit", "rows", "source_cap", "windows"):
         value = getattr(asked, name)

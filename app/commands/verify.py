@@ -25,8 +25,8 @@ from app.console import Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, AppError, UsageError
 
 if TYPE_CHECKING:
-    from app.score_judging import Choice
-    from app.verification import CheckedClaim, ClaimChecker
+    from app.judging.answer_judge import Choice
+    from app.judging.verification import CheckedClaim, ClaimChecker
     from evaluation.verifiers.evidence import EvidenceText
 
 
@@ -65,10 +65,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Judge one claim, or pairs."""
     from app.commands.verifier_options import verifier_choice, verifier_source
-    from app.score_judging import JudgePlan
+    from app.judging.answer_judge import JudgePlan
+    from app.judging.verification import ClaimChecker
     from app.settings import Settings
-    from app.verification import ClaimChecker
-    from model.device import pick_device
+    from model.hardware.device import pick_device
 
     if not 0.0 < arguments.threshold <= 1.0:
         raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 def _one(
     arguments: argparse.Namespace, output: Output, checker: ClaimChecker, evidence: tuple[EvidenceText, ...]
 ) -> int:
-    from app.verification import ClaimPair, checked_json
+    from app.judging.verification import ClaimPair, checked_json
 
     pair = ClaimPair(arguments.claim, evidence, arguments.question, answerable=not arguments.unanswerable)
     checked = checker.check([pair], words=True)[0]
@@ -113,7 +113,7 @@ def _one(
 
 
 def _pairs(arguments: argparse.Namespace, output: Output, checker: ClaimChecker) -> int:
-    from app.verification import AT_ONCE, ClaimPair, checked_json, pairs_of
+    from app.judging.verification import AT_ONCE, ClaimPair, checked_json, pairs_of
     from data.refused import Refused
 
     pairs = pairs_of(_numbered(arguments.pairs), checker.needs_evidence)

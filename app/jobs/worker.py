@@ -17,14 +17,14 @@ from typing import Any
 from sqlalchemy import select
 
 from app.errors import USER_ERRORS
-from app.jobs.evaluating import run_evaluation
-from app.jobs.indexing import Refusals, run_index
+from app.home.query_age import prune_queries
+from app.jobs.evaluation_job import run_evaluation
+from app.jobs.index_job import Refusals, run_index
 from app.jobs.job import Job, Step
 from app.jobs.leases import LEASE_S, JobLeases
 from app.jobs.staging import remove_orphans, remove_staging
-from app.jobs.stopping import Stopped, StopReason
+from app.jobs.stop_signal import Stopped, StopReason
 from app.pipeline import Pipeline
-from app.query_age import prune_queries
 from data.columns import utc_now
 from data.errors import DataError, StoreBusyError
 from data.schema import jobs

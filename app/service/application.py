@@ -10,23 +10,23 @@ import anyio.to_thread
 from fastapi import FastAPI
 
 from app.pipeline import Pipeline
-from app.service.access import Access
-from app.service.answering import Answering
-from app.service.body_budget import BodyBudget
-from app.service.body_limit import BodyLimit
-from app.service.chat.routes import chat_router
-from app.service.early_refusal import EarlyRefusal
-from app.service.errors import ApiError, add_error_handlers
-from app.service.frame import RequestFrame
-from app.service.gauges import watch
-from app.service.health import Health
-from app.service.openapi import describe_truly
-from app.service.page import page_router
-from app.service.resource_limits import body_limits
-from app.service.resource_routers import resource_routers
-from app.service.routes import router
-from app.service.seeing.metrics import Metrics
-from app.service.sub_path import SubPath, checked_root_path
+from app.service.api.openapi import describe_truly
+from app.service.api.resource_limits import body_limits
+from app.service.api.routes import router
+from app.service.engine.answering import Answering
+from app.service.engine.gauges import watch
+from app.service.engine.health import Health
+from app.service.http.access import Access
+from app.service.http.body_budget import BodyBudget
+from app.service.http.body_limit import BodyLimit
+from app.service.http.early_refusal import EarlyRefusal
+from app.service.http.errors import ApiError, add_error_handlers
+from app.service.http.frame import RequestFrame
+from app.service.http.sub_path import SubPath, checked_root_path
+from app.service.observability.metrics import Metrics
+from app.service.openai.routes import chat_router
+from app.service.pages.ask import page_router
+from app.service.routers import resource_routers
 from app.settings import Settings
 
 _ADMITTED = ("/v1/query", "/v1/chat/completions")
@@ -45,7 +45,7 @@ def create_app(
 
     source: settings, or a pipeline that its owner closes. allowed_hosts: what the Host header may name; give it
     wherever no key protects the service, or a page of any site could reach it by rebinding its own name (DNS).
-    require_key: whether every request needs an API key (see app.service.access). log_text: whether questions and
+    require_key: whether every request needs an API key (see app.service.http.access). log_text: whether questions and
     answers are logged. root_path: the path of a site that it is served under, such as ``/plumbline``; ValueError for
     what is none.
     """

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from uvicorn.lifespan.on import LifespanOn
 
 from app.service.application import drain, idle
-from app.service.http_protocol import BoundedHttp
+from app.service.http.http_protocol import BoundedHttp
 
 GRACE_S = 20
 BACKLOG = 128

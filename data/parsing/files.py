@@ -11,7 +11,7 @@ from typing import IO
 
 from data.parsing.decoding import one_line
 from data.parsing.errors import ParseError
-from data.parsing.kinds import SHOWN_KINDS, archive_parser_of, kind_of_file, parser_of
+from data.parsing.file_kinds import SHOWN_KINDS, archive_parser_of, kind_of_file, parser_of
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Numbered, Origin
 from data.refused import RefusalLog, Refused, part

@@ -12,7 +12,7 @@ from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.office_archives import checked_office_file
 from data.parsing.origin import Origin
-from data.parsing.raised import Level, raised_text
+from data.parsing.superscripts import Level, raised_text
 from data.parsing.text_builder import TextBuilder
 
 # Deleted text, comments, notes (as in .docx), names of fields, and what is no text.

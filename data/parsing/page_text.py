@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from data.parsing.decoding import one_line
 from data.parsing.formulae import Formula
 from data.parsing.hidden_text import Colour, background_of, is_hidden, style_of
-from data.parsing.raised import raised_text
+from data.parsing.superscripts import raised_text
 from data.parsing.text_builder import TextBuilder
 
 _UNSEEN = frozenset(("script", "style", "template", "svg", "iframe"))

@@ -7,8 +7,8 @@ from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from data.parsing.file_kinds import kind_of_file
 from data.parsing.files import parse_file
-from data.parsing.kinds import kind_of_file
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Origin
 from data.parsing.process import ParserProcess

@@ -11,7 +11,7 @@ from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.office_archives import checked_office_file
 from data.parsing.origin import Origin
-from data.parsing.raised import raised_text
+from data.parsing.superscripts import raised_text
 from data.parsing.text_builder import TextBuilder
 
 _DEPTH = 20

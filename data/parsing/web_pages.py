@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from data.documents import Document
-from data.parsing.declared import decode_declared
+from data.parsing.declared_encoding import decode_declared
 from data.parsing.decoding import one_line
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from data.parsing.formulae import Formula
 from data.parsing.office_xml import XmlEvents
-from data.parsing.raised import raised_text
+from data.parsing.superscripts import raised_text
 from data.parsing.symbol_fonts import symbol_character, without_private_codes
 from data.parsing.text_builder import TextBuilder
 from data.parsing.word_numbering import Numbering

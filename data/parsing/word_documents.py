@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from data.documents import Document
-from data.parsing.declared import decode_declared
+from data.parsing.declared_encoding import decode_declared
 from data.parsing.decoding import decode, one_line
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits

@@ -17,11 +17,11 @@ import warnings
 from pathlib import Path
 from typing import IO, Any
 
-from data.parsing.confinement import confine
 from data.parsing.files import parse_file
 from data.parsing.frames import FrameError, item_to_json, packed, read_frame
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
+from data.parsing.sandbox import confine
 from data.refused import Refused
 
 _STDERR_BYTES = 1 << 20

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evaluation.analysis.entailing import Entailing
+from evaluation.analysis.cached_entailment import Entailing
+from evaluation.claims.sentences import spoken
 from evaluation.language.normalise import normalise
 from evaluation.runs.records import SampleRecord
-from evaluation.sentence_claims import spoken
 from evaluation.signals.claim_calibration import ClaimCalibration, ClaimProbability, claim_calibration
 
 States = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]

@@ -16,7 +16,7 @@ from evaluation.runs.records import SampleRecord
 from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.verifier import VerificationItem
-from model.pair_scoring import PairScorer
+from model.pairs.scoring import PairScorer
 
 AT_ONCE = 16
 """Prompts judged and committed in one go: the scorer sorts their pairs by length."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from data.questions import Question
 from evaluation.analysis.faithfulness import AT_ONCE, key_of
 from evaluation.analysis.retrieval_part import SampleKey
+from evaluation.claims.sentences import spoken
 from evaluation.drift.forced import Continuation, ForcedDrift, Planted, forced_drift
 from evaluation.errors import EvaluationError
 from evaluation.language.normalise import normalise
@@ -17,9 +18,8 @@ from evaluation.outcomes import Label, Verdict
 from evaluation.runs.arms import NotPossibleError
 from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.records import SampleRecord
-from evaluation.sentence_claims import spoken
 from evaluation.statistics.measure import Resampler
-from model.pair_scoring import Pair, PairScorer
+from model.pairs.scoring import Pair, PairScorer
 
 FOLLOWS = "follows | "
 _SEPARATOR = "+planted:"

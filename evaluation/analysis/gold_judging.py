@@ -18,7 +18,7 @@ from evaluation.runs.records import SampleRecord
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.evidence import GoldEvidence, SearchedEvidence
 from evaluation.verifiers.verifier import VerificationItem
-from model.pair_scoring import PairScorer
+from model.pairs.scoring import PairScorer
 
 FETCHED, GOLD = "fetched | ", "gold | "
 """How the names begin under which the verdicts are stored."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from data.questions import Question
+from evaluation.analysis.cached_entailment import Entailing
 from evaluation.analysis.calibration import ArmCalibration, run_calibration
 from evaluation.analysis.claim_order import ArmDrift, run_drift
-from evaluation.analysis.detecting import ArmSignals, run_signals
-from evaluation.analysis.entailing import Entailing
+from evaluation.analysis.detection import ArmSignals, run_signals
 from evaluation.analysis.forced_run import ArmForced, ForcedRun, forced_parts
 from evaluation.analysis.gold_rates import BothOutcomes, GoldBeside, gold_beside
 from evaluation.analysis.grid import GridFigures, grid_figures
-from evaluation.analysis.observed import ObservedRate, observed_rates
+from evaluation.analysis.observed_events import ObservedRate, observed_rates
 from evaluation.analysis.retrieval_part import RetrievalPart, SampleKey, retrieval_part
 from evaluation.outcomes import Outcome
 from evaluation.runs.records import SampleRecord

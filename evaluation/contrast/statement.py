@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from evaluation.contrast.stems import is_irregular, stem
 from evaluation.language.normalise import Token, fold, tokenise
-from evaluation.language.value_finding import find_values
+from evaluation.language.value_extraction import find_values
 from evaluation.language.values import Value
 from evaluation.language.words import word_set
 

@@ -18,7 +18,7 @@ from evaluation.correction.figures import (
     undefined_without_width,
     verifier_rate,
 )
-from evaluation.correction.labelled import HALLUCINATED, SUPPORTED, UNSCORED, LabelledRun
+from evaluation.correction.labelled_run import HALLUCINATED, SUPPORTED, UNSCORED, LabelledRun
 from evaluation.correction.ratio import corrected_ratio, few_for_ratio
 from evaluation.correction.rectified import FOLDS, LabelledSample, Rectified, design_of, rectified
 from evaluation.correction.rogan_gladen import Resamples, RoganGladen, rogan_gladen

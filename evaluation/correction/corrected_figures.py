@@ -13,7 +13,7 @@ from evaluation.correction.agreement import Agreement
 from evaluation.correction.corrected import CorrectedRun, CorrectedSettings, correct
 from evaluation.correction.label_progress import Annotator, LabelProgress
 from evaluation.correction.label_store import StoredDraw
-from evaluation.correction.labelled import join_labels
+from evaluation.correction.labelled_run import join_labels
 from evaluation.errors import EvaluationError
 from evaluation.statistics.counts import OutcomeRecord
 from evaluation.statistics.summary import default_pairs

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from evaluation.correction.agreement import Agreement, Decision, adjudicate, agreement
-from evaluation.correction.drawing import LabelDraw, drawn_items
 from evaluation.correction.label_store import GivenLabel, StoredDraw
-from evaluation.correction.labelled import ResponseKey
+from evaluation.correction.labelled_run import ResponseKey
+from evaluation.correction.sampling import LabelDraw, drawn_items
 from evaluation.outcomes import Outcome
 
 

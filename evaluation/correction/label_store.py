@@ -11,8 +11,8 @@ from sqlalchemy.exc import IntegrityError
 
 from data.schema import label_draws, labels
 from data.store import Store
-from evaluation.correction.drawing import DrawnQuestion, DrawnSample, LabelDraw, Stratum
-from evaluation.correction.labelled import ResponseKey
+from evaluation.correction.labelled_run import ResponseKey
+from evaluation.correction.sampling import DrawnQuestion, DrawnSample, LabelDraw, Stratum
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome
 

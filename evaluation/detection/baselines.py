@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.errors import ModelError
-from model.pair_scoring import Pair
-from retrieval.encoder import Encoder
-from retrieval.tokenising import TokenisingParams, tokenise_all
+from model.pairs.scoring import Pair
+from retrieval.encoding.encoder import Encoder
+from retrieval.sparse.tokenising import TokenisingParams, tokenise_all
 
 _WINDOW_WORDS = 250
 _CONTENT = TokenisingParams(stemming="none", stop_words="english")

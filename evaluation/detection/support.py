@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from evaluation.answer_parts import ROOM_STEP, answer_parts
-from evaluation.evidence.as_read import read_evidence
+from evaluation.claims.answer_parts import ROOM_STEP, answer_parts
+from evaluation.evidence.rendering import read_evidence
 from evaluation.evidence.windows import Window, evidence_windows
-from model.pair_scoring import Pair, PairScorer, answer_tokens
-from model.support_tokens import MAX_CLAIM_TOKENS
+from model.pairs.scoring import Pair, PairScorer, answer_tokens
+from model.verifier.tokens import MAX_CLAIM_TOKENS
 
 _KEPT_EVIDENCE = 256
 _SMALLEST_BLOCK, _LARGEST_BLOCK, _BLOCKS = 4, 1024, 20

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from data.pairs import PairExample
 from data.ragtruth import RagResponse
+from evaluation.claims.sentences import extract_sentences, spoken
 from evaluation.detection.intervals import ScoreEstimate, rate_estimate
 from evaluation.detection.metrics import THRESHOLD
 from evaluation.detection.scores import DetectionTable, Judged, detection_table
 from evaluation.detection.spans import MarkedText, SpanScores, span_scores
 from evaluation.detection.support import ClaimSupport, ScoredBlock, Statement, SupportProgress, claim_supports
-from evaluation.sentence_claims import extract_sentences, spoken
-from evaluation.verifiers.entailment_where import Weakness, weak_words
-from model.pair_scoring import PairScorer
+from evaluation.verifiers.failing_words import Weakness, weak_words
+from model.pairs.scoring import PairScorer
 
 _MARKED_AT_ONCE = 32  # claims, each of up to 24 pairs
 _EMPTY = ClaimSupport(None, reason="the response makes no claim")

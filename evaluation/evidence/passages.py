@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from data.questions import Question
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 
 class Searcher(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from evaluation.evidence.structured_words import StructuredSentence, ended, humanised, path_in_words, shown_value
-from retrieval.sentences import sentence_spans
+from retrieval.chunking.sentences import sentence_spans
 
 _MAX_SENTENCES, _MAX_DEPTH = 20_000, 24
 _LONG_VALUE, _LONGEST_KEY, _FIELDS_IN_A_ROW = 160, 200, 12

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from evaluation.errors import EvaluationError
-from retrieval.chunking import ChunkingParams, chunk_spans
+from retrieval.chunking.chunker import ChunkingParams, chunk_spans
 
 _CHARACTERS_PER_TOKEN = 16
 """No more than so many characters count as one token: a tokenizer may turn a run of any length into one unknown."""

@@ -10,7 +10,7 @@ from evaluation.evidence.passages import PassageSource, Searcher, gold_chunks
 from evaluation.modifiers.modifier import Modifier
 from evaluation.runs.arms import MissingGoldError
 from evaluation.verifiers.matching import compare
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 _DEPTH = 50
 _SAME = 0.8

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from data.questions import Question
 from evaluation.errors import EvaluationError
-from evaluation.modifiers.choosing import order_by_hash
 from evaluation.modifiers.modifier import Modifier
+from evaluation.modifiers.selection import order_by_hash
 from evaluation.modifiers.suggestion import is_wrong
 from evaluation.runs.arms import NotPossibleError
 

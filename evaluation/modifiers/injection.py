@@ -11,10 +11,10 @@ from typing import Literal, get_args
 
 from data.questions import Question
 from evaluation.errors import EvaluationError
-from evaluation.modifiers.choosing import order_by_hash
 from evaluation.modifiers.modifier import Modifier
+from evaluation.modifiers.selection import order_by_hash
 from evaluation.runs.records import Observed
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 Place = Literal["first", "last"]
 PLACES: tuple[Place, ...] = get_args(Place)

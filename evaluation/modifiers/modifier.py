@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from data.questions import Question
 from evaluation.runs.arms import ActiveArm, Arm
 from evaluation.runs.records import Observed
-from retrieval.chunks import RetrievedChunk
-from retrieval.sentences import Span
+from retrieval.chunking.chunks import RetrievedChunk
+from retrieval.chunking.sentences import Span
 
 
 class Modifier:

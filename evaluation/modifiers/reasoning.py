@@ -10,7 +10,7 @@ import re
 from data.questions import Question
 from evaluation.modifiers.modifier import Modifier
 from evaluation.runs.records import Observed
-from retrieval.sentences import Span, strip_span
+from retrieval.chunking.sentences import Span, strip_span
 
 MARKED = "marked a final answer"
 _ASKED = '{words}\nReason step by step. Then give the answer alone on the last line, after "Final answer:".'

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from data.questions import Question
-from evaluation.language.value_finding import is_pure
-from evaluation.modifiers.choosing import order_by_hash
+from evaluation.language.value_extraction import is_pure
 from evaluation.modifiers.modifier import Modifier
+from evaluation.modifiers.selection import order_by_hash
 from evaluation.runs.arms import NotPossibleError
 from evaluation.runs.records import Observed
 from evaluation.verifiers.matching import compare

@@ -9,16 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from data.reading import ReadingExample
+from data.reading_examples import ReadingExample
 from evaluation.errors import EvaluationError
 from evaluation.reading.squad_metric import squad_f1
 from generation.errors import GenerationError
-from generation.reader import EmbeddedReader
-from generation.reader_probing import answer_anyway, distributions
-from generation.restyling import without_citations
-from model.prefix_decoder import ReaderUse
+from generation.reader.probing import answer_anyway, distributions
+from generation.reader.reader import EmbeddedReader
+from generation.style.restyling import without_citations
+from model.reader.prefix_decoder import ReaderUse
 from model.training.rows import TokenRow
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 _TEMPERATURES = tuple(round(0.5 + 0.05 * i, 2) for i in range(51))  # 0.5 to 3
 

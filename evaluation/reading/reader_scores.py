@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from data.reading import ReadingExample
+from data.reading_examples import ReadingExample
 from evaluation.detection.intervals import ScoreEstimate, rate_estimate, ratio_estimate, undefined
 from evaluation.detection.metrics import Bools, calibration_error, calibration_gaps, equal_mass_bins
 from evaluation.reading.reading_scores import ReadAnswer, read_answers
@@ -15,7 +15,7 @@ from evaluation.reading.risk_coverage import RiskCoverage, risk_coverage
 from evaluation.reading.squad_metric import squad_exact, squad_f1
 from evaluation.statistics.counts import Floats
 from generation.generator import Generator
-from retrieval.chunks import Chunk
+from retrieval.chunking.chunks import Chunk
 
 _SPEED_BLOCKS = 50
 

@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from data.reading import ReadingExample
+from data.reading_examples import ReadingExample
+from evaluation.declining.refusals import is_refusal
 from evaluation.language.normalise import normal_tokens
-from evaluation.refusals import is_refusal
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
 from generation.generator import Generator
-from generation.params import SamplingParams
-from generation.restyling import without_citations
-from retrieval.chunks import Chunk, RetrievedChunk
+from generation.style.restyling import without_citations
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from evaluation.analysis.claim_order import ArmDrift
-from evaluation.analysis.detecting import ArmSignals
+from evaluation.analysis.detection import ArmSignals
 from evaluation.analysis.forced_run import ArmForced
 from evaluation.analysis.gold_rates import GoldBeside
 from evaluation.analysis.grid import GridFigures

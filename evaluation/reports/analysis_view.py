@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evaluation.analysis.calibration import ArmCalibration
 from evaluation.analysis.claim_order import ArmDrift
-from evaluation.analysis.detecting import ArmSignals
+from evaluation.analysis.detection import ArmSignals
 from evaluation.analysis.grid import GridFigures, GridSetting
 from evaluation.analysis.run_analysis import RunAnalysis
 from evaluation.drift.positions import PositionCurve

@@ -13,7 +13,7 @@ from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome, Verdict
 from evaluation.statistics.estimates import HallucinationEstimate
 from evaluation.statistics.summary import RunSummary
-from evaluation.verifiers.entailment_where import WeakWord
+from evaluation.verifiers.failing_words import WeakWord
 from generation.completion import Citation
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from data.questions import Question
 from evaluation.retrieval.judgements import Judgements
 from evaluation.retrieval.rankings import RankedDocument
-from retrieval.chunks import Chunk
+from retrieval.chunking.chunks import Chunk
 
 _WORD = re.compile(r"\w+")
 _SHARED = 0.5

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from evaluation.errors import EvaluationError
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from data.questions import Question
 from evaluation.errors import EvaluationError
 from evaluation.evidence.passages import PassageSource, Searcher, gold_chunks
 from evaluation.runs.records import Observed
-from retrieval.chunks import RetrievedChunk
-from retrieval.sentences import Span
+from retrieval.chunking.chunks import RetrievedChunk
+from retrieval.chunking.sentences import Span
 
 
 class NotPossibleError(EvaluationError):

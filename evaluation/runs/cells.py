@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from data.questions import Question
-from evaluation.claims import Extraction
+from evaluation.claims.extraction import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import AnswerEvaluation, Claim, Verdict, outcome_of
 from evaluation.runs.arms import ActiveArm, Arm, BeginningArm, MissingGoldError, NotPossibleError
@@ -15,11 +15,11 @@ from evaluation.runs.run_config import RunConfig
 from evaluation.runs.seeds import derive_seed
 from evaluation.verifiers.verifier import VerificationItem, Verifier
 from evaluation.verifiers.verifier import failed as verdict_failed
+from generation.causal.continuing import begun_prompt
 from generation.completion import Completion
-from generation.continuing import begun_prompt
 from generation.generator import GenerationTask, Generator, generate_many
 from generation.prompt import Prompt
-from retrieval.sentences import Span
+from retrieval.chunking.sentences import Span
 
 _STEPS = {"retrieval": "search", "prompt": "prompt", "generator": "generator"}
 

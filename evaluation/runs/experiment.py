@@ -18,7 +18,7 @@ from data.questions import Question
 from evaluation.errors import EvaluationError
 from evaluation.runs.arms import Arm, prepare_arm
 from evaluation.runs.cells import CellDrawer
-from evaluation.runs.committing import Committer
+from evaluation.runs.committer import Committer
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig, hash_questions
 from evaluation.runs.run_store import Cell, RunStore

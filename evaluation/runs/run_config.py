@@ -11,7 +11,7 @@ from typing import Any
 from data.question_json import question_to_fields
 from data.questions import Question
 from evaluation.errors import EvaluationError
-from generation.params import SamplingParams
+from generation.decoding.params import SamplingParams
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from evaluation.outcomes import OUTCOMES, AnswerEvaluation, Claim, Evidence, Lab
 from evaluation.runs.records import Failure, Observed, SampleRecord
 from generation.completion import Citation, Completion, FinishReason, Usage
 from generation.prompt import PromptChunk
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 Row = dict[str, Any]
 

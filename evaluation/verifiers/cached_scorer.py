@@ -6,8 +6,8 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from evaluation.verifiers.scorer_in_front import ScorerInFront, unread
-from model.pair_scoring import Pair, PairScorer
+from evaluation.verifiers.layered_scorer import ScorerInFront, unread
+from model.pairs.scoring import Pair, PairScorer
 
 LIMIT = 200_000
 """Scores kept at most; the ones not asked for longest go first. About 30 MB."""

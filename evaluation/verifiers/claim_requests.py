@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from evaluation.claims.sentences import spoken
 from evaluation.outcomes import Claim, Evidence, Label, Verdict
-from evaluation.sentence_claims import spoken
 from evaluation.verifiers.evidence import ClaimRequest
 from evaluation.verifiers.verifier import VerificationItem
 

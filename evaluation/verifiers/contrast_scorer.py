@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 from evaluation.contrast.contrast import contrast
 from evaluation.contrast.restated import restated
-from evaluation.verifiers.scorer_in_front import ScorerInFront, unread
-from model.pair_scoring import Pair, PairScorer
+from evaluation.verifiers.layered_scorer import ScorerInFront, unread
+from model.pairs.scoring import Pair, PairScorer
 
 VERSION = 1
 CONTRASTED = 0.05

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data.questions import Question
-from evaluation.claim_splitting import extract_by, split_name
-from evaluation.claims import Extraction
+from evaluation.claims.extraction import Extraction
+from evaluation.claims.sentences import spoken
+from evaluation.claims.splitting import extract_by, split_name
 from evaluation.errors import EvaluationError
-from evaluation.language.recognising import other_language
+from evaluation.language.language_detection import other_language
 from evaluation.outcomes import Claim, Verdict
-from evaluation.sentence_claims import spoken
 from evaluation.verifiers.claim_requests import (
     by_support,
     distinct_requests,
@@ -30,11 +30,11 @@ from evaluation.verifiers.claim_requests import (
     without_evidence,
 )
 from evaluation.verifiers.entailment_scoring import ClaimCase, Support, SupportScoring
-from evaluation.verifiers.entailment_where import MarkedClaim, Weakness, weak_words
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
-from evaluation.verifiers.scorer_in_front import unread
+from evaluation.verifiers.failing_words import MarkedClaim, Weakness, weak_words
+from evaluation.verifiers.layered_scorer import unread
 from evaluation.verifiers.verifier import FAILED, VerificationItem
-from model.pair_scoring import PairScorer, answer_tokens, languages_read
+from model.pairs.scoring import PairScorer, answer_tokens, languages_read
 
 VERSION = 2
 TOGETHER = " together"

@@ -12,14 +12,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluation.answer_parts import answer_parts
+from evaluation.claims.answer_parts import answer_parts
 from evaluation.errors import EvaluationError
-from evaluation.evidence.as_read import EvidenceReading, read_evidence
+from evaluation.evidence.rendering import EvidenceReading, read_evidence
 from evaluation.evidence.windows import Window, evidence_windows
 from evaluation.outcomes import Evidence
 from evaluation.verifiers.evidence import EvidenceText
-from model.pair_scoring import Pair, PairScorer, answer_tokens
-from retrieval.sentences import Span, sentence_spans
+from model.pairs.scoring import Pair, PairScorer, answer_tokens
+from retrieval.chunking.sentences import Span, sentence_spans
 
 CLAIM_TOKENS = 160
 """A claim is cut into parts of so many tokens. Sentences that people write are shorter."""

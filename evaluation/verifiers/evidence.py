@@ -10,7 +10,7 @@ from typing import Protocol
 from data.questions import Question
 from evaluation.errors import EvaluationError
 from evaluation.evidence.passages import PassageSource, Searcher, gold_chunks
-from retrieval.chunks import Chunk
+from retrieval.chunking.chunks import Chunk
 
 DEFAULT_K = 5
 _DEPTH = 100

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from data.fact_tables import Fact
-from evaluation.claim_splitting import has_verb
+from evaluation.claims.splitting import has_verb
 from evaluation.language.normalise import STOP_WORDS, normal_tokens, singular
-from evaluation.language.value_finding import is_pure
+from evaluation.language.value_extraction import is_pure
 from evaluation.language.values import Value, comparable
 from evaluation.verifiers.match import Match
 from evaluation.verifiers.matching import compare

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from data.fact_tables import Fact, FactTable
 from data.questions import Question
-from evaluation.claim_splitting import extract_by, split_name
-from evaluation.claims import Extraction
+from evaluation.claims.extraction import Extraction
+from evaluation.claims.sentences import spoken
+from evaluation.claims.splitting import extract_by, split_name
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Evidence, Verdict
-from evaluation.sentence_claims import spoken
 from evaluation.verifiers.fact_matching import gives_another_value, judge_by_fact, phrases, spoken_of
 from evaluation.verifiers.match import Match
 from evaluation.verifiers.reference_verifier import F1_THRESHOLD

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from data.questions import Question
-from evaluation.claim_splitting import extract_by, split_name
-from evaluation.claims import Extraction
+from evaluation.claims.extraction import Extraction
+from evaluation.claims.splitting import extract_by, split_name
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Verdict
 from evaluation.verifiers.context_evidence import AnsweredQuestion
@@ -19,7 +19,7 @@ from evaluation.verifiers.entailment import THRESHOLD, TOGETHER, EntailmentVerif
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceText
 from evaluation.verifiers.verifier import VerificationItem
 from generation.prompt import PromptChunk
-from model.pair_scoring import PairScorer
+from model.pairs.scoring import PairScorer
 
 VERSION = 1
 NOTHING_TO_JUDGE_BY = (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from data.questions import Question
 from data.verdict_labels import LabelFile, VerdictLabel, squeezed
-from evaluation.claims import Extraction, extract_claims
+from evaluation.claims.extraction import Extraction, extract_claims
+from evaluation.claims.sentences import extract_sentences
 from evaluation.outcomes import Claim, Verdict
-from evaluation.sentence_claims import extract_sentences
 from evaluation.verifiers.verifier import VerificationItem
 
 VERSION = 1

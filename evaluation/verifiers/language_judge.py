@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data.questions import Question
-from evaluation.claim_splitting import extract_by, split_name
-from evaluation.claims import Extraction
+from evaluation.claims.extraction import Extraction
+from evaluation.claims.splitting import extract_by, split_name
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Evidence, Verdict
 from evaluation.verifiers.claim_requests import (
@@ -31,11 +31,11 @@ from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource, Evidence
 from evaluation.verifiers.verifier import FAILED, VerificationItem
 from evaluation.verifiers.votes import hear, reading_of, support_of
 from generation.completion import Completion
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
 from generation.generator import GenerationTask, Generator, generate_many
-from generation.params import SamplingParams
 from generation.prompt import Prompt
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 VERSION = 1
 VOTES = 5

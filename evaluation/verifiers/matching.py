@@ -8,7 +8,7 @@ from evaluation.language.items import split_items
 from evaluation.language.normalise import normalise, token_f1
 from evaluation.language.polarity import has_cue, yes_or_no
 from evaluation.language.unspaced import is_unspaced
-from evaluation.language.value_finding import is_pure
+from evaluation.language.value_extraction import is_pure
 from evaluation.verifiers.designations import compare_designations
 from evaluation.verifiers.match import HALF, Match, content_of
 from evaluation.verifiers.reading import Reading, read_text

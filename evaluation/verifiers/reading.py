@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from evaluation.language.normalise import Token, fold, is_article, is_sign, tokenise
 from evaluation.language.units import units_named
-from evaluation.language.value_finding import find_values
+from evaluation.language.value_extraction import find_values
 from evaluation.language.values import Value
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from data.questions import Question
-from evaluation.claims import Extraction, extract_claims
+from evaluation.claims.extraction import Extraction, extract_claims
 from evaluation.errors import EvaluationError
 from evaluation.language.normalise import normalise
-from evaluation.language.value_finding import is_pure
+from evaluation.language.value_extraction import is_pure
 from evaluation.language.values import same_value
 from evaluation.outcomes import Claim, Evidence, Verdict
 from evaluation.verifiers.match import NOT_SUPPORTED_CEILING, Match

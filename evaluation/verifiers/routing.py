@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from data.questions import Question
-from evaluation.claims import Extraction
+from evaluation.claims.extraction import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import UNRESPONSIVE, Claim, Verdict
 from evaluation.verifiers.entailment import EntailmentVerifier

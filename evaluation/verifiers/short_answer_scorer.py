@@ -18,16 +18,16 @@ from functools import lru_cache
 
 from evaluation.errors import EvaluationError
 from evaluation.language.normalise import token_f1
-from evaluation.verifiers.scorer_in_front import ScorerInFront
-from generation.answer_belief import MAX_TOKENS, Belief, belief
+from evaluation.verifiers.layered_scorer import ScorerInFront
 from generation.errors import GenerationError
-from generation.reader import EmbeddedReader
-from model.answer_context import is_short
-from model.content_words import content_words
-from model.pair_scoring import Pair, PairScorer
-from retrieval.chunking import chunk_spans
-from retrieval.chunking_params import ChunkingParams
-from retrieval.chunks import Chunk, RetrievedChunk
+from generation.reader.answer_likelihood import MAX_TOKENS, Belief, belief
+from generation.reader.reader import EmbeddedReader
+from model.pairs.scoring import Pair, PairScorer
+from model.verifier.answer_context import is_short
+from model.verifier.content_words import content_words
+from retrieval.chunking.chunker import chunk_spans
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.params import ChunkingParams
 
 RULES = 5
 """Version of what is read and how, and of which questions are left to the network: part of the scorer's name."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from evaluation.language.coordination import phrase_is_enumerated
 from evaluation.language.items import contains, cover, split_items
 from evaluation.language.normalise import STOP_WORDS, Token, singular, token_f1
-from evaluation.language.value_finding import is_pure
+from evaluation.language.value_extraction import is_pure
 from evaluation.language.values import comparable, same_value
 from evaluation.verifiers.answering_clause import outranked_phrase
 from evaluation.verifiers.match import HALF, MENTIONS, NOT_SUPPORTED_CEILING, Match, blocked_by, content_of

@@ -9,7 +9,7 @@ from evaluation.language.polarity import asks_yes_or_no
 from evaluation.outcomes import Verdict
 from evaluation.verifiers.match import HALF
 from evaluation.verifiers.reading import read_text
-from model.content_words import content_words
+from model.verifier.content_words import content_words
 
 _FEWEST_WORDS = 3
 """Content words of an answer that repeats its question. A name alone answers, even one that the question holds."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from data.questions import Question
-from evaluation.claims import Extraction
+from evaluation.claims.extraction import Extraction
 from evaluation.outcomes import Claim, Verdict
 from generation.prompt import PromptChunk
 

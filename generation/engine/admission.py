@@ -11,7 +11,7 @@ from collections import deque
 from generation.engine.options import EngineOptions
 from generation.engine.prefix_cache import Beginning, KeptPrompt, PrefixCache, PromptKey
 from generation.engine.sequences import PromptRun, Rows, Sample, Ticket
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.ranges import KeyRange, RangeAllocator
 

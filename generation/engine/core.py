@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 
 from generation.completion import FinishReason
+from generation.decoding.sampling import SampleStream
 from generation.engine.admission import Admission
 from generation.engine.compaction import close_gaps
 from generation.engine.decoding_pass import DecodingPass
@@ -19,8 +20,7 @@ from generation.engine.requests import EngineRequest, Handle, RequestResult, Tok
 from generation.engine.sequences import Rows, Sample, Ticket
 from generation.engine.step_rows import DrawnToken, RowDrawer
 from generation.errors import GenerationError, ModelOutputError
-from generation.sampling import SampleStream
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena
 
 _NOT_FINITE = "the model returned NaN or infinite probabilities: its weights are damaged or overflow in this precision"

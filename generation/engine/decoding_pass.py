@@ -11,11 +11,11 @@ from generation.engine.graphs import GraphedDecoding, captured_on_cuda
 from generation.engine.options import EngineOptions
 from generation.engine.sequences import Rows
 from generation.engine.step_rows import in_blocks
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.decode_state import DecodeState
-from model.engine_state.lone_reads import prepare_lone_reads
 from model.engine_state.reads import RowGroup
+from model.engine_state.unshared_reads import prepare_lone_reads
 
 
 class DecodingPass:

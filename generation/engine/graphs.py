@@ -16,7 +16,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.indexed_state import IndexedDecodeState
 from model.engine_state.reads import RowGroup

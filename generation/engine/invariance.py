@@ -9,12 +9,12 @@ from __future__ import annotations
 import torch
 
 from generation.engine.options import EngineOptions
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
+from model.decoder.heads import LinearHead
 from model.engine_state.arena import KeyValueArena, bytes_per_position
 from model.engine_state.decode_state import DecodeState
 from model.engine_state.ranges import KeyRange
 from model.engine_state.reads import RowGroup
-from model.heads import LinearHead
 
 
 def rows_agree(model: Decoder, options: EngineOptions, *, trials: int = 3, seed: int = 0) -> bool:

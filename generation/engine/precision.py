@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from generation.errors import GenerationError
-from model.device import bf16_pays
+from model.hardware.device import bf16_pays
 
 _PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from generation.engine.options import EngineOptions
 from generation.engine.sequences import PromptEnd, PromptRun
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
+from model.decoder.heads import PointerHead
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.prefill_state import PrefillState, Stretch
 from model.engine_state.ranges import KeyRange
-from model.heads import PointerHead
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from generation.completion import FinishReason
-from generation.decoding import DecodedTokens, DecodingUse
+from generation.decoding.loop import DecodedTokens, DecodingUse
+from generation.decoding.params import SamplingParams
 from generation.errors import ContextLengthError, GenerationError, ParameterError
-from generation.params import SamplingParams
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 
 NO_USE = DecodingUse()
 """Distributions as the model has them."""

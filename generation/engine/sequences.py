@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 from generation.completion import FinishReason
-from generation.decoding import CopySource, DecodedTokens
+from generation.decoding.loop import CopySource, DecodedTokens
+from generation.decoding.sampling import SampleStream
 from generation.engine.prefix_cache import KeptPrompt
 from generation.engine.requests import EngineRequest, Handle
-from generation.sampling import SampleStream
 from model.engine_state.ranges import KeyRange
 from model.engine_state.reads import RowGroup
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from generation.decoding import CopySource, copy_sources
+from generation.decoding.loop import CopySource, copy_sources
+from generation.decoding.sampling import adjusted_logits, draw_tokens, seen_tokens, top_logprobs
 from generation.engine.sequences import PromptEnd, Rows
-from generation.sampling import adjusted_logits, draw_tokens, seen_tokens, top_logprobs
-from model.decoder import Decoder
-from model.heads import HeadMemory, NextToken, copyable_tokens
+from model.decoder.decoder import Decoder
+from model.decoder.heads import HeadMemory, NextToken, copyable_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from generation.errors import ContextLengthError, GenerationError, UnavailableError
+from generation.remote.cancellation import HangUp
+from generation.remote.clock import Timing
 from generation.remote.events import event_data, event_texts
-from generation.remote.hanging_up import HangUp
 from generation.remote.options import RemoteOptions
 from generation.remote.replies import error_message, json_object, short_line
-from generation.remote.retrying import RETRIED, asked_wait, backoff
-from generation.remote.timing import Timing
+from generation.remote.retries import RETRIED, asked_wait, backoff
 
 if TYPE_CHECKING:
     import httpx2

@@ -19,15 +19,8 @@ from weakref import WeakSet
 
 from data.blank import is_blank
 from generation.budget import Fitted, fit_chunks
-from generation.causal_prompt import sentence_ends
-from generation.citations import find_citations
-from generation.completion import Completion, TextDelta, Usage
-from generation.errors import ContextLengthError, GenerationError, UnavailableError
-from generation.generator import GenerationTask
-from generation.live import Listener
-from generation.params import SamplingParams
-from generation.prompt import Prompt, PromptChunk
-from generation.prompt_template import (
+from generation.causal.prompt import sentence_ends
+from generation.causal.prompt_template import (
     PASSAGE_OVERHEAD,
     SHORT_PASSAGE,
     PromptTemplate,
@@ -35,14 +28,21 @@ from generation.prompt_template import (
     default_prompt,
     shown_title,
 )
+from generation.citations import find_citations
+from generation.completion import Completion, TextDelta, Usage
+from generation.decoding.params import SamplingParams
+from generation.decoding.streaming import TextFilter
+from generation.errors import ContextLengthError, GenerationError, UnavailableError
+from generation.generator import GenerationTask
+from generation.live import Listener
+from generation.prompt import Prompt, PromptChunk
+from generation.remote.clock import Timing
 from generation.remote.connection import Connection, ContextExceededError
 from generation.remote.live import RemoteRequest
 from generation.remote.options import RemoteOptions
 from generation.remote.replies import Reply, delta_of, finish_reason, of_the_answer, read_reply
 from generation.remote.streamed import StreamedReply
-from generation.remote.timing import Timing
-from generation.streaming import TextFilter
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 _FRAME_TOKENS = 32  # for the server's chat template, of which nothing is known
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from generation.completion import Completion, TextDelta
 from generation.live import Drawn, Listener
-from generation.remote.hanging_up import HangUp
+from generation.remote.cancellation import HangUp
 
 Said = Callable[[int, str], None]
 """Told of a piece of a sample's text."""

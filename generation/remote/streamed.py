@@ -7,11 +7,11 @@ from typing import Any
 
 from generation.citations import find_citations
 from generation.completion import Completion, FinishReason, Usage
+from generation.decoding.params import SamplingParams
+from generation.decoding.streaming import TextFilter
 from generation.errors import UnavailableError
-from generation.params import SamplingParams
 from generation.remote.options import RemoteOptions
 from generation.remote.replies import delta_logprobs, delta_of, finish_reason, of_the_answer, usage_of
-from generation.streaming import TextFilter
 
 
 class StreamedReply:

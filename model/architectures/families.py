@@ -19,8 +19,8 @@ from model.architectures.mistral import mistral_config
 from model.architectures.qwen import qwen2_config, qwen3_config
 from model.architectures.smollm3 import smollm3_config
 from model.architectures.tensor_names import gpt2_tensors, llama_tensors
-from model.config import DecoderConfig
-from model.decoder import Decoder
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
 
 # Old files store tables that are computed: rotary frequencies, and GPT-2's causal masks.
 _UNUSED = re.compile(

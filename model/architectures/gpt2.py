@@ -6,7 +6,7 @@ from typing import Literal
 
 from model.architectures.fields import Fields, refuse
 from model.architectures.rotary_shape import MOST_LAYERS, MOST_POSITIONS
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 
 _ACTIVATIONS: dict[object, Literal["gelu", "gelu_tanh"]] = {
     "gelu_new": "gelu_tanh",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from model.architectures.fields import Fields
 from model.architectures.rotary_shape import rotary_shape
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 
 
 def llama_config(fields: Fields) -> DecoderConfig:

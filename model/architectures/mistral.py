@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from model.architectures.fields import Fields, refuse
 from model.architectures.rotary_shape import rotary_shape
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 
 
 def mistral_config(fields: Fields) -> DecoderConfig:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from model.architectures.fields import Fields, refuse
-from model.rope_scaling import DynamicScaling, LinearScaling, Llama3Scaling, RopeScaling, YarnScaling
+from model.decoder.rope_scaling import DynamicScaling, LinearScaling, Llama3Scaling, RopeScaling, YarnScaling
 
 _SHARED = frozenset(("rope_type", "type", "rope_theta", "partial_rotary_factor", "factor"))
 _ORIGINAL = "original_max_position_embeddings"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from model.architectures.fields import Fields, refuse
 from model.architectures.rope_fields import rope_settings
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 
 # Beyond these a config is no checkpoint's: blocks are made and rotary tables filled before any tensor is read.
 MOST_LAYERS, MOST_POSITIONS = 1024, 2**22

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from model.architectures.fields import Fields
 from model.architectures.rotary_shape import layer_windows, rotary_shape
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 
 
 def smollm3_config(fields: Fields) -> DecoderConfig:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 
 HEAD = "lm_head.weight"
 

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 from model.engine_state.ranges import KeyRange
 from model.errors import ModelError
 

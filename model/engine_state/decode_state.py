@@ -10,8 +10,8 @@ from torch import Tensor
 
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.cascade import Part, merge, merge_invariant, read_part, read_part_alike
-from model.engine_state.lone_reads import SplitPlan, lone_rows, ranges_of, read_lone, reads_alone, split_plan
 from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
+from model.engine_state.unshared_reads import SplitPlan, lone_rows, ranges_of, read_lone, reads_alone, split_plan
 from model.errors import ModelError
 
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor, nn
 
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 from model.errors import ModelError
 
 _ROWS = 32  # above, products are limited by arithmetic, not by reading weights

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from model.attention import window_mask
+from model.decoder.attention import window_mask
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.cascade import merge, read_part
 from model.engine_state.ranges import KeyRange

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 
+from model.checkpoints.files import write_whole
 from model.errors import ModelError
-from model.files import write_whole
 
 END = "<|end_of_text|>"
 """Stands after every document, before every prompt and after every answer."""

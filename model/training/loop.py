@@ -12,9 +12,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from model.device import bf16_pays
 from model.errors import ModelError
-from model.freed_memory import keep_freed_memory, return_freed_memory
+from model.hardware.device import bf16_pays
+from model.hardware.freed_memory import keep_freed_memory, return_freed_memory
 from model.training.collapse import FirstLosses, has_collapsed
 from model.training.failures import machine_failures
 from model.training.state import Progress, load_state, save_state, weights_sha256

@@ -10,10 +10,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from model.errors import ModelError
-from model.support_encoder import SupportEncoder
+from model.training.epochs import Rounds
 from model.training.loop import StepLoss, TrainProgress, TrainResult, TrainSettings, run_steps
 from model.training.pair_rows import UNKNOWN, PairBatch, PairRow, collate_pairs, pair_batches, pair_rows_sha256
-from model.training.rounds import Rounds
+from model.verifier.encoder import SupportEncoder
 
 WORD_WEIGHT = 0.5
 

@@ -15,11 +15,11 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.attention import causal_training_mask
-from model.decoder import Decoder
-from model.device import bf16_pays
+from model.decoder.attention import causal_training_mask
+from model.decoder.decoder import Decoder
 from model.errors import ModelError
-from model.freed_memory import keep_freed_memory
+from model.hardware.device import bf16_pays
+from model.hardware.freed_memory import keep_freed_memory
 from model.training.failures import machine_failures
 from model.training.pretrain_corpus import TokenStream
 from model.training.pretrain_rate import matrix_rate

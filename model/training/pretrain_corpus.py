@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from model.checkpoints.files import sha256_of, write_json, write_whole
 from model.errors import ModelError
-from model.files import sha256_of, write_json, write_whole
 
 Ids = NDArray[np.uint16]
 FACTS, JOURNAL = "corpus.json", "unfinished.json"

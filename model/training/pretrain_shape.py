@@ -24,8 +24,8 @@ from typing import Literal
 import torch
 from torch import nn
 
-from model.config import DecoderConfig
-from model.decoder import Decoder
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
 
 Size = Literal["tiny", "small", "full"]
 VOCABULARY: dict[Size, int] = {"tiny": 2048, "small": 4096, "full": 12288}

@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from model.checkpoints.files import write_whole
 from model.errors import ModelError
-from model.files import write_whole
 from model.training.state import Progress, load_state, save_state
 
 _TENSORS, _FACTS = "state.safetensors", "state.json"

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 from model.training.pretrain_corpus import TokenStream
 
 

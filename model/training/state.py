@@ -13,8 +13,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from model.checkpoints.files import sha256_of, write_json, write_tensors
 from model.errors import ModelError
-from model.files import sha256_of, write_json, write_tensors
 from model.training.collapse import FirstLosses
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from model.attention import causal_training_mask, prefix_mask
-from model.decoder import Decoder
+from model.decoder.attention import causal_training_mask, prefix_mask
+from model.decoder.decoder import Decoder
+from model.decoder.heads import HeadMemory, copyable_tokens
 from model.errors import ModelError
-from model.heads import HeadMemory, copyable_tokens
+from model.training.epochs import Rounds
 from model.training.loop import StepLoss, TrainProgress, TrainResult, TrainSettings, run_steps
-from model.training.rounds import Rounds
 from model.training.rows import Batch, TokenRow, collate, row_batches, rows_sha256
 
 

@@ -8,8 +8,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.chunking import TokenCounter
-from retrieval.encoder import Encoder, Resting
+from retrieval.chunking.chunker import TokenCounter
+from retrieval.encoding.encoder import Encoder, Resting
 
 
 @runtime_checkable

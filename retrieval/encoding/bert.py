@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.bert_weights import bert_blocks, bert_positions
-from model.blocks import Block
-from model.config import DecoderConfig
-from model.packing import can_pack, pack_blocks
+from model.checkpoints.bert_weights import bert_blocks, bert_positions
+from model.decoder.blocks import Block
+from model.decoder.config import DecoderConfig
+from model.decoder.packing import can_pack, pack_blocks
 
 _ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh"}
 
@@ -49,8 +49,8 @@ def bert_config(theirs: Any) -> DecoderConfig | None:
 class Bert(nn.Module):
     """Token ids to token vectors. Products in ``dtype``; what is summed, normalised and given back is fp32.
 
-    Weights are packed where this CPU can (model/packing.py) and products are then fused with their gelu; elsewhere they
-    stay plain, and bf16 is autocast's.
+    Weights are packed where this CPU can (model/decoder/packing.py) and products are then fused with their gelu;
+    elsewhere they stay plain, and bf16 is autocast's.
     """
 
     def __init__(self, config: DecoderConfig, theirs: Mapping[str, Tensor], dtype: torch.dtype) -> None:

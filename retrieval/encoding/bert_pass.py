@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from model.tokenizer import panics_named
+from model.checkpoints.tokenizer import panics_named
 from retrieval.encoding.bert import Bert, bert_config
-from retrieval.encoding.kinds import Kind
+from retrieval.encoding.text_kinds import Kind
 
 _TOKENS_PER_BATCH = 2048
 _TEXTS_AT_ONCE = 4096

@@ -7,11 +7,11 @@ import importlib
 import json
 from typing import Any
 
-from retrieval.encoding.kinds import Pass
+from retrieval.chunking.token_counting import TokenizerCounter
 from retrieval.encoding.library_pass import LibraryPass
-from retrieval.encoding.opened import OpenedEncoder
+from retrieval.encoding.opened_encoder import OpenedEncoder
+from retrieval.encoding.text_kinds import Pass
 from retrieval.errors import RetrievalError
-from retrieval.token_counting import TokenizerCounter
 
 
 def open_from_library(name: str, device: str, batch_size: int, *, local: bool, bf16: bool) -> OpenedEncoder:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.encoding.kinds import Kind
+from retrieval.encoding.text_kinds import Kind
 
 
 class LibraryPass:

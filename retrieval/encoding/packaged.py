@@ -16,12 +16,12 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.files import sha256_of
-from model.minilm import MINILM_SHA256
+from model.checkpoints.files import sha256_of
+from model.checkpoints.minilm import MINILM_SHA256
+from retrieval.chunking.token_counting import TokenizerCounter
 from retrieval.encoding.bert import Bert, bert_config
 from retrieval.encoding.bert_pass import BertPass
-from retrieval.encoding.opened import OpenedEncoder
-from retrieval.token_counting import TokenizerCounter
+from retrieval.encoding.opened_encoder import OpenedEncoder
 
 _WEIGHTS, _TOKENIZER, _CONFIG = "model.safetensors", "tokenizer.json", "config.json"
 _PUBLISHED = {

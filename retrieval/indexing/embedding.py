@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from data.refused import Refused
 from data.store import Store
-from retrieval.document_versions import batches, read_documents
-from retrieval.encoder import Encoder
+from retrieval.encoding.encoder import Encoder
 from retrieval.errors import RetrievalError
-from retrieval.indexing.behind import Behind
-from retrieval.indexing.cutting import CutBatch, CutDocument, searchable_texts
-from retrieval.vector_cache import read_vectors, write_vectors
+from retrieval.generations.document_versions import batches, read_documents
+from retrieval.indexing.background import Behind
+from retrieval.indexing.chunking_stage import CutBatch, CutDocument, searchable_texts
+from retrieval.indexing.vector_cache import read_vectors, write_vectors
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from sqlalchemy import select, true
 from data.schema import collections, generations
 from data.store import Store
 from retrieval.errors import RetrievalError
-from retrieval.generations import load_texts
-from retrieval.manifest import Manifest
-from retrieval.vector_cache import TextHashes, prune_vectors
+from retrieval.generations.folder import load_texts
+from retrieval.generations.manifest import Manifest
+from retrieval.indexing.vector_cache import TextHashes, prune_vectors
 
 
 def prune_collection(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from data.documents import Document
 from data.refused import RefusalLog, Refused, part
 from data.store import Store
-from retrieval.document_versions import StoredVersion, create_collection, store_documents
+from retrieval.chunking.scripts import has_other_words, has_own_ends
 from retrieval.errors import RetrievalError
-from retrieval.scripts import has_other_words, has_own_ends
+from retrieval.generations.document_versions import StoredVersion, create_collection, store_documents
 
 _REFUSED_KEPT = 100
 
@@ -29,7 +29,8 @@ class Reading:
     """How far the reading is. Written by the thread that reads, looked at by others; but for ``stopped``, which others
     set to have it end after the document it is at.
 
-    other_words, own_ends: whether a document so far needs the rules of retrieval/scripts.py for words, for sentences.
+    other_words, own_ends: whether a document so far needs the rules of retrieval/chunking/scripts.py for words, for
+    sentences.
     """
 
     documents: int = 0

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.chunks import RetrievedChunk
-from retrieval.fusion import min_max
+from retrieval.chunking.chunks import RetrievedChunk
+from retrieval.ranking.fusion import min_max
 
 
 @dataclass(frozen=True, slots=True)

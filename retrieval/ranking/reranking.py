@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from model.pair_scoring import Pair, PairScorer
-from retrieval.chunking import searchable_text
-from retrieval.chunks import RetrievedChunk
+from model.pairs.scoring import Pair, PairScorer
+from retrieval.chunking.chunker import searchable_text
+from retrieval.chunking.chunks import RetrievedChunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from retrieval.chunks import RetrievedChunk
-from retrieval.fusion import reciprocal_rank
+from retrieval.chunking.chunks import RetrievedChunk
+from retrieval.ranking.fusion import reciprocal_rank
 
 Retrieve = Callable[[Sequence[str], int], Sequence[Sequence[RetrievedChunk]]]
 AskAgain = Callable[[str, Sequence[RetrievedChunk]], str | None]

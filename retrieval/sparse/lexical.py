@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.hits import Hits
+from retrieval.ranking.hits import Hits
 
 Words = Sequence[str]
 Allowed = NDArray[np.bool_]

@@ -12,7 +12,7 @@ import rank_bm25
 from numpy.typing import NDArray
 
 from retrieval.errors import RetrievalError
-from retrieval.hits import Hits, best_hits
+from retrieval.ranking.hits import Hits, best_hits
 from retrieval.sparse.lexical import Allowed, Words
 from retrieval.sparse.params import Bm25Params
 

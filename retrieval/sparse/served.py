@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.errors import RetrievalError
-from retrieval.hits import NO_HITS, Hits, best_hits
+from retrieval.ranking.hits import NO_HITS, Hits, best_hits
 from retrieval.sparse.lexical import Allowed, Words
 
 _ARRAYS = ("data", "indices", "indptr")

@@ -14,13 +14,13 @@ from typing import IO
 
 from data.store import Store
 from data.whole_file import naming
-from retrieval.collection_folder import collection_lock, generations_folder
 from retrieval.collections import linked_versions
-from retrieval.document_versions import read_documents
 from retrieval.errors import RetrievalError
-from retrieval.generations import load_generation
-from retrieval.manifest import DocumentVersion, FileEntry, Manifest, describe_file
-from retrieval.publishing import current_generation
+from retrieval.generations.collection_folder import collection_lock, generations_folder
+from retrieval.generations.document_versions import read_documents
+from retrieval.generations.folder import load_generation
+from retrieval.generations.manifest import DocumentVersion, FileEntry, Manifest, describe_file
+from retrieval.generations.publishing import current_generation
 from retrieval.saved_search import saved_search
 from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, SEARCH, Moved
 from retrieval.upkeep.verifying import verify_collection

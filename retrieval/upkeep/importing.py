@@ -15,17 +15,23 @@ from data.documents import Document
 from data.outline import Outline
 from data.store import Store
 from data.whole_file import naming
-from retrieval.collection_folder import check_name, collection_lock, generations_folder
 from retrieval.collections import delete_collection
-from retrieval.document_versions import StoredVersion, batches, collection_key, create_collection, store_documents
 from retrieval.errors import RetrievalError
-from retrieval.generations import aside_folder, load_generation, place_generation
-from retrieval.manifest import DocumentVersion, FileEntry, Manifest
-from retrieval.publishing import current_generation, publish_generation
+from retrieval.generations.collection_folder import check_name, collection_lock, generations_folder
+from retrieval.generations.document_versions import (
+    StoredVersion,
+    batches,
+    collection_key,
+    create_collection,
+    store_documents,
+)
+from retrieval.generations.folder import aside_folder, load_generation, place_generation
+from retrieval.generations.manifest import DocumentVersion, FileEntry, Manifest
+from retrieval.generations.publishing import current_generation, publish_generation
+from retrieval.indexing.vector_cache import write_vectors
 from retrieval.saved_search import SavedSearch, save_search
 from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, SEARCH, Moved
 from retrieval.upkeep.verifying import verify_collection
-from retrieval.vector_cache import write_vectors
 
 _HEADER_LIMIT = 16 << 20
 _BLOCK = 1 << 20

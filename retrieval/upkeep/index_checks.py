@@ -11,14 +11,14 @@ from sqlalchemy import select
 
 from data.schema import vectors
 from data.store import Store
-from retrieval.bm25 import Bm25Builder
-from retrieval.document_versions import StoredVersion, batches, read_documents
 from retrieval.errors import RetrievalError
-from retrieval.generations import VECTORS, ChunkTable
-from retrieval.indexing.cutting import searchable_texts
-from retrieval.manifest import DocumentVersion, Manifest
-from retrieval.tokenising import tokenise_all
-from retrieval.vector_cache import read_vectors
+from retrieval.generations.document_versions import StoredVersion, batches, read_documents
+from retrieval.generations.folder import VECTORS, ChunkTable
+from retrieval.generations.manifest import DocumentVersion, Manifest
+from retrieval.indexing.chunking_stage import searchable_texts
+from retrieval.indexing.vector_cache import read_vectors
+from retrieval.sparse.bm25 import Bm25Builder
+from retrieval.sparse.tokenising import tokenise_all
 from retrieval.vectors.building import load_dense
 
 Progress = Callable[[str, int, int], None]

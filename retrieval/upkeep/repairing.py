@@ -12,17 +12,23 @@ from sqlalchemy import Connection, func, or_, select, update
 from data.documents import Document
 from data.schema import documents, generation_documents, generations
 from data.store import Store
-from retrieval.collection_folder import collection_lock, generations_folder
-from retrieval.document_versions import StoredVersion, batches, collection_key, read_documents, readable_rows
-from retrieval.encoder import Encoder
 from retrieval.encoding.adapted import adapted
+from retrieval.encoding.encoder import Encoder
 from retrieval.errors import RetrievalError
-from retrieval.generations import ChunkTable, check_hash, load_generation, load_table
-from retrieval.indexer import JobParams, ProgressListener, index_documents
-from retrieval.manifest import MANIFEST, DocumentVersion, Manifest, describe_file, read_manifest_copy
-from retrieval.publishing import publish_generation
+from retrieval.generations.collection_folder import collection_lock, generations_folder
+from retrieval.generations.document_versions import (
+    StoredVersion,
+    batches,
+    collection_key,
+    read_documents,
+    readable_rows,
+)
+from retrieval.generations.folder import ChunkTable, check_hash, load_generation, load_table
+from retrieval.generations.manifest import MANIFEST, DocumentVersion, Manifest, describe_file, read_manifest_copy
+from retrieval.generations.publishing import publish_generation
+from retrieval.indexing.indexer import JobParams, ProgressListener, index_documents
+from retrieval.indexing.vector_cache import write_vectors
 from retrieval.upkeep.verifying import Verified, verify_collection
-from retrieval.vector_cache import write_vectors
 
 
 @dataclass(frozen=True, slots=True)

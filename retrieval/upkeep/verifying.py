@@ -12,13 +12,19 @@ from sqlalchemy import func, select
 
 from data.schema import documents, generation_documents
 from data.store import Store
-from retrieval.collection_folder import generations_folder
-from retrieval.document_versions import StoredVersion, batches, collection_key, read_documents, readable_rows
 from retrieval.errors import RetrievalError
-from retrieval.generations import ChunkTable, check_folder, check_hash, load_table
-from retrieval.indexing.cutting import searchable_texts, text_hash
-from retrieval.manifest import DocumentVersion, Manifest, damaged_files
-from retrieval.publishing import PublishedGeneration, current_generation
+from retrieval.generations.collection_folder import generations_folder
+from retrieval.generations.document_versions import (
+    StoredVersion,
+    batches,
+    collection_key,
+    read_documents,
+    readable_rows,
+)
+from retrieval.generations.folder import ChunkTable, check_folder, check_hash, load_table
+from retrieval.generations.manifest import DocumentVersion, Manifest, damaged_files
+from retrieval.generations.publishing import PublishedGeneration, current_generation
+from retrieval.indexing.chunking_stage import searchable_texts, text_hash
 from retrieval.upkeep.index_checks import vector_problems, word_problems
 
 _MOST_NAMED = 5

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.errors import RetrievalError
-from retrieval.hits import NO_HITS, Hits, ranked
+from retrieval.ranking.hits import NO_HITS, Hits, ranked
 
 Vectors = NDArray[np.float32]
 Allowed = NDArray[np.bool_]

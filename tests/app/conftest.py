@@ -12,18 +12,18 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.cli import main
-from app.encoders import open_encoder
+from app.models.encoders import open_encoder
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from app.settings import Settings
 from data.documents import Document
 from generation.completion import Citation, Completion, Usage
+from generation.decoding.params import SamplingParams
 from generation.errors import ContextLengthError
-from generation.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
-from model.prefix_decoder import save_prefix_decoder, warm_start
-from retrieval.chunks import RetrievedChunk
-from retrieval.encoder import Encoder
+from model.reader.prefix_decoder import save_prefix_decoder, warm_start
+from retrieval.chunking.chunks import RetrievedChunk
+from retrieval.encoding.encoder import Encoder
 
 NOTES = (
     Document("warranty", "Warranty", "The warranty of the Heron 4 lasts for three years. Batteries are not covered."),

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 import plumbline
-from app import score_judging
-from app.run_report import _weak_words
-from app.score_judging import JudgePlan
-from app.verification import ClaimChecker, ClaimPair
-from app.verifier_calibration import Calibrated, calibrated
-from app.verifier_sources import VerifierSource
+from app.judging import answer_judge as score_judging
+from app.judging.answer_judge import JudgePlan
+from app.judging.verification import ClaimChecker, ClaimPair
+from app.judging.verifier_sources import VerifierSource
+from app.runs.report import _weak_words
+from app.training.verifier.calibration import Calibrated, calibrated
 from evaluation.reports.report_data import ShownSample
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.evidence import EvidenceText
 from evaluation.verifiers.verifier import VerificationItem
-from model.shipped import shipped_verifier
-from model.support_files import SupportUse, load_support
+from model.checkpoints.shipped import shipped_verifier
+from model.verifier.files import SupportUse, load_support
 from tests.evaluation.entailment_helpers import QUESTION, Given, Neighbours
 
 LAMP = "The lamp of Skerry is green."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.decoding_grid import decoding_grid
 from app.errors import UsageError
+from app.runs.decoding_grid import decoding_grid
 from evaluation.runs.run_config import Decoding
 
 SINGLE = Decoding(0.7, max_tokens=32)

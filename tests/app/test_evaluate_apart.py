@@ -11,15 +11,15 @@ import pytest
 
 from app.commands.report import report_run
 from app.console import Output
-from app.judging import VerifierPlan, open_judge, reopen_judge
+from app.judging.run_judge import VerifierPlan, open_judge, reopen_judge
 from app.pipeline import Pipeline
-from app.run_report import report_data
-from app.runs import EvaluationPlan, evaluate
+from app.runs.evaluate import EvaluationPlan, evaluate
+from app.runs.report import report_data
 from app.settings import Settings
 from data.questions import Question
 from evaluation.runs.run_store import RunStore
 from generation.completion import Completion, Usage
-from generation.params import SamplingParams
+from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt
 
 APART = Question("un", "Who minds the office in Lisbon?", answerable=False)

@@ -19,9 +19,9 @@ from app.pipeline import Pipeline
 from app.settings import Settings
 from evaluation.runs.run_store import RunStore
 from generation.completion import Completion, Usage
-from generation.params import SamplingParams
+from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 QUESTIONS = (
     ("q1", "Where is the office?", "Lisbon", "office"),

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-import app.judging
+import app.judging.run_judge
 from app.cli import build_parser, main
 from app.commands.evaluate import evaluate_and_report
 from app.commands.report import show
 from app.console import Output
 from app.errors import AppError
-from app.judging import VerifierPlan, open_judge, reopen_judge
+from app.judging.run_judge import VerifierPlan, open_judge, reopen_judge
 from app.pipeline import Pipeline
-from app.run_report import report_data, with_marks
-from app.runs import EvaluationPlan, evaluate, judge_of
+from app.runs.evaluate import EvaluationPlan, evaluate, judge_of
+from app.runs.report import report_data, with_marks
 from app.settings import Settings
 from data.documents import Document
 from data.questions import Question
@@ -32,10 +32,10 @@ from evaluation.reports.claim_figures import claims_of
 from evaluation.runs.run_store import RunStore
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from generation.completion import Completion, Usage
-from generation.params import SamplingParams
+from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt
 from model.errors import ModelError
-from model.pair_scoring import Pair
+from model.pairs.scoring import Pair
 
 BARE = Question("bare", "What do you know of the Heron 4?")
 ALSO = Question("also", "What do you know of the office?", relevant_document_ids=("office",))

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from app.service.work.standalone import Exchange, standalone_by_rule
+from app.service.engine.standalone import Exchange, standalone_by_rule
 
 BEFORE = "How long is the warranty of the Heron 4?"
 HISTORY = (Exchange(BEFORE, "three years [1]"),)

@@ -14,12 +14,12 @@ import pytest
 from app.answers import QueryRequest
 from app.cli import main
 from app.errors import AppError
-from app.generators import open_generator
+from app.models.generators import open_generator
 from app.pipeline import Pipeline
 from app.settings import Settings
+from generation.decoding.params import SamplingParams
 from generation.errors import UnavailableError
-from generation.params import SamplingParams
-from generation.reader import EmbeddedReader
+from generation.reader.reader import EmbeddedReader
 from generation.remote.generator import OpenAIGenerator
 
 

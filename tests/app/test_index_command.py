@@ -101,7 +101,7 @@ def test_watching_goes_on_after_a_failure_and_ends_with_130(
         assert build() is True
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("app.watching.follow", looks)
+    monkeypatch.setattr("app.retrieval.watch.follow", looks)
     assert command("index", str(notes), "--collection", "w", "--workers", "0", "--watch") == 130
     said = capsys.readouterr()
     assert said.err.count("w is up to date; watching") == 2

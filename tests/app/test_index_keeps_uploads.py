@@ -13,12 +13,12 @@ from fastapi.testclient import TestClient
 from app.commands.index import _names
 from app.jobs.worker import Worker
 from app.pipeline import Pipeline
+from app.retrieval.uploads import KeptUploads, mark_uploaded, uploaded_ids
 from app.service.application import create_app
-from app.uploads import KeptUploads, mark_uploaded, uploaded_ids
 from data.documents import Document
 from data.refused import Refused
 from retrieval.errors import RetrievalError
-from retrieval.index_report import IndexReport
+from retrieval.indexing.report import IndexReport
 from tests.app.collection_calls import upload
 
 Typed = Callable[..., SimpleNamespace]

@@ -10,7 +10,7 @@ from app.commands.index import _show, _tokenising
 from app.console import Output
 from app.errors import UsageError
 from data.refused import Refused, note, part
-from retrieval.index_report import IndexReport
+from retrieval.indexing.report import IndexReport
 
 
 def report(*refused: Refused, notes: tuple[Refused, ...] = ()) -> IndexReport:

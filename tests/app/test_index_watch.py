@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.index_progress import GraphNotice, ProgressLines, remaining
-from app.watching import WatchParams, fingerprint, follow
-from retrieval.index_report import IndexProgress
+from app.retrieval.index_progress import GraphNotice, ProgressLines, remaining
+from app.retrieval.watch import WatchParams, fingerprint, follow
+from retrieval.indexing.report import IndexProgress
 
 
 class Time:

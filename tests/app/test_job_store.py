@@ -10,10 +10,10 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
+from app.accounts.tenants import create_own_collection
 from app.jobs.job import Job, JobStateError, KeyReusedError, Step
 from app.jobs.job_store import JobStore
 from app.jobs.leases import LEASE_S, MOST_ATTEMPTS, JobLeases
-from app.tenants import create_own_collection
 from data.columns import utc_now
 from data.schema import collections
 from data.store import Store

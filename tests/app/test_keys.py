@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
+from app.accounts.keys import KeyLimits, KeyStore
 from app.errors import AppError
-from app.keys import KeyLimits, KeyStore
-from app.service.rates import Rates
+from app.service.http.rates import Rates
 from data.columns import utc_now
 from data.schema import api_keys
 from data.store import Store

@@ -21,7 +21,7 @@ def loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(*_: object, **__: object) -> None:
         pytest.fail("a model was opened for a collection that is not there")
 
-    for name in ("app.pipeline.open_encoder", "app.pipeline.open_generator", "app.score_judging.load_scorer"):
+    for name in ("app.pipeline.open_encoder", "app.pipeline.open_generator", "app.judging.answer_judge.load_scorer"):
         monkeypatch.setattr(name, opened)
 
 

@@ -9,13 +9,13 @@ from threading import Barrier, Event
 
 import pytest
 
-from app.encoders import encoder_key, open_encoder
-from app.generators import open_generator
-from app.model_cache import ModelCache, ModelKey, model_key, process_models
+from app.models.cache import ModelCache, ModelKey, model_key, process_models
+from app.models.encoders import encoder_key, open_encoder
+from app.models.generators import open_generator
 from app.pipeline import Pipeline
 from app.settings import Settings
-from retrieval.encoding.apart import EncoderApart
-from retrieval.sentence_transformer import default_encoder_folder
+from retrieval.encoding.sentence_transformer import default_encoder_folder
+from retrieval.encoding.subprocess_encoder import EncoderApart
 
 
 class Model:

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import torch
 
-import app.model_check as model_check
+import app.models.check as model_check
 from app.cli import main
-from model.decoder import Decoder
-from model.loading import load_decoder
+from model.checkpoints.loading import load_decoder
+from model.decoder.decoder import Decoder
 
 Check = Callable[..., SimpleNamespace]
 SIZES: dict[str, Any] = {
@@ -241,7 +241,7 @@ def test_a_cache_that_forgets_is_found(
 def test_too_large_for_the_memory(
     checkpoint: Callable[..., Path], check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("model.memory.available_bytes", lambda device: 1000)
+    monkeypatch.setattr("model.hardware.memory.available_bytes", lambda device: 1000)
     result = check(checkpoint())
     assert result.code == 1 and all(part in result.err for part in ("float32", "cpu", "GB"))
 

@@ -11,9 +11,9 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from app.cli import main
-from model.files import sha256_of
-from model.prefix_decoder import CONFIG, WEIGHTS, save_prefix_decoder, warm_start
-from model.shipped import shipped_reader, shipped_verifier
+from model.checkpoints.files import sha256_of
+from model.checkpoints.shipped import shipped_reader, shipped_verifier
+from model.reader.prefix_decoder import CONFIG, WEIGHTS, save_prefix_decoder, warm_start
 
 
 @pytest.fixture(scope="module", params=[False, True])
@@ -86,7 +86,7 @@ def test_a_mistake_in_one_way_of_computing_is_found(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cache that forgets its first position."""
-    from model.cache import KVCache
+    from model.decoder.cache import KVCache
 
     append = KVCache.append
 

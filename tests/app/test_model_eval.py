@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-import app.model_evaluation as model_evaluation
+import app.models.evaluate as model_evaluation
 from app.cli import main
 from app.errors import AppError
-from app.evaluation_data import file_format
-from app.model_evaluation import ModelRequest, load_verifier, model_role
+from app.models.evaluate import ModelRequest, load_verifier, model_role
+from app.models.evaluation_data import file_format
 from data.errors import DataError
-from model.pair_scoring import Pair, PairScorer
+from model.pairs.scoring import Pair, PairScorer
 
 Eval = Callable[..., SimpleNamespace]
 

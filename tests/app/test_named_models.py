@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app import named_models
 from app.cli import main
 from app.errors import AppError
-from app.named_models import MODELS, NamedModel, add_model, model_file
+from app.models import named_models
+from app.models.named_models import MODELS, NamedModel, add_model, model_file
 from tests.gguf_files import write
 
 

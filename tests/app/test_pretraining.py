@@ -12,15 +12,15 @@ import pytest
 import torch
 
 from app.errors import AppError
-from app.pretraining import Pretrained, PretrainRecipe, pretrain_decoder
-from app.pretraining_corpus import CorpusRecipe, prepare_corpus
+from app.training.pretraining.corpus import CorpusRecipe, prepare_corpus
+from app.training.pretraining.training import Pretrained, PretrainRecipe, pretrain_decoder
 from data.errors import DataError
-from generation.causal import CausalGenerator
-from generation.decoding import decode
-from generation.params import SamplingParams
+from generation.causal.generator import CausalGenerator
+from generation.decoding.loop import decode
+from generation.decoding.params import SamplingParams
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.tokenizer import Tokenizer
 from model.errors import ModelError
-from model.loading import load_decoder
-from model.tokenizer import Tokenizer
 from model.training.bpe import END_ID
 from model.training.loop import TrainSettings
 from model.training.pretrain import PretrainProgress, PretrainSettings

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.private_home import open_private_home
+from app.home.permissions import open_private_home
 from app.settings import Settings
 from tests.app.conftest import NOTES
 

@@ -9,8 +9,8 @@ import pytest
 
 from app.cli import main
 from app.errors import AppError
-from app.generators import open_generator
-from generation.causal import CausalGenerator
+from app.models.generators import open_generator
+from generation.causal.generator import CausalGenerator
 from tests.gguf_files import write
 
 LOOP = "{% for passage in passages %}{{ passage.text }}\n{% endfor %}"

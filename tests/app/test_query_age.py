@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import insert, select
 
 from app.errors import UsageError
+from app.home.query_age import parse_age, prune_queries
 from app.jobs.worker import Worker
-from app.query_age import parse_age, prune_queries
 from data.columns import utc_now
 from data.schema import queries
 from data.store import Store
@@ -66,7 +66,7 @@ def test_older_ones_go_and_newer_ones_stay(store: Store) -> None:
 
 
 def test_many_go_in_several_steps(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.query_age._AT_ONCE", 3)
+    monkeypatch.setattr("app.home.query_age._AT_ONCE", 3)
     keep(store, **{f"q{n}": timedelta(days=2) for n in range(10)})
     assert prune_queries(store, timedelta(days=1)) == 10
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 import torch
 
-import app.decline_fitting as decline_fitting
+import app.training.reader.decline_fitting as decline_fitting
 from app.errors import AppError
-from app.reader_training import ReaderRecipe, TrainedReader, score_reader, train_reader
+from app.training.reader.training import ReaderRecipe, TrainedReader, score_reader, train_reader
 from data.errors import DataError
-from data.reading import load_reading
-from generation.params import SamplingParams
-from generation.reader import EmbeddedReader
-from generation.reader_rows import RowMix
+from data.reading_examples import load_reading
+from generation.decoding.params import SamplingParams
+from generation.reader.reader import EmbeddedReader
+from generation.reader.rows import RowMix
 from model.errors import ModelError
-from model.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint
+from model.reader.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint
 from model.training.loop import TrainProgress
 
 LIGHTS = ("Skerry", "Hallow", "Brenn", "Tarn", "Osk", "Vell", "Marra", "Dune")

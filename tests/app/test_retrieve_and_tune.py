@@ -16,7 +16,7 @@ from app.cli import main
 from app.pipeline import Pipeline
 from app.settings import Settings
 from data.documents import Document
-from retrieval.encoder import unit_vectors
+from retrieval.encoding.encoder import unit_vectors
 from retrieval.saved_search import saved_search, settings_path
 
 Plumbline = Callable[..., SimpleNamespace]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from app.tables import pairs_table
-from app.unscored_lines import unscored_lines
+from app.runs.tables import pairs_table
+from app.runs.unscored_lines import unscored_lines
 from tests.evaluation.test_summary import summary
 
 GONE = "the collection holds none of the gold passages of question {} (documents {}): index them"

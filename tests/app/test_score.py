@@ -12,14 +12,14 @@ import pytest
 
 from app.cli import main
 from app.errors import AppError
-from app.score_judging import FAILURES_IN_A_ROW, JudgePlan
-from app.scoring import ScorePlan, group_names, score
+from app.judging.answer_judge import FAILURES_IN_A_ROW, JudgePlan
+from app.scoring.score import ScorePlan, group_names, score
 from data.answer_records import AnswerRecord
 from data.answers import AnswerFile, answers_from_rows
 from evaluation.detection.baselines import TokenOverlapScorer
-from evaluation.verifiers.scorer_in_front import ScorerInFront
+from evaluation.verifiers.layered_scorer import ScorerInFront
 from model.errors import ModelError
-from model.pair_scoring import Pair
+from model.pairs.scoring import Pair
 
 NOTE = "The warranty of the Heron 4 lasts for three years. Batteries are not covered."
 LONG, COVERED = "How long does the warranty last?", "Are batteries covered?"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.score_judging import JudgePlan, answer_key, judge_answers, open_answer_judge
+from app.judging.answer_judge import JudgePlan, answer_key, judge_answers, open_answer_judge
 from data.answer_records import AnswerRecord
 
 CONTEXT = "The kiln is fired at dawn. It cools for two days."

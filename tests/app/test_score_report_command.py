@@ -16,7 +16,7 @@ from app.cli import build_parser, main
 from app.commands.evaluate import evaluate_and_report
 from app.console import Output
 from app.pipeline import Pipeline
-from app.runs import EvaluationPlan, evaluate
+from app.runs.evaluate import EvaluationPlan, evaluate
 from app.settings import Settings
 from data.answers import load_answers
 from data.questions import Question

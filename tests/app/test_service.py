@@ -13,8 +13,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.pipeline import Pipeline
+from app.service.api.schemas import QueryReply
 from app.service.application import body_limit, create_app
-from app.service.schemas import QueryReply
 from app.settings import Settings
 
 QUESTION = "How long is the warranty of the Heron 4?"

@@ -13,13 +13,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from app.keys import KeyLimits, KeyStore
+from app.accounts.keys import KeyLimits, KeyStore
 from app.pipeline import Pipeline
 from app.service.application import create_app
-from app.service.body_budget import FREE_BYTES, BodyBudget
-from app.service.body_limit import BodyLimit
-from app.service.errors import ApiError
-from app.service.json_body import LARGE_BYTES, MOST_VALUES, count_marks
+from app.service.http.body_budget import FREE_BYTES, BodyBudget
+from app.service.http.body_limit import BodyLimit
+from app.service.http.errors import ApiError
+from app.service.http.json_body import LARGE_BYTES, MOST_VALUES, count_marks
 from tests.app.collection_calls import error_code
 
 JSON = {"Content-Type": "application/json"}
@@ -221,7 +221,7 @@ def test_marks_are_counted_across_blocks(monkeypatch: pytest.MonkeyPatch) -> Non
     body = json.dumps([{"a\\": '\\\\"",,::', "b": "\\"}, '\\\\\\"', [1, 2]] * 50).encode()
     whole = count_marks(body)
     for size in (1, 2, 3, 7, rng.randrange(8, 200)):
-        monkeypatch.setattr("app.service.json_body._BLOCK", size)
+        monkeypatch.setattr("app.service.http.json_body._BLOCK", size)
         assert count_marks(body) == whole, size
 
 

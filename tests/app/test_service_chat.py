@@ -12,13 +12,13 @@ from fastapi.testclient import TestClient
 
 from app.pipeline import Pipeline
 from app.service.application import create_app
-from app.service.chat.schemas import ChatReply, ModelsReply
+from app.service.openai.schemas import ChatReply, ModelsReply
 from app.settings import Settings
 from generation.completion import Completion
+from generation.decoding.params import SamplingParams
 from generation.generator import Generator
-from generation.params import SamplingParams
 from generation.prompt import Prompt
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 QUESTION = "How long is the warranty of the Heron 4?"
 USER = {"role": "user", "content": QUESTION}

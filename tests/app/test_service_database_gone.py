@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from app.keys import KeyStore
+from app.accounts.keys import KeyStore
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from data.schema import metadata
@@ -89,8 +89,8 @@ def test_an_operational_error_that_nobody_expected_is_503(pipeline: Pipeline, mo
     def fails(*_: object, **__: object) -> None:
         raise OperationalError("SELECT secret FROM things", {}, Exception("no such column: secret"))
 
-    monkeypatch.setattr("app.service.routes.index_ages", fails)
-    monkeypatch.setattr("app.service.collections_upload.stage", fails)
+    monkeypatch.setattr("app.service.api.routes.index_ages", fails)
+    monkeypatch.setattr("app.service.api.collections_upload.stage", fails)
     with TestClient(create_app(pipeline)) as client:
         reply = client.get("/metrics")
         assert (reply.status_code, reply.json()["error"]["code"]) == (503, "database_unavailable")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from app.accounts.keys import KeyStore
 from app.jobs.leases import JobLeases
 from app.jobs.worker import Worker
-from app.keys import KeyStore
 from app.pipeline import Pipeline
 from app.service.application import create_app
 

@@ -13,13 +13,13 @@ import pytest
 from fastapi.testclient import TestClient
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from app.accounts.keys import KeyStore
 from app.commands.serve import trusted_proxies
 from app.errors import UsageError
-from app.keys import KeyStore
 from app.pipeline import Pipeline
-from app.service.access import WRONG_KEYS_PER_MINUTE, Access
 from app.service.application import create_app
-from app.service.rates import Rates
+from app.service.http.access import WRONG_KEYS_PER_MINUTE, Access
+from app.service.http.rates import Rates
 from app.service.server import DrainingServer, server_config
 from tests.app.collection_calls import error_code
 

@@ -11,7 +11,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from app.service.http_protocol import MOST_HEADER_BYTES, BoundedHttp
+from app.service.http.http_protocol import MOST_HEADER_BYTES, BoundedHttp
 
 pytestmark = pytest.mark.serial  # headers have a second, also on a busy machine
 

@@ -9,10 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import insert, update
 
-from app.keys import KeyStore
+from app.accounts.keys import KeyStore
+from app.accounts.tenants import create_own_collection
 from app.pipeline import Pipeline
 from app.service.application import create_app
-from app.tenants import create_own_collection
 from data.schema import collections
 
 

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.service.application import create_app
-from app.service.page_view import pieces, quoted
+from app.service.pages.answer_view import pieces, quoted
 from app.settings import Settings
 
 

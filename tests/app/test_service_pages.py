@@ -6,8 +6,8 @@ import re
 
 from fastapi.testclient import TestClient
 
+from app.accounts.keys import KeyStore
 from app.jobs.worker import Worker
-from app.keys import KeyStore
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from tests.app.page_checks import check_page

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from app.accounts.keys import KeyStore
 from app.commands import serve
 from app.commands.serve import key_needed, listening_socket, own_hosts, url, worker_arguments
 from app.console import Output
 from app.errors import AppError, UsageError
-from app.keys import KeyStore
 from data.store import Store
 
 

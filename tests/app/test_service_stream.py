@@ -19,7 +19,7 @@ from starlette.types import Message
 
 from app.pipeline import Pipeline
 from app.service.application import create_app, drain, idle
-from app.service.seeing.logs import LOGGER, JsonLines
+from app.service.observability.logs import LOGGER, JsonLines
 from app.settings import Settings
 from data.schema import queries
 

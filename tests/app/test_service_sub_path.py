@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from app.cli import main
 from app.pipeline import Pipeline
 from app.service.application import create_app
-from app.service.sub_path import checked_root_path
+from app.service.http.sub_path import checked_root_path
 from app.settings import Settings
 
 ROOT = "/tools/plumbline"

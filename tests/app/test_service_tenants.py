@@ -6,8 +6,8 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
+from app.accounts.keys import KeyLimits, KeyStore
 from app.jobs.worker import Worker
-from app.keys import KeyLimits, KeyStore
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from tests.app.collection_calls import TEA, error_code, upload

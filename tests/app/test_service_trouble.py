@@ -15,18 +15,18 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
 
-from app.jobs.indexing import run_index
+from app.accounts.keys import KeyStore
+from app.jobs.index_job import run_index
 from app.jobs.leases import JobLeases
 from app.jobs.worker import Worker
-from app.keys import KeyStore
 from app.pipeline import Pipeline
+from app.service.api.resources import meaning
 from app.service.application import create_app
-from app.service.errors import ApiError
-from app.service.resources import meaning
+from app.service.http.errors import ApiError
 from data.columns import utc_now
 from data.schema import queries
 from data.store import Store
-from retrieval.collection_folder import collection_lock
+from retrieval.generations.collection_folder import collection_lock
 
 
 @pytest.fixture

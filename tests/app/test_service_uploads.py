@@ -12,9 +12,9 @@ from fastapi import Request
 from fastapi.testclient import TestClient
 
 from app.pipeline import Pipeline
+from app.service.api.collections_upload import read_form
 from app.service.application import create_app
-from app.service.collections_upload import read_form
-from app.service.errors import ApiError
+from app.service.http.errors import ApiError
 from tests.app.collection_calls import BREAD, TEA, done, done_status, error_code, upload
 
 

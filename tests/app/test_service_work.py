@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from starlette.types import Message
 
-from app.service.errors import ApiError
-from app.service.stream.sse import EventStream, event
-from app.service.work.admission import Admission, Limits
-from app.service.work.batching import MicroBatcher
-from app.service.work.mailbox import Mailbox
-from app.service.work.memory import memory_left
+from app.service.engine.admission import Admission, Limits
+from app.service.engine.batching import MicroBatcher
+from app.service.engine.loop_callbacks import Mailbox
+from app.service.engine.memory import memory_left
+from app.service.http.errors import ApiError
+from app.service.http.sse import EventStream, event
 
 
 def refused(error: pytest.ExceptionInfo[ApiError]) -> tuple[int, str]:

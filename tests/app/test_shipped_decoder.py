@@ -10,12 +10,12 @@ import pytest
 
 from app.cli import main
 from app.errors import AppError
-from app.generators import open_generator
-from app.model_evaluation import model_role
-from app.shipped_decoder import decoder_folder
-from generation.causal import CausalGenerator
-from generation.transformers_generator import TransformersGenerator
-from model.shipped import shipped_decoder
+from app.models.evaluate import model_role
+from app.models.generators import open_generator
+from app.models.shipped_decoder import decoder_folder
+from generation.causal.generator import CausalGenerator
+from generation.causal.transformers_generator import TransformersGenerator
+from model.checkpoints.shipped import shipped_decoder
 
 
 def test_the_name_opens_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,25 +9,25 @@ from pathlib import Path
 
 import pytest
 
-import app.shipped_verifier
-from app.judging import VerifierPlan, open_judge
-from app.model_evaluation import ModelRequest, load_verifier
+import app.models.shipped_verifier
+from app.judging.run_judge import VerifierPlan, open_judge
+from app.models.evaluate import ModelRequest, load_verifier
+from app.models.shipped_verifier import load_shipped_verifier
 from app.pipeline import Pipeline
-from app.run_analysis import Looking
-from app.run_report import report_data
-from app.runs import EvaluationPlan, evaluate
+from app.runs.analysis import Looking
+from app.runs.evaluate import EvaluationPlan, evaluate
+from app.runs.report import report_data
 from app.settings import Settings
-from app.shipped_verifier import load_shipped_verifier
 from data.questions import Question
 from evaluation.runs.run_store import RunStore
 from evaluation.verifiers.short_answer_scorer import ReadingUse
 from evaluation.verifiers.verifier import VerificationItem, Verifier
-from generation.reader import EmbeddedReader
+from generation.reader.reader import EmbeddedReader
+from model.checkpoints.shipped import shipped_reader, shipped_verifier
 from model.errors import ModelError
-from model.pair_scoring import Pair
-from model.prefix_decoder import prefix_decoder_fingerprint
-from model.shipped import shipped_reader, shipped_verifier
-from model.support_files import CONFIG
+from model.pairs.scoring import Pair
+from model.reader.prefix_decoder import prefix_decoder_fingerprint
+from model.verifier.files import CONFIG
 
 
 def shipped_fingerprint() -> str:

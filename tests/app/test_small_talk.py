@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 
 from app.pipeline import Pipeline
 from app.service.application import create_app
-from app.service.chat.schemas import ChatReply
-from app.service.work.small_talk import after_small_talk, small_talk_reply
+from app.service.engine.small_talk import after_small_talk, small_talk_reply
+from app.service.openai.schemas import ChatReply
 
 USER = {"role": "user", "content": "How long is the warranty of the Heron 4?"}
 ANSWER = {"role": "assistant", "content": "three years [1]"}

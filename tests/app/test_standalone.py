@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.service.work.standalone import Exchange, read_rewritten, rewriting_task, standalone_by_rule
+from app.service.engine.standalone import Exchange, read_rewritten, rewriting_task, standalone_by_rule
 
 WARRANTY = Exchange("How long is the warranty of the Heron 4?", "three years [1]")
 FOUNDER = Exchange("Who founded Skellwick Instruments?", "Ada Thorne [1]")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.tenants import TakenError, create_own_collection, own_collection, own_collections
+from app.accounts.tenants import TakenError, create_own_collection, own_collection, own_collections
 from data.store import Store
 from retrieval.collections import list_collections
 from retrieval.errors import RetrievalError

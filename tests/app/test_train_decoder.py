@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from app.cli import main
-from model.loading import load_decoder
+from model.checkpoints.loading import load_decoder
 
 Train = Callable[..., SimpleNamespace]
 LAMPS = [

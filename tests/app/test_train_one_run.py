@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import main
-from model.training.one_run import only_run
+from model.training.folder_lock import only_run
 
 
 @pytest.mark.parametrize("what", ["verifier", "reader", "pretrain"])

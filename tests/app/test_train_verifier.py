@@ -15,9 +15,9 @@ from safetensors.torch import load_file
 
 from app.commands import verifier_training_options
 from app.errors import UsageError
-from model.shipped import shipped_reader, shipped_verifier
-from model.support_encoder import warm_start_support
-from model.support_files import SupportUse, load_support, save_support
+from model.checkpoints.shipped import shipped_reader, shipped_verifier
+from model.verifier.encoder import warm_start_support
+from model.verifier.files import SupportUse, load_support, save_support
 
 Train = Callable[..., SimpleNamespace]
 SMALL = ("--layers", 1, "--tokens-at-once", 60, "--made", 0)

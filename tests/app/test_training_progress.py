@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.log_lines import LogLines
-from app.training_progress import TrainingProgress, say_how_it_ended
+from app.training.progress import TrainingProgress, say_how_it_ended
 from model.training.loop import TrainProgress, TrainResult
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.training_texts import training_documents
+from app.training.texts import training_documents
 from data.errors import DataError
 
 

@@ -12,9 +12,9 @@ from fastapi.testclient import TestClient
 
 from app.answers import QueryRequest
 from app.cli import main
-from app.judging import VerifierPlan, open_judge
+from app.judging.run_judge import VerifierPlan, open_judge
 from app.pipeline import Pipeline
-from app.runs import EvaluationPlan, evaluate
+from app.runs.evaluate import EvaluationPlan, evaluate
 from app.service.application import create_app
 from data.questions import Question
 from evaluation.runs.run_store import RunStore

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.verifier_calibration import calibrated
+from app.training.verifier.calibration import calibrated
 from data.pairs import PairExample
-from model.pair_scoring import Pair
-from model.shipped import shipped_verifier
-from model.support_files import LoadedSupport, SupportUse, load_support
-from model.support_scorer import SupportScorer
+from model.checkpoints.shipped import shipped_verifier
+from model.pairs.scoring import Pair
+from model.verifier.files import LoadedSupport, SupportUse, load_support
+from model.verifier.scorer import SupportScorer
 
 PASSAGE = "The lamp of Skerry is green. It stands {0} metres above the sea, and Ada Thorne lit it in 19{0}."
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-import app.generators
+import app.models.generators
 from app.cli import main
 from app.errors import AppError
-from app.judging import VerifierPlan, open_judge
-from app.verifier_sources import VerifierSource, open_language_judge
+from app.judging.run_judge import VerifierPlan, open_judge
+from app.judging.verifier_sources import VerifierSource, open_language_judge
 from evaluation.verifiers.context_evidence import ContextEvidence
 from generation.completion import Completion, Usage
-from generation.params import SamplingParams
+from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 FACTS = "subject,relation,value,cues\nHeron 4,warranty,3 years,guarantee\nHeron 4,price,240,costs|cost\n"
 LONG, COST = "How long is the warranty of the Heron 4?", "What does the Heron 4 cost?"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.verifier_pairs import load_training_pairs
+from app.training.verifier.pairs import load_training_pairs
 from data.errors import DataError
 
 PAIR = {"evidence": "It is red.", "claim": "It is red.", "supported": True, "source": "s"}

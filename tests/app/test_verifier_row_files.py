@@ -15,15 +15,15 @@ import torch
 from safetensors.torch import load_file
 
 from app.errors import AppError
-from app.verifier_recipe import VerifierRecipe
-from app.verifier_row_files import LIST, RowsFolder
-from app.verifier_row_reading import read_rows
-from app.verifier_rows import VerifierRows, make_rows
-from app.verifier_training import train_verifier
+from app.training.verifier.recipe import VerifierRecipe
+from app.training.verifier.row_files import LIST, RowsFolder
+from app.training.verifier.row_reading import read_rows
+from app.training.verifier.rows import VerifierRows, make_rows
+from app.training.verifier.training import train_verifier
 from data.errors import DataError
 from model.errors import ModelError
-from model.support_encoder import SupportFeatures, warm_start_support
-from model.support_files import SupportUse, load_support, save_support
+from model.verifier.encoder import SupportFeatures, warm_start_support
+from model.verifier.files import SupportUse, load_support, save_support
 
 # Groups of these numbers are held out by the SHA-256 of their names.
 NUMBERS = (*range(12), 23, 54, 63)

@@ -12,18 +12,18 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from app.verifier_calibration import score_pairs_raw
-from app.verifier_teaching import KEPT, Teachers
-from app.verifier_training import VerifierRecipe, train_verifier
+from app.training.verifier.calibration import score_pairs_raw
+from app.training.verifier.distillation import KEPT, Teachers
+from app.training.verifier.training import VerifierRecipe, train_verifier
 from data.pairs import PairExample
-from evaluation.verifier_rows import WindowMix, verifier_rows
+from evaluation.training_examples.verifier_rows import WindowMix, verifier_rows
+from model.checkpoints.shipped import shipped_verifier
 from model.errors import ModelError
-from model.shipped import shipped_verifier
-from model.support_encoder import SupportFeatures, warm_start_support
-from model.support_files import SupportUse, load_support, save_support
-from model.support_scorer import SupportScorer
-from model.support_tokens import SupportTokens
 from model.training.pair_rows import PairRow, RowClaim
+from model.verifier.encoder import SupportFeatures, warm_start_support
+from model.verifier.files import SupportUse, load_support, save_support
+from model.verifier.scorer import SupportScorer
+from model.verifier.tokens import SupportTokens
 
 EXAMPLES = [
     PairExample(f"Pier {n} is {n + 30} metres long and was built of oak.", f"Pier {n} is {m} metres long.", m == n + 30)

@@ -11,16 +11,16 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from app.verifier_calibration import score_pairs_raw
-from app.verifier_training import TrainedVerifier, VerifierRecipe, train_verifier
+from app.training.verifier.calibration import score_pairs_raw
+from app.training.verifier.training import TrainedVerifier, VerifierRecipe, train_verifier
 from data.errors import DataError
 from data.pairs import PairExample, load_pairs
 from model.errors import ModelError
-from model.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint, save_prefix_decoder, warm_start
-from model.support_encoder import SupportFeatures
-from model.support_files import SupportUse, load_support
-from model.support_scorer import SupportScorer
+from model.reader.prefix_decoder import load_prefix_decoder, prefix_decoder_fingerprint, save_prefix_decoder, warm_start
 from model.training.loop import TrainProgress
+from model.verifier.encoder import SupportFeatures
+from model.verifier.files import SupportUse, load_support
+from model.verifier.scorer import SupportScorer
 
 # Groups of these numbers are held out by the SHA-256 of their names.
 HELD = (23, 54, 63)

@@ -13,13 +13,13 @@ import pytest
 
 from app.cli import main
 from app.errors import AppError
-from app.score_judging import FAILURES_IN_A_ROW, JudgePlan
-from app.verification import ClaimChecker, ClaimPair, pairs_of
+from app.judging.answer_judge import FAILURES_IN_A_ROW, JudgePlan
+from app.judging.verification import ClaimChecker, ClaimPair, pairs_of
 from data.refused import Refused
 from evaluation.detection.baselines import TokenOverlapScorer
 from evaluation.verifiers.evidence import EvidenceText
-from evaluation.verifiers.scorer_in_front import ScorerInFront
-from model.pair_scoring import Pair
+from evaluation.verifiers.layered_scorer import ScorerInFront
+from model.pairs.scoring import Pair
 
 NOTE = "Batteries are not covered. The warranty of the Heron 4 lasts for three years."
 WITH = ("--verifier-model", "token-overlap")

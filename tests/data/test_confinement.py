@@ -23,7 +23,7 @@ PROGRAM = """
 import ctypes, json, os, signal, socket, subprocess, sys, threading, mmap
 from pathlib import Path
 sys.path.append(sys.argv[2])
-from data.parsing.confinement import confine
+from data.parsing.sandbox import confine
 folder = Path(sys.argv[1])
 (folder / "old").write_text("old")
 victim = int(sys.argv[3])

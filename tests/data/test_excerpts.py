@@ -10,7 +10,7 @@ import pytest
 
 from data.errors import DataError
 from data.excerpts import Excerpt
-from data.reading import ReadingExample, load_reading
+from data.reading_examples import ReadingExample, load_reading
 
 TEXT = "Ada wrote the first program.\nShe wrote it in 1843 — for a machine never built.\nMore follows."
 START = TEXT.index("She")

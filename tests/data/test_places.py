@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.documents import Document
+from data.location import place_of
 from data.outline import Heading, Outline
-from data.places import place_of
 
 TEXT = "One\nalpha\nTwo\nbeta\nThree\ngamma"
 

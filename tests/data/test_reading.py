@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import DataError
-from data.reading import ReadingExample, load_reading
+from data.reading_examples import ReadingExample, load_reading
 
 GOOD = {"question": "Who?", "answers": ["Ada", " "], "context": "Ada did.", "title": "T", "source": "own"}
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from data.excerpts import read_excerpt
-from data.reading import load_reading
+from data.reading_examples import load_reading
 from tests.data.sample_files import SAMPLES, sample_lines, sample_responses
 
 FOLDER = SAMPLES / "reading_questions"

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data.errors import DataError
-from data.reading import ReadingExample
+from data.reading_examples import ReadingExample
 from data.splits import split_by_group
 
 

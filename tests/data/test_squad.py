@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from data.errors import DataError
-from data.reading import ReadingExample
+from data.reading_examples import ReadingExample
 from data.squad import load_squad
 
 GOOD: dict[str, Any] = {"id": "q1", "question": "Who drew it?", "answers": [{"text": "Ada", "answer_start": 0}]}

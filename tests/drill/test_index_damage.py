@@ -21,10 +21,10 @@ from benchmarks.corpus import made_up
 from benchmarks.hashing_encoder import HashingEncoder
 from data.errors import DataError
 from data.store import Store
-from retrieval.collection_folder import generations_folder
 from retrieval.collections import open_retriever
 from retrieval.errors import RetrievalError
-from retrieval.indexer import index_documents
+from retrieval.generations.collection_folder import generations_folder
+from retrieval.indexing.indexer import index_documents
 from retrieval.upkeep.repairing import repair_collection
 from retrieval.upkeep.verifying import verify_collection
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from app.accounts.tenants import collection_key_of, create_own_collection
 from app.jobs.job import Job
 from app.jobs.job_store import JobStore
 from app.jobs.leases import LEASE_S, JobLeases
@@ -23,10 +24,9 @@ from app.jobs.staging import staging_folder
 from app.jobs.worker import Worker
 from app.pipeline import Pipeline
 from app.settings import Settings
-from app.tenants import collection_key_of, create_own_collection
 from data.columns import utc_now
 from evaluation.runs.run_store import RunStore
-from model.prefix_decoder import save_prefix_decoder, warm_start
+from model.reader.prefix_decoder import save_prefix_decoder, warm_start
 
 pytestmark = pytest.mark.drill
 

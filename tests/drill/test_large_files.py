@@ -14,7 +14,7 @@ import pytest
 from data.documents import Document
 from data.loaders import Refused, load_documents
 from data.parsing.limits import ParsingLimits
-from retrieval.chunking import ChunkingParams, chunk_spans
+from retrieval.chunking.chunker import ChunkingParams, chunk_spans
 
 pytestmark = pytest.mark.drill
 GOOD = '{"id": "good", "text": "x"}\n'

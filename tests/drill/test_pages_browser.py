@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from model.prefix_decoder import save_prefix_decoder, warm_start
+from model.reader.prefix_decoder import save_prefix_decoder, warm_start
 from tests.drill.browser import browser, picture
 
 pytestmark = [pytest.mark.drill, pytest.mark.serial]  # one server for all tests, in their order

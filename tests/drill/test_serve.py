@@ -16,7 +16,7 @@ import pytest
 from app.pipeline import Pipeline
 from app.settings import Settings
 from data.documents import Document
-from model.prefix_decoder import save_prefix_decoder, warm_start
+from model.reader.prefix_decoder import save_prefix_decoder, warm_start
 from tests.drill.serving import WAIT_S, command, serving
 
 pytestmark = [

@@ -14,7 +14,7 @@ from app.pipeline import Pipeline
 from app.service.application import create_app
 from app.settings import Settings
 from data.documents import Document
-from model.prefix_decoder import save_prefix_decoder, warm_start
+from model.reader.prefix_decoder import save_prefix_decoder, warm_start
 from tests.app.fuzzing import fuzz
 
 pytestmark = [pytest.mark.drill, pytest.mark.filterwarnings("ignore")]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from model.errors import ModelError
-from model.pair_scoring import Pair
+from model.pairs.scoring import Pair
 
 
 class Overlap:

@@ -16,9 +16,9 @@ from evaluation.verifiers.evidence import (
     SearchedEvidence,
 )
 from evaluation.verifiers.verifier import VerificationItem
-from model.pair_scoring import Pair
-from retrieval.chunking import ChunkingParams, chunk_document
-from retrieval.chunks import Chunk, RetrievedChunk
+from model.pairs.scoring import Pair
+from retrieval.chunking.chunker import ChunkingParams, chunk_document
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 DOCUMENTS = {
     d.id: d

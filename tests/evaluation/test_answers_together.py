@@ -9,19 +9,19 @@ import pytest
 from data.pairs import PairExample
 from data.ragtruth import RagResponse
 from evaluation.analysis.claim_order import SEEN, run_drift
-from evaluation.answer_parts import answer_parts
-from evaluation.answer_rows import AnswerMix, answer_rows, by_answer, supported_weights
+from evaluation.claims.answer_parts import answer_parts
 from evaluation.detection.support import Statement, claim_supports
 from evaluation.detection.verifier_scores import score_responses
 from evaluation.errors import EvaluationError
-from evaluation.making.response_claims import response_claims
 from evaluation.statistics.measure import Settings
+from evaluation.synthetic_claims.response_claims import response_claims
+from evaluation.training_examples.answer_rows import AnswerMix, answer_rows, by_answer, supported_weights
 from evaluation.verifiers.cached_scorer import CachedScorer
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.faithful import FaithfulVerifier
 from evaluation.verifiers.verifier import VerificationItem
-from model.pair_scoring import Pair, answer_tokens
-from model.support_tokens import SupportTokens
+from model.pairs.scoring import Pair, answer_tokens
+from model.verifier.tokens import SupportTokens
 from tests.evaluation.entailment_helpers import QUESTION, Given, Neighbours
 
 LAMP = "The lamp of Skerry is green. It stands 34 metres above the sea."

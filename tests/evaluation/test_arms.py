@@ -9,7 +9,7 @@ import pytest
 from data.questions import EvidenceSpan, Question
 from evaluation.errors import EvaluationError
 from evaluation.runs.arms import ClosedBook, MissingGoldError, Oracle, Rag
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 TEXTS = {"a": "a0a0a0a0a0b1b1b1b1b1c2c2c2c2c2", "b": "d3d3d3d3d3e4e4e4e4e4"}
 CHUNKS = {

@@ -10,7 +10,7 @@ import pytest
 from evaluation.detection.baselines import TokenOverlapScorer
 from evaluation.verifiers.cached_scorer import CachedScorer
 from model.errors import ModelError
-from model.pair_scoring import Pair
+from model.pairs.scoring import Pair
 
 
 class Counting(TokenOverlapScorer):

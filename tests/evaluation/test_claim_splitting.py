@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.claim_splitting import extract_split_claims, split_spans
-from evaluation.sentence_claims import extract_sentences
+from evaluation.claims.sentences import extract_sentences
+from evaluation.claims.splitting import extract_split_claims, split_spans
 
 
 def parts(sentence: str) -> list[str]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.claims import extract_claims
+from evaluation.claims.extraction import extract_claims
 
 
 @pytest.mark.parametrize(

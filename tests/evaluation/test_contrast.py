@@ -9,8 +9,8 @@ import pytest
 from evaluation.contrast.contrast import contrast
 from evaluation.contrast.restated import restated
 from evaluation.verifiers.contrast_scorer import CONTRASTED, RESTATED, ContrastScorer
-from evaluation.verifiers.scorer_in_front import ScorerInFront, unread
-from model.pair_scoring import Pair
+from evaluation.verifiers.layered_scorer import ScorerInFront, unread
+from model.pairs.scoring import Pair
 
 # evidence, claim, whether the claim says something else
 PAIRS = [

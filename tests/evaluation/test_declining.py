@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.claims import extract_claims
+from evaluation.claims.extraction import extract_claims
+from evaluation.claims.sentences import extract_sentences
 from evaluation.declining.clauses import declines_elsewhere
-from evaluation.refusals import is_refusal
-from evaluation.sentence_claims import extract_sentences
+from evaluation.declining.refusals import is_refusal
 
 ENGLISH = [
     "The provided passages don't cover that topic.",

@@ -17,7 +17,7 @@ from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.entailment_scoring import CLAIM_TOKENS
 from evaluation.verifiers.verifier import VerificationItem, failed
 from model.errors import ModelError
-from model.pair_scoring import Pair
+from model.pairs.scoring import Pair
 from tests.evaluation.entailment_helpers import DOCUMENTS, QUESTION, Given, Shelf, judge, sources
 
 

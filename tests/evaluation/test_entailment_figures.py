@@ -14,7 +14,7 @@ from evaluation.reports.report_view import pieces, worst_first
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
 from evaluation.statistics.summary import summarise
-from evaluation.verifiers.entailment_where import WeakWord
+from evaluation.verifiers.failing_words import WeakWord
 
 ARMS = ("closed_book", "rag")
 THRESHOLD = 0.55

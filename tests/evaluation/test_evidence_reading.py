@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.evidence.as_read import read_evidence
+from evaluation.evidence.rendering import read_evidence
 
 RECORD = json.dumps(
     {"name": "Odo's Mill", "hours": {"Monday": "8:0-17:30", "Sunday": "9:0-12:0"}, "grinds": ["rye", "oats"]}, indent=1

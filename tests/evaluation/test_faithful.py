@@ -17,7 +17,7 @@ from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.routing import has_references, judged_by_entailment, stands_apart
 from evaluation.verifiers.verifier import VerificationItem
 from generation.prompt import PromptChunk
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 KILN = Question("un", "Who owns the kiln?", answerable=False)
 KNOWN = Question("ref", "When is the kiln fired?", ("at dawn",))

@@ -15,10 +15,10 @@ from evaluation.verifiers.language_judge import LanguageJudge
 from evaluation.verifiers.verifier import VerificationItem, failed
 from evaluation.verifiers.votes import Heard, hear, reading_of, support_of
 from generation.completion import Completion, Usage
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
-from generation.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 Answer = Callable[[str, int, bool], tuple[str, float | None]]
 

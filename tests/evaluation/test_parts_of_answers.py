@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.claims import extract_claims
+from evaluation.claims.extraction import extract_claims
+from evaluation.claims.sentences import extract_sentences
 from evaluation.language.citation_marks import without_marks
-from evaluation.sentence_claims import extract_sentences
-from generation.answer_part import answer_part
+from generation.causal.answer_part import answer_part
 
 
 @pytest.mark.parametrize(

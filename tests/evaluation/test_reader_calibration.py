@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from evaluation.declining.refusals import is_refusal
 from evaluation.errors import EvaluationError
 from evaluation.reading.calibration import Probed, choose_null_bias, fit_temperature
-from evaluation.refusals import is_refusal
-from generation.params import SamplingParams
-from generation.reader import EmbeddedReader
-from generation.reader_probing import answer_anyway, distributions
-from model.prefix_decoder import ReaderUse
+from generation.decoding.params import SamplingParams
+from generation.reader.probing import answer_anyway, distributions
+from generation.reader.reader import EmbeddedReader
+from model.reader.prefix_decoder import ReaderUse
 from model.training.rows import TokenRow
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 _TEXT = "The Skellwick works opened in 1931. Its first director was Ada Thorne, who had built clocks in Leeds."
 _QUESTIONS = ("When did the Skellwick works open?", "Who was the first director?", "What does a ticket to Oslo cost?")

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from data.reading import ReadingExample
+from data.reading_examples import ReadingExample
 from evaluation.reading.reader_scores import score_reader_answers
 from evaluation.reading.squad_metric import squad_exact, squad_f1, squad_tokens
 from generation.completion import Citation, Completion, Usage
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
-from generation.params import SamplingParams
 from generation.prompt import Prompt
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 
 class Parrot:

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from data.reading import ReadingExample
+from data.reading_examples import ReadingExample
 from evaluation.reading.reading_scores import best_f1, exact_match, score_reading, token_f1
 from generation.completion import Completion, Usage
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
-from generation.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 
 class Parrot:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from evaluation.language.recognising import other_language
+from evaluation.language.language_detection import other_language
 from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
 from evaluation.verifiers.entailment import OTHER_LANGUAGE, EntailmentVerifier
 from evaluation.verifiers.verifier import VerificationItem, failed
-from model.pair_scoring import Pair
+from model.pairs.scoring import Pair
 
 
 @pytest.mark.parametrize(

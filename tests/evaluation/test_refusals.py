@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.refusals import is_refusal
+from evaluation.declining.refusals import is_refusal
 
 REFUSALS = [
     "The documents do not answer this.",

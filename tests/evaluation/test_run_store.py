@@ -18,7 +18,7 @@ from evaluation.runs.run_store import Cell, RunStore
 from generation.completion import Citation, Completion, Usage
 from generation.errors import GenerationError
 from generation.prompt import PromptChunk
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 QUESTIONS = (
     Question("b", "Where?", ("Paris", "the Paris"), ("d1",), True, "one_fact", (EvidenceSpan("d1", 0, 5),)),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.sentence_claims import extract_sentences, sentence_claims, spoken
+from evaluation.claims.sentences import extract_sentences, sentence_claims, spoken
 
 CHATTY = """Sure! Here is the answer:
 

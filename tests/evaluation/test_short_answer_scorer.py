@@ -13,11 +13,11 @@ from evaluation.outcomes import Claim
 from evaluation.verifiers.cached_scorer import CachedScorer
 from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
 from evaluation.verifiers.entailment import EntailmentVerifier
-from evaluation.verifiers.scorer_in_front import unread
+from evaluation.verifiers.layered_scorer import unread
 from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer, is_short_answer, read_by
 from evaluation.verifiers.verifier import VerificationItem
-from generation.reader import EmbeddedReader
-from model.pair_scoring import Pair
+from generation.reader.reader import EmbeddedReader
+from model.pairs.scoring import Pair
 
 WORKS = "The Skellwick works opened in 1931. Its first director was Ada Thorne, who had built clocks in Leeds."
 WHO, WHEN = "Who was the first director?", "When did the works open?"

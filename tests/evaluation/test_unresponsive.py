@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from data.questions import Question
-from evaluation.claims import Claim
+from evaluation.claims.extraction import Claim
 from evaluation.outcomes import Verdict
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.unresponsive import is_unresponsive, repeats_question

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evaluation.language.dates import CalendarDate
 from evaluation.language.normalise import fold, tokenise
-from evaluation.language.value_finding import find_values, is_pure
+from evaluation.language.value_extraction import find_values, is_pure
 from evaluation.language.values import Value, comparable, same_value
 
 ONES = (

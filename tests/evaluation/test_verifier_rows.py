@@ -8,10 +8,10 @@ import pytest
 
 from data.pairs import PairExample
 from evaluation.errors import EvaluationError
-from evaluation.verifier_rows import WindowMix, verifier_rows
-from model.support_encoder import SEP_ID
-from model.support_tokens import MAX_CLAIM_TOKENS, MAX_QUESTION_TOKENS, SupportTokens
+from evaluation.training_examples.verifier_rows import WindowMix, verifier_rows
 from model.training.pair_rows import PairRow
+from model.verifier.encoder import SEP_ID
+from model.verifier.tokens import MAX_CLAIM_TOKENS, MAX_QUESTION_TOKENS, SupportTokens
 
 ALONE = WindowMix(strangers=0.0)
 LAMP = "The lamp of Skerry is green. It stands 34 metres above the sea."

@@ -16,8 +16,8 @@ from evaluation.detection.spans import MarkedText, span_scores
 from evaluation.detection.support import ClaimSupport, Statement, SupportProgress, claim_supports
 from evaluation.detection.verifier_scores import score_pairs, score_responses, worst
 from model.errors import ModelError
-from model.pair_scoring import Pair
-from retrieval.encoder import unit_vectors
+from model.pairs.scoring import Pair
+from retrieval.encoding.encoder import unit_vectors
 
 
 class Book:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from generation.reader import EmbeddedReader
-from generation.reader_prompt import ReaderPrompter
-from generation.reader_vocabulary import ReaderVocabulary, reader_vocabulary
-from model.prefix_decoder import save_prefix_decoder, warm_start
-from retrieval.chunks import Chunk, RetrievedChunk
+from generation.reader.prompt import ReaderPrompter
+from generation.reader.reader import EmbeddedReader
+from generation.reader.vocabulary import ReaderVocabulary, reader_vocabulary
+from model.reader.prefix_decoder import save_prefix_decoder, warm_start
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 CHATML = (
     "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from generation.answer_belief import MAX_TOKENS, belief
 from generation.prompt import Prompt
-from generation.reader import EmbeddedReader
-from generation.reader_probing import answer_anyway, distributions
-from model.prefix_decoder import ReaderUse
-from retrieval.chunks import Chunk, RetrievedChunk
+from generation.reader.answer_likelihood import MAX_TOKENS, belief
+from generation.reader.probing import answer_anyway, distributions
+from generation.reader.reader import EmbeddedReader
+from model.reader.prefix_decoder import ReaderUse
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 _TEXT = "The Skellwick works opened in 1931. Its first director was Ada Thorne, who had built clocks in Leeds."
 _ANSWERS = ("Ada Thorne", "1931", "clocks in Leeds", "a rocket")

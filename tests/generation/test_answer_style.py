@@ -2,7 +2,7 @@
 
 import pytest
 
-from generation.answer_style import as_sentence
+from generation.style.answer_style import as_sentence
 
 TURNED = [
     ("When was Skerry Light founded?", "1902", "Skerry Light was founded in 1902."),

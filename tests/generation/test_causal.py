@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from generation.causal import CausalGenerator
-from generation.chat_format import chat_frame
+from generation.causal.chat_format import chat_frame
+from generation.causal.generator import CausalGenerator
+from generation.decoding.params import SamplingParams
+from generation.decoding.thoughts import split_thought
 from generation.engine.precision import WeightPrecision
 from generation.errors import GenerationError
-from generation.params import SamplingParams
-from generation.thoughts import split_thought
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.tokenizer import Tokenizer
 from model.errors import ModelError
-from model.loading import load_decoder
-from model.tokenizer import Tokenizer
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 MakeChunk = Callable[..., RetrievedChunk]
 MakeLlama = Callable[..., Path]

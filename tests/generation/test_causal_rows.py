@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from generation.causal import CausalGenerator
-from generation.causal_rows import CausalRowWriter
-from generation.chat_format import chat_frame
-from generation.reader_vocabulary import NO_ANSWER_TEXT
-from model.end_tokens import eos_token_ids
-from model.tokenizer import Tokenizer
-from retrieval.chunks import Chunk, RetrievedChunk
+from generation.causal.chat_format import chat_frame
+from generation.causal.generator import CausalGenerator
+from generation.causal.rows import CausalRowWriter
+from generation.reader.vocabulary import NO_ANSWER_TEXT
+from model.checkpoints.end_tokens import eos_token_ids
+from model.checkpoints.tokenizer import Tokenizer
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 POSITIONS = 2048
 QUESTION = "Who built the lighthouse?"

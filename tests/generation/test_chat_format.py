@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from generation.chat_format import chat_frame, chat_template
+from generation.causal.chat_format import chat_frame, chat_template
 from generation.errors import GenerationError
-from model.tokenizer import Tokenizer
+from model.checkpoints.tokenizer import Tokenizer
 
 MakeLlama = Callable[..., Path]
 

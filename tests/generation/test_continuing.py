@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from generation.causal import CausalGenerator
-from generation.continuing import ContinuingGenerator, begun_prompt
+from generation.causal.continuing import ContinuingGenerator, begun_prompt
+from generation.causal.generator import CausalGenerator
+from generation.causal.transformers_generator import TransformersGenerator
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
-from generation.params import SamplingParams
-from generation.reader import EmbeddedReader
-from generation.transformers_generator import TransformersGenerator
-from model.tokenizer import Tokenizer
-from retrieval.chunks import RetrievedChunk
+from generation.reader.reader import EmbeddedReader
+from model.checkpoints.tokenizer import Tokenizer
+from retrieval.chunking.chunks import RetrievedChunk
 
 LIGHT = "The lighthouse at Skerry was built in 1871. Ada Thorne drew it. It stands 34 metres above the sea."
 WORDS = "The answer is Ada Thorne."

@@ -7,13 +7,13 @@ import dataclasses
 import pytest
 import torch
 
-from generation.decoding import DecodedTokens, decode
+from generation.decoding.loop import DecodedTokens, decode
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
-from generation.params import SamplingParams
-from model.config import DecoderConfig
-from model.decoder import Decoder
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
+from model.decoder.heads import HeadMemory, copyable_tokens
 from model.errors import ModelError
-from model.heads import HeadMemory, copyable_tokens
 from tests import tiny_decoders
 
 LLAMA = dataclasses.replace(tiny_decoders.LLAMA, vocab_size=31)

@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 import torch
 
-from generation.decoding import DecodingUse, decode
-from generation.params import SamplingParams
-from model.decoder import Decoder
-from model.heads import NextToken
+from generation.decoding.loop import DecodingUse, decode
+from generation.decoding.params import SamplingParams
+from model.decoder.decoder import Decoder
+from model.decoder.heads import NextToken
 from model.training.rows import TokenRow, collate
 from model.training.trainer import answer_logprobs
 from tests.tiny_decoders import MARKED as CONFIG

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generation.causal import CausalGenerator
+from generation.causal.generator import CausalGenerator
 from generation.completion import TextDelta
-from generation.decoding import CopySource
+from generation.decoding.loop import CopySource
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
 from generation.generator import GenerationTask
 from generation.live import Drawn, InstructedGenerator, LiveGenerator, NamesTokens
-from generation.params import SamplingParams
 from generation.prompt import Prompt
-from generation.reader import EmbeddedReader
-from generation.surface_path import PlacePath
-from retrieval.chunks import RetrievedChunk
+from generation.reader.reader import EmbeddedReader
+from generation.surface.path import PlacePath
+from retrieval.chunking.chunks import RetrievedChunk
 
 MakeChunk = Callable[..., RetrievedChunk]
 LIGHT = "The lighthouse at Skerry was built in 1871. Ada Thorne drew it."

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
-from generation.params import SamplingParams
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from generation.budget import Fitted
+from generation.causal.prompt_template import PromptTemplate, default_prompt, read_prompt
 from generation.errors import GenerationError
-from generation.prompt_template import PromptTemplate, default_prompt, read_prompt
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 LOOP = "{% for passage in passages %}[{{ passage.number }}] {{ passage.text }}\n{% endfor %}"
 USER = LOOP + "{{ question }}"

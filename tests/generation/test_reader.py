@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
-from generation.params import SamplingParams
-from generation.reader import EmbeddedReader, _first_stop
-from retrieval.chunks import RetrievedChunk
+from generation.reader.reader import EmbeddedReader, _first_stop
+from retrieval.chunking.chunks import RetrievedChunk
 
 MakeChunk = Callable[..., RetrievedChunk]
 LIGHT = "The Skerry light was built in 1871. Ada Thorne drew it, 34 m high."

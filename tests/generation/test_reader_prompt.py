@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generation.errors import GenerationError
-from generation.reader import EmbeddedReader
-from generation.reader_prompt import ReaderPrompter
-from generation.reader_vocabulary import MAX_CHUNKS, ReaderVocabulary
-from model.prefix_decoder import FIRST_COPYABLE_ID
-from retrieval.chunks import RetrievedChunk
-from retrieval.sentences import sentence_spans
+from generation.reader.prompt import ReaderPrompter
+from generation.reader.reader import EmbeddedReader
+from generation.reader.vocabulary import MAX_CHUNKS, ReaderVocabulary
+from model.reader.prefix_decoder import FIRST_COPYABLE_ID
+from retrieval.chunking.chunks import RetrievedChunk
+from retrieval.chunking.sentences import sentence_spans
 
 MakeChunk = Callable[..., RetrievedChunk]
 LIGHT = "The light was built in 1871. Ada Thorne drew it. It stands 34 metres high. Ole Berg paid for it."

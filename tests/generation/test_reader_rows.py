@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import pytest
 
-from data.reading import ReadingExample
-from generation.reader_rows import ChunkPool, ReaderRows, RowMix, Search, chunk_contexts
-from generation.reader_vocabulary import ReaderVocabulary
-from generation.row_writing import ReaderRowWriter
+from data.reading_examples import ReadingExample
+from generation.reader.row_writing import ReaderRowWriter
+from generation.reader.rows import ChunkPool, ReaderRows, RowMix, Search, chunk_contexts
+from generation.reader.vocabulary import ReaderVocabulary
 from model.training.rows import TokenRow
-from retrieval.chunking import ChunkingParams
+from retrieval.chunking.chunker import ChunkingParams
 
 NAMES = ("Skerry", "Hallow", "Brenn", "Tarn", "Osk", "Vell")
 PEOPLE = ("Ada Thorne", "Ole Berg", "Ines Café", "Tom Hart", "Uma Rao", "Kit Lowe")

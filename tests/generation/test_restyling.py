@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generation.completion import Citation, Completion, Usage
-from generation.restyling import restyled, without_citations
+from generation.style.restyling import restyled, without_citations
 
 
 def _completion(text: str, *citations: Citation, finish: str = "stop") -> Completion:

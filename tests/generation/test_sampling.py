@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from generation.decoding.params import SamplingParams
+from generation.decoding.sampling import SampleStream, check_finite, draw, kept_probabilities
 from generation.errors import GenerationError
-from generation.params import SamplingParams
-from generation.sampling import SampleStream, check_finite, draw, kept_probabilities
 
 LOGPROBS = st.lists(st.sampled_from((-0.5, -1.0, -1.0, -2.5, -4.0, -9.0)), min_size=2, max_size=12)
 

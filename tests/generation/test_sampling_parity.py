@@ -17,11 +17,11 @@ from transformers.generation.logits_process import (
     TopPLogitsWarper,
 )
 
+from generation.decoding.params import SamplingParams
+from generation.decoding.sampling import adjusted_logits, kept_probabilities, seen_tokens
+from generation.decoding.truncation import truncate_batch
 from generation.errors import GenerationError
-from generation.params import SamplingParams
-from generation.sampling import adjusted_logits, kept_probabilities, seen_tokens
-from generation.truncation import truncate_batch
-from model.sampling_math import tempered_softmax
+from model.decoder.sampling_math import tempered_softmax
 
 VOCABULARY = 4_000
 ENDS = (2, 77)

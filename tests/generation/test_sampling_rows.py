@@ -9,8 +9,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generation.params import SamplingParams
-from generation.sampling import SampleStream, adjusted_logits, draw, draw_tokens, kept_probabilities, top_logprobs
+from generation.decoding.params import SamplingParams
+from generation.decoding.sampling import (
+    SampleStream,
+    adjusted_logits,
+    draw,
+    draw_tokens,
+    kept_probabilities,
+    top_logprobs,
+)
 
 MIXED = [
     SamplingParams(),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from generation.streaming import TextStream, cut_at_stop
+from generation.decoding.streaming import TextStream, cut_at_stop
 
 TEXTS = (
     "the lighthouse, built in 1871, isn't tall. Café Zürich",

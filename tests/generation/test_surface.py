@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generation.citations import cite_copied, find_citations
-from generation.decoding import CopySource, DecodedTokens
+from generation.decoding.loop import CopySource, DecodedTokens
 from generation.prompt import Prompt
-from generation.reader_prompt import ReaderPrompter
-from generation.reader_vocabulary import ReaderVocabulary
-from generation.surface import Surface, restore
-from retrieval.chunks import RetrievedChunk
+from generation.reader.prompt import ReaderPrompter
+from generation.reader.vocabulary import ReaderVocabulary
+from generation.surface.surface import Surface, restore
+from retrieval.chunking.chunks import RetrievedChunk
 
 MakeChunk = Callable[..., RetrievedChunk]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from generation.causal.template_process import TemplateLimits, rendered
 from generation.errors import GenerationError
-from generation.template_process import TemplateLimits, rendered
 
 MESSAGES = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Where is <b>Skerry</b>?"}]
 # As published templates write them, feature by feature.

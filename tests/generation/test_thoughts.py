@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from generation.streaming import TextFilter
-from generation.thoughts import ThoughtAndAnswer, opens_thought, split_thought, thought_spans
+from generation.decoding.streaming import TextFilter
+from generation.decoding.thoughts import ThoughtAndAnswer, opens_thought, split_thought, thought_spans
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from generation.causal import CausalGenerator
+from generation.causal.generator import CausalGenerator
+from generation.causal.transformers_generator import TransformersGenerator
 from generation.completion import TextDelta
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
 from generation.generator import GenerationTask
 from generation.live import Begun, Drawn, LiveGenerator
-from generation.params import SamplingParams
-from generation.transformers_generator import TransformersGenerator
 from model.errors import ModelError
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 MakeLlama = Callable[..., Path]
 MakeChunk = Callable[..., RetrievedChunk]
@@ -148,7 +148,7 @@ def test_a_model_larger_than_the_memory_is_refused_before_it_is_loaded(
     llama: MakeLlama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = llama()
-    monkeypatch.setattr("model.memory.available_bytes", lambda device: 1000)
+    monkeypatch.setattr("model.hardware.memory.available_bytes", lambda device: 1000)
     with pytest.raises(ModelError, match=r"0\.0 GB"):
         TransformersGenerator(folder)
 

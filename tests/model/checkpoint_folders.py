@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
-from model.checkpoint import INDEX, WEIGHTS
+from model.checkpoints.checkpoint import INDEX, WEIGHTS
 
 CONFIG: dict[str, Any] = {
     "model_type": "llama",

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from model.support_encoder import SUPPORT_CONFIG, SupportEncoder, SupportFeatures
 from model.training.pretrain_corpus import CorpusWriter, TokenStream
+from model.verifier.encoder import SUPPORT_CONFIG, SupportEncoder, SupportFeatures
 
 
 @pytest.fixture(scope="session")

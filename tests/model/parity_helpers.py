@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 
 PROMPT = torch.tensor([[1, 17, 5, 88, 120, 3, 3, 42]])
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.answer_context import asked_around, is_short
-from model.pair_scoring import Pair
-from model.support_files import SupportUse
-from model.support_lack import lack
+from model.pairs.scoring import Pair
+from model.verifier.answer_context import asked_around, is_short
+from model.verifier.files import SupportUse
+from model.verifier.lexical_penalty import lack
 
 EVIDENCE = (
     "The kiln was built by Odo in 1901. It stands behind the mill. The mill grinds rye for the village.\n"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from model.loading import load_decoder
+from model.checkpoints.loading import load_decoder
 from tests.model.parity_helpers import PROMPT, Pair
 
 CONTEXT = 96

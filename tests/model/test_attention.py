@@ -7,10 +7,10 @@ import math
 import pytest
 import torch
 
-from model.attention import Attention, attend, prefix_mask, step_mask
-from model.cache import KVCache
-from model.config import DecoderConfig
-from model.rotary import RotaryTable
+from model.decoder.attention import Attention, attend, prefix_mask, step_mask
+from model.decoder.cache import KVCache
+from model.decoder.config import DecoderConfig
+from model.decoder.rotary import RotaryTable
 
 
 def config(kv_heads: int, bias: bool) -> DecoderConfig:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.checkpoints.tokenizer import Tokenizer
 from model.errors import ModelError
-from model.tokenizer import Tokenizer
 from model.training.bpe import END, END_ID, SMALLEST_VOCABULARY, SPECIAL, BpeEncoder, train_bpe
 
 TEXTS = [f"Keeper {n} of the lamp at Tarn trimmed it in {1800 + n}; the oil was café brown." for n in range(60)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.attention import attend
-from model.cache import KVCache
-from model.config import DecoderConfig
+from model.decoder.attention import attend
+from model.decoder.cache import KVCache
+from model.decoder.config import DecoderConfig
 from model.errors import ModelError
 
 CONFIG = DecoderConfig(

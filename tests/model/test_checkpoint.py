@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.checkpoint import WEIGHTS, read_checkpoint
-from model.checkpoint_source import fingerprint
+from model.checkpoints.checkpoint import WEIGHTS, read_checkpoint
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.source import fingerprint
 from model.errors import ModelError
-from model.loading import load_decoder
 from tests.model.checkpoint_folders import QUERY, tensors, write, write_sharded
 
 
@@ -199,7 +199,7 @@ def test_a_model_larger_than_the_memory_is_refused_before_it_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path)
-    monkeypatch.setattr("model.memory.available_bytes", lambda device: 4000)
+    monkeypatch.setattr("model.hardware.memory.available_bytes", lambda device: 4000)
     with pytest.raises(ModelError, match=r"float32.*cpu"):
         load_decoder(tmp_path)
     load_decoder(tmp_path, dtype=torch.bfloat16)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from safetensors.torch import save_file
 
-from model.checkpoint import INDEX, WEIGHTS
+from model.checkpoints.checkpoint import INDEX, WEIGHTS
+from model.checkpoints.loading import load_decoder
 from model.errors import ModelError
-from model.loading import load_decoder
 from tests.model.checkpoint_folders import QUERY, write, write_sharded
 
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 from model.errors import ModelError
 
 SMALL = DecoderConfig(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from model.architectures.families import decoder_config
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 from model.errors import ModelError
 
 LEAST: dict[str, object] = {

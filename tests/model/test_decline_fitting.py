@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
-from generation.reader_probing import distributions
-from model.declining import Decline
+from generation.reader.probing import distributions
+from model.decoder.decline_head import Decline
 from model.errors import ModelError
-from model.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID, warm_start
-from model.training.declining import FirstStates, first_states, fit_decline
+from model.reader.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID, warm_start
+from model.training.decline_fitting import FirstStates, first_states, fit_decline
 from model.training.rows import TokenRow
 
 SIZE = 6

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.declining import Decline
+from model.decoder.decline_head import Decline
+from model.decoder.heads import HeadMemory, PointerHead
 from model.errors import ModelError
-from model.heads import HeadMemory, PointerHead
-from model.prefix_decoder import (
+from model.reader.prefix_decoder import (
     CONFIG,
     READER_CONFIG,
     continue_from,

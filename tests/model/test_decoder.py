@@ -7,11 +7,11 @@ import dataclasses
 import pytest
 import torch
 
-from model.attention import prefix_mask
-from model.config import DecoderConfig
-from model.decoder import Decoder
+from model.decoder.attention import prefix_mask
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
+from model.decoder.heads import HeadMemory
 from model.errors import ModelError
-from model.heads import HeadMemory
 from tests import tiny_decoders
 
 LLAMA = dataclasses.replace(tiny_decoders.LLAMA, num_layers=3, head_dim=6)

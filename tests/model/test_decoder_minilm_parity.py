@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from model.minilm import minilm_folder
-from model.prefix_decoder import warm_start
+from model.checkpoints.minilm import minilm_folder
+from model.reader.prefix_decoder import warm_start
 
 
 def test_prompt_states_are_those_of_minilm() -> None:

@@ -8,9 +8,9 @@ import time
 import pytest
 import torch
 
-from model.device import bf16_pays, pick_device
 from model.errors import ModelError
-from model.freed_memory import keep_freed_memory, return_freed_memory
+from model.hardware.device import bf16_pays, pick_device
+from model.hardware.freed_memory import keep_freed_memory, return_freed_memory
 
 
 def test_devices_by_name() -> None:

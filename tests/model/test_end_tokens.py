@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from model.end_tokens import eos_token_ids
+from model.checkpoints.end_tokens import eos_token_ids
 from model.errors import ModelError
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.extrinsic import extrinsic
+from model.verifier.extrinsic import extrinsic
 
 EVIDENCE = (
     "The Skellwick ferry was built in 1936 by Osei & Daughters for 1,500,000 kroner and carries three hundred people "

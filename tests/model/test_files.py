@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.files import sha256_of, write_json, write_tensors, write_together, write_whole
+from model.checkpoints.files import sha256_of, write_json, write_tensors, write_together, write_whole
 
 
 def test_hash_of_a_file(tmp_path: Path) -> None:

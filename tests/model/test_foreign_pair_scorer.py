@@ -13,8 +13,8 @@ from transformers import BertConfig, BertForSequenceClassification, PreTrainedTo
 
 from app.cli import main
 from model.errors import ModelError
-from model.foreign_pair_scorer import ForeignPairScorer, supporting_label
-from model.pair_scoring import Pair
+from model.pairs.foreign_scorer import ForeignPairScorer, supporting_label
+from model.pairs.scoring import Pair
 
 MakeBert = Callable[..., Path]
 WORDS = ["the", "cable", "is", "long", "short", "red", "of", "Heron", "twelve", "metres", "a", "lamp", "it", "what"]

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from gguf import GGUFEndian, GGUFReader
 
-from generation.chat_format import chat_frame
+from generation.causal.chat_format import chat_frame
 from generation.errors import GenerationError
-from model.checkpoint_source import fingerprint
+from model.checkpoints.gguf.header import read_header
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.source import fingerprint
+from model.checkpoints.tokenizer import Tokenizer
 from model.errors import ModelError
-from model.gguf.header import read_header
-from model.loading import load_decoder
-from model.tokenizer import Tokenizer
 from tests.gguf_files import byte_level, sentencepiece, write
 
 
@@ -211,7 +211,7 @@ def test_a_tokenizer_that_lacks_a_part(tmp_path: Path, key: str) -> None:
 
 
 def test_a_tokenizer_larger_than_the_embedding(tmp_path: Path) -> None:
-    from generation.causal import CausalGenerator
+    from generation.causal.generator import CausalGenerator
 
     vocabulary = byte_level()
 

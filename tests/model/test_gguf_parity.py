@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import torch
 
-from model.decoder import Decoder
-from model.end_tokens import eos_token_ids
-from model.loading import load_decoder
-from model.tokenizer import Tokenizer
+from model.checkpoints.end_tokens import eos_token_ids
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.tokenizer import Tokenizer
+from model.decoder.decoder import Decoder
 from tests.gguf_files import Vocabulary, byte_level, sentencepiece, write
 
 PROMPT = torch.tensor([[1, 17, 5, 88, 120, 3, 3, 42, 300, 7, 259]])
@@ -81,7 +81,7 @@ def test_parts_of_a_split_file_are_one_model(tmp_path: Path) -> None:
 
 def test_scaled_positions_of_llama_3(tmp_path: Path) -> None:
     """The file holds the factors by which frequencies are divided, not the settings that gave them."""
-    from model.rope_scaling import Llama3Scaling, default_frequencies
+    from model.decoder.rope_scaling import Llama3Scaling, default_frequencies
 
     scaling = {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
     scaling |= {"original_max_position_embeddings": 8192, "rope_theta": 500000.0}

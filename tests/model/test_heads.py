@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.heads import HeadMemory, PointerHead
+from model.decoder.heads import HeadMemory, PointerHead
 from tests.tiny_decoders import POINTER as CONFIG
 
 V, E, P = CONFIG.vocab_size, CONFIG.hidden_size, 6

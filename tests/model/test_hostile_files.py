@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from model.checkpoints.shipped import shipped_reader, shipped_verifier
 from model.errors import ModelError
-from model.prefix_decoder import load_prefix_decoder, reader_use
-from model.shipped import shipped_reader, shipped_verifier
-from model.support_files import load_support
+from model.reader.prefix_decoder import load_prefix_decoder, reader_use
 from model.training.state import Progress, load_state, save_state
+from model.verifier.files import load_support
 
 HOSTILE = {
     "nothing": "",

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from model.kernel_caches import bound_kernel_caches
+from model.hardware.kernel_caches import bound_kernel_caches
 
 NAMES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 SHOWN = f"import os, json; print(json.dumps([os.environ.get(n) for n in {NAMES!r}]))"
@@ -19,11 +19,11 @@ GROWTH = """
 import sys
 from pathlib import Path
 if sys.argv[1] == "bound":
-    from model.kernel_caches import bound_kernel_caches
+    from model.hardware.kernel_caches import bound_kernel_caches
     assert bound_kernel_caches()
 import torch
-from model.freed_memory import return_freed_memory
-from model.packing import PackedLinear, can_pack
+from model.hardware.freed_memory import return_freed_memory
+from model.decoder.packing import PackedLinear, can_pack
 
 def resident():
     return_freed_memory()
@@ -53,12 +53,12 @@ def run(code: str, *arguments: str, **environment: str) -> str:
 
 
 def test_said_before_torch_is_loaded() -> None:
-    said = "from model.kernel_caches import bound_kernel_caches as b; assert b(); assert b();"
+    said = "from model.hardware.kernel_caches import bound_kernel_caches as b; assert b(); assert b();"
     assert run(said + SHOWN) == '["8", "8"]'
 
 
 def test_what_the_environment_says_stays() -> None:
-    said = "from model.kernel_caches import bound_kernel_caches as b; assert b();"
+    said = "from model.hardware.kernel_caches import bound_kernel_caches as b; assert b();"
     assert run(said + SHOWN, LRU_CACHE_CAPACITY="77") == '["8", "77"]'
 
 

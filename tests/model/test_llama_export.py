@@ -11,13 +11,13 @@ import pytest
 import torch
 
 from model.architectures.families import decoder_config
-from model.checkpoint import read_checkpoint
-from model.config import DecoderConfig
-from model.decoder import Decoder
-from model.end_tokens import eos_token_ids
+from model.checkpoints.checkpoint import read_checkpoint
+from model.checkpoints.end_tokens import eos_token_ids
+from model.checkpoints.llama_export import largest_tensor_bytes, llama_config_json, save_llama
+from model.checkpoints.loading import load_decoder
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
 from model.errors import ModelError
-from model.llama_export import largest_tensor_bytes, llama_config_json, save_llama
-from model.loading import load_decoder
 from model.training.bpe import PAD_ID, train_bpe, write_tokenizer
 
 CONFIG = DecoderConfig(
@@ -94,7 +94,7 @@ def test_a_second_export_replaces_the_first(tmp_path: Path) -> None:
 def test_transformers_reads_the_tokenizer_alike(tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
-    from model.tokenizer import Tokenizer
+    from model.checkpoints.tokenizer import Tokenizer
 
     save_llama(build(CONFIG), tmp_path, end_id=0, pad_id=PAD_ID)
     write_tokenizer(tmp_path, train_bpe([f"The lamp of Tarn, {n} years." for n in range(40)], 300), 96)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint_source import fingerprint
-from model.decoder import Decoder
-from model.end_tokens import eos_token_ids
+from model.checkpoints.end_tokens import eos_token_ids
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.source import fingerprint
+from model.decoder.decoder import Decoder
 from model.errors import ModelError
-from model.loading import load_decoder
 from tests.model.parity_helpers import PROMPT, Pair
 
 BASE: dict[str, Any] = {

@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 import torch
 
-from model.config import DecoderConfig
-from model.decoder import Decoder
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
+from model.decoder.heads import HeadMemory, copyable_tokens
 from model.errors import ModelError
-from model.heads import HeadMemory, copyable_tokens
 from model.training.rows import TokenRow, collate
 from model.training.trainer import answer_logprobs
 from tests.tiny_decoders import MARKED as CONFIG

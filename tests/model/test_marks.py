@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from model.marks import (
+from model.decoder.marks import (
     CLAIM,
     EVIDENCE,
     MARKS,

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from model import prefix_decoder, support_files
+from model.checkpoints.minilm import minilm_prefix_decoder_state
 from model.errors import ModelError
-from model.minilm import minilm_prefix_decoder_state
-from model.prefix_decoder import load_prefix_decoder, save_prefix_decoder, warm_start
-from model.reader_layers import support_from_reader
-from model.support_encoder import warm_start_support
-from model.support_files import SupportUse, load_support, save_support
+from model.reader import prefix_decoder
+from model.reader.prefix_decoder import load_prefix_decoder, save_prefix_decoder, warm_start
+from model.verifier import files as support_files
+from model.verifier.encoder import warm_start_support
+from model.verifier.files import SupportUse, load_support, save_support
+from model.verifier.reader_layers import support_from_reader
 
 WRONG = (0, -1, 7, 10**9, "2", 2.0, True, None)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from model.errors import ModelError
-from model.training.one_run import only_run
+from model.training.folder_lock import only_run
 
-HOLD = "import sys; from pathlib import Path; from model.training.one_run import only_run\n" + (
+HOLD = "import sys; from pathlib import Path; from model.training.folder_lock import only_run\n" + (
     "with only_run(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()"
 )
 

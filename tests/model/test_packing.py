@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 import torch
 
-from model.config import DecoderConfig
-from model.decoder import Decoder
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
+from model.decoder.heads import HeadMemory, LinearHead
+from model.decoder.norms import RMSNorm
+from model.decoder.packing import PackedLinear, ShortRMSNorm, can_pack, pack
 from model.engine_state.int8 import Int8Linear, int8_weights
 from model.errors import ModelError
-from model.heads import HeadMemory, LinearHead
-from model.norms import RMSNorm
-from model.packing import PackedLinear, ShortRMSNorm, can_pack, pack
 from tests.tiny_decoders import PREFIX
 
 pytestmark = pytest.mark.skipif(not can_pack(torch.device("cpu"), torch.float32), reason="this torch has no oneDNN")

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertForSequenceClassification
 
-from model.packing import PackedLinear, can_pack
-from model.pair_packing import pack_classifier
+from model.decoder.packing import PackedLinear, can_pack
+from model.pairs.packing import pack_classifier
 
 pytestmark = pytest.mark.skipif(not can_pack(torch.device("cpu"), torch.float32), reason="this torch has no oneDNN")
 

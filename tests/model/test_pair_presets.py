@@ -21,9 +21,9 @@ from transformers import (
 )
 
 from model.errors import ModelError
-from model.foreign_pair_scorer import ForeignPairScorer
-from model.pair_presets import read_preset, told_preset
-from model.pair_scoring import Pair
+from model.pairs.foreign_scorer import ForeignPairScorer
+from model.pairs.presets import read_preset, told_preset
+from model.pairs.scoring import Pair
 
 Make = Callable[..., Path]
 WORDS = ["the", "cable", "is", "long", "short", "red", "of", "Heron", "twelve", "metres", "a", "lamp", "it", "what"]

@@ -12,10 +12,10 @@ import torch
 from torch import nn
 
 from model.errors import ModelError
-from model.support_encoder import CLS_ID, SEP_ID, SupportEncoder, SupportOutput
 from model.training.loop import TrainProgress, TrainSettings
 from model.training.pair_rows import UNKNOWN, PairRow, RowClaim, collate_pairs
 from model.training.pair_trainer import WORD_WEIGHT, pair_loss, train_pairs
+from model.verifier.encoder import CLS_ID, SEP_ID, SupportEncoder, SupportOutput
 from tests.model.training_helpers import KilledError, full_disk, same, weights
 
 Make = Callable[..., SupportEncoder]

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch.func import functional_call
 
-from model.attention import attend, prefix_mask
-from model.config import DecoderConfig
-from model.decoder import Decoder
+from model.decoder.attention import attend, prefix_mask
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
+from model.decoder.rotary import RotaryTable
+from model.decoder.sampling_math import tempered_softmax
 from model.errors import ModelError
-from model.rotary import RotaryTable
-from model.sampling_math import tempered_softmax
 
 
 @pytest.mark.parametrize(

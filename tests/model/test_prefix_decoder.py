@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.decoder import Decoder
+from model.checkpoints.minilm import minilm_folder, minilm_word_embeddings
+from model.checkpoints.tokenizer import Tokenizer
+from model.decoder.decoder import Decoder
+from model.decoder.heads import HeadMemory
 from model.errors import ModelError
-from model.heads import HeadMemory
-from model.minilm import minilm_folder, minilm_word_embeddings
-from model.prefix_decoder import (
+from model.reader.prefix_decoder import (
     CONFIG,
     FIRST_COPYABLE_ID,
     WEIGHTS,
@@ -22,7 +23,6 @@ from model.prefix_decoder import (
     save_prefix_decoder,
     warm_start,
 )
-from model.tokenizer import Tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_damage_is_named(folder: Path, tmp_path: Path) -> None:
 def test_another_models_tensors_do_not_fit(folder: Path) -> None:
     from safetensors.torch import save_file
 
-    from model.files import sha256_of
+    from model.checkpoints.files import sha256_of
 
     save_file({"positions.weight": torch.zeros(3, 4), "extra": torch.zeros(1)}, folder / WEIGHTS)
     facts = json.loads((folder / CONFIG).read_text())

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
+from model.decoder.heads import HeadMemory
 from model.errors import ModelError
-from model.heads import HeadMemory
-from model.prefix_decoder import (
+from model.reader.prefix_decoder import (
     CONFIG,
     FIRST_COPYABLE_ID,
     ReaderUse,

@@ -11,7 +11,7 @@ import torch
 from torch.nn import functional as F
 from torch.nn.attention.bias import causal_upper_left
 
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 from model.errors import ModelError
 from model.training.pretrain import PretrainProgress, ValidationPlan, cosine, pretrain, window_loss
 from model.training.pretrain_corpus import TokenStream

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from model.decoder import Decoder
+from model.checkpoints.shipped import shipped_reader, shipped_verifier
+from model.decoder.decoder import Decoder
 from model.errors import ModelError
-from model.prefix_decoder import save_prefix_decoder, warm_start
-from model.reader_layers import is_reader, support_from_reader
-from model.shipped import shipped_reader, shipped_verifier
-from model.support_encoder import SupportFeatures, warm_start_support
+from model.reader.prefix_decoder import save_prefix_decoder, warm_start
+from model.verifier.encoder import SupportFeatures, warm_start_support
+from model.verifier.reader_layers import is_reader, support_from_reader
 
 
 def written(folder: Path, *, plain: bool) -> Decoder:

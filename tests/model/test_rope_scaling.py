@@ -9,9 +9,9 @@ import torch
 
 from model.architectures.fields import Fields
 from model.architectures.rope_fields import rope_settings
+from model.decoder.rope_scaling import LinearScaling, Llama3Scaling, YarnScaling, default_frequencies
+from model.decoder.rotary import RotaryTable
 from model.errors import ModelError
-from model.rope_scaling import LinearScaling, Llama3Scaling, YarnScaling, default_frequencies
-from model.rotary import RotaryTable
 
 LLAMA31 = {
     "rope_type": "llama3",

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from model.rotary import RotaryTable, rotate
+from model.decoder.rotary import RotaryTable, rotate
 
 
 def turned(table: RotaryTable, x: torch.Tensor, start: int) -> torch.Tensor:

@@ -7,18 +7,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from model.checkpoints.minilm import minilm_word_embeddings
+from model.decoder.marks import CLAIM, EVIDENCE, NOTHING, QUESTION
 from model.errors import ModelError
-from model.marks import CLAIM, EVIDENCE, NOTHING, QUESTION
-from model.minilm import minilm_word_embeddings
-from model.support_encoder import (
-    CLS_ID,
-    PAD_ID,
-    SEP_ID,
-    SupportEncoder,
-    SupportFeatures,
-    segments,
-    warm_start_support,
-)
+from model.verifier.encoder import CLS_ID, PAD_ID, SEP_ID, SupportEncoder, SupportFeatures, segments, warm_start_support
 
 Make = Callable[..., SupportEncoder]
 NEAR = {"atol": 1e-5, "rtol": 1e-5}

@@ -12,11 +12,11 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from model.checkpoints.files import sha256_of
+from model.checkpoints.shipped import shipped_verifier
 from model.errors import ModelError
-from model.files import sha256_of
-from model.shipped import shipped_verifier
-from model.support_encoder import SupportEncoder, SupportFeatures, warm_start_support
-from model.support_files import CONFIG, WEIGHTS, SupportUse, load_support, save_support
+from model.verifier.encoder import SupportEncoder, SupportFeatures, warm_start_support
+from model.verifier.files import CONFIG, WEIGHTS, SupportUse, load_support, save_support
 
 USE = SupportUse(200, 1.5, -0.25)
 

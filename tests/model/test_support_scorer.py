@@ -10,10 +10,10 @@ import pytest
 import torch
 
 from model.errors import ModelError
-from model.pair_scoring import Pair
-from model.support_encoder import SupportEncoder
-from model.support_files import LoadedSupport, SupportUse
-from model.support_scorer import SupportScorer
+from model.pairs.scoring import Pair
+from model.verifier.encoder import SupportEncoder
+from model.verifier.files import LoadedSupport, SupportUse
+from model.verifier.scorer import SupportScorer
 
 LAMP = "The lamp of Skerry is green and stands 34 metres above the sea."
 PAIRS = (

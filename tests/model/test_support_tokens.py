@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from model.errors import ModelError
-from model.support_encoder import CLS_ID, FIRST_ORDINARY_ID, SEP_ID, SUPPORT_CONFIG
-from model.support_tokens import MAX_CLAIM_TOKENS, MAX_QUESTION_TOKENS, SupportTokens
+from model.verifier.encoder import CLS_ID, FIRST_ORDINARY_ID, SEP_ID, SUPPORT_CONFIG
+from model.verifier.tokens import MAX_CLAIM_TOKENS, MAX_QUESTION_TOKENS, SupportTokens
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Regex, models, pre_tokenizers
 from tokenizers import Tokenizer as HFTokenizer
 
+from model.checkpoints.minilm import minilm_folder
+from model.checkpoints.tokenizer import Tokenizer
 from model.errors import ModelError
-from model.minilm import minilm_folder
-from model.tokenizer import Tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.attention import attend_for_training, prefix_mask, read
-from model.config import DecoderConfig
+from model.decoder.attention import attend_for_training, prefix_mask, read
+from model.decoder.config import DecoderConfig
+from model.decoder.heads import HeadMemory
 from model.errors import ModelError
-from model.heads import HeadMemory
 from model.training.loop import TrainProgress, TrainSettings, schedule
 from model.training.rows import TokenRow, collate
 from model.training.trainer import answer_logprobs, train
@@ -69,7 +69,7 @@ def test_only_low_precision_trains_with_attention_written_out(bf16: bool, monkey
         counted.append(1)
         return attend_for_training(*tensors)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("model.attention.attend_for_training", counting)
+    monkeypatch.setattr("model.decoder.attention.attend_for_training", counting)
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
         model(torch.tensor([[3, 4, 5]]))
     assert len(counted) == (PREFIX.num_layers if bf16 else 0)

@@ -12,8 +12,8 @@ from torch import nn
 
 from model.errors import ModelError
 from model.training import loop
+from model.training.epochs import Rounds
 from model.training.loop import StepLoss, TrainProgress, TrainResult, TrainSettings, clock_schedule, run_steps
-from model.training.rounds import Rounds
 from tests.model.training_helpers import KilledError
 
 SECONDS = 100.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 from model.errors import ModelError
 from model.training.loop import TrainProgress, TrainResult, TrainSettings
 from model.training.trainer import train

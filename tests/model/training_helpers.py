@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import torch
 from torch import nn
 
-from model.config import DecoderConfig
-from model.decoder import Decoder
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
 from model.training.loop import TrainProgress
 from model.training.pretrain import PretrainProgress
 from model.training.rows import TokenRow

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.errors import ModelError
-from retrieval.encoder import unit_vectors
+from retrieval.encoding.encoder import unit_vectors
 from retrieval.errors import RetrievalError
 
 CAPACITIES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")

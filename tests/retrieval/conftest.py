@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from data.documents import Document
 from data.outline import Heading, Outline
 from data.store import Store
-from retrieval.collection_folder import generations_folder
-from retrieval.encoder import unit_vectors
-from retrieval.indexer import index_documents
+from retrieval.encoding.encoder import unit_vectors
+from retrieval.generations.collection_folder import generations_folder
+from retrieval.indexing.indexer import index_documents
 
 
 class WordHashEncoder:

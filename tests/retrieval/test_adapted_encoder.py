@@ -13,10 +13,10 @@ from data.documents import Document
 from data.store import Store
 from retrieval.collections import delete_collection, open_retriever
 from retrieval.encoding.adapted import Adaptable, adapted
-from retrieval.encoding.apart import EncoderApart
-from retrieval.index_report import IndexProgress
-from retrieval.indexer import JobParams, index_documents
-from retrieval.sentence_transformer import SentenceTransformerEncoder, load_default_encoder
+from retrieval.encoding.sentence_transformer import SentenceTransformerEncoder, load_default_encoder
+from retrieval.encoding.subprocess_encoder import EncoderApart
+from retrieval.indexing.indexer import JobParams, index_documents
+from retrieval.indexing.report import IndexProgress
 from retrieval.upkeep.repairing import repair_collection
 
 CATS = Document("cats", "Cats", "Cats purr when they are content. They sleep most of the day.")
@@ -34,7 +34,7 @@ def encoders() -> dict[str, SentenceTransformerEncoder]:
 @pytest.fixture
 def bf16_pays(monkeypatch: pytest.MonkeyPatch) -> SetProbe:
     """What the probe of the machine says from now on."""
-    return lambda pays: monkeypatch.setattr("retrieval.sentence_transformer._bf16_pays", lambda device: pays)
+    return lambda pays: monkeypatch.setattr("retrieval.encoding.sentence_transformer._bf16_pays", lambda device: pays)
 
 
 def test_a_new_collection_gets_what_pays_here_and_others_what_they_have(

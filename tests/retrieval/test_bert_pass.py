@@ -16,8 +16,8 @@ from sentence_transformers import SentenceTransformer
 from transformers import BertConfig, BertModel
 
 from retrieval.encoding.bert_pass import batches, bert_pass
+from retrieval.encoding.sentence_transformer import SentenceTransformerEncoder, default_encoder_folder
 from retrieval.errors import RetrievalError
-from retrieval.sentence_transformer import SentenceTransformerEncoder, default_encoder_folder
 from tests.retrieval.odd_texts import ODD
 
 MakeEncoder = Callable[..., Path]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import rank_bm25
 
-from retrieval.bm25 import REFERENCE_BM25, Bm25Params, build_bm25, load_bm25
 from retrieval.errors import RetrievalError
-from retrieval.tokenising import TokenisingParams, tokenise
+from retrieval.sparse.bm25 import REFERENCE_BM25, Bm25Params, build_bm25, load_bm25
+from retrieval.sparse.tokenising import TokenisingParams, tokenise
 
 
 def corpus(seed: int, chunks: int, vocabulary: int) -> list[list[str]]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import rank_bm25
 
-from retrieval.bm25 import Bm25Params, build_bm25, load_bm25
+from retrieval.sparse.bm25 import Bm25Params, build_bm25, load_bm25
 
 REFERENCES: dict[str, Any] = {"okapi": rank_bm25.BM25Okapi, "bm25l": rank_bm25.BM25L, "bm25+": rank_bm25.BM25Plus}
 

@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from data.documents import Document
-from retrieval.chunking import ChunkingParams, chunk_document, searchable_text
-from retrieval.chunks import Chunk
-from retrieval.sentences import sentence_spans
+from retrieval.chunking.chunker import ChunkingParams, chunk_document, searchable_text
+from retrieval.chunking.chunks import Chunk
+from retrieval.chunking.sentences import sentence_spans
 
 NASTY = st.text(
     alphabet=st.one_of(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from data.documents import Document
 from data.outline import Heading, Outline
 from data.parsing.markdown import markdown_headings
-from retrieval import sentences
-from retrieval.chunking import ChunkingParams, chunk_document, chunk_spans
-from retrieval.sentences import sentence_spans
+from retrieval.chunking import sentences
+from retrieval.chunking.chunker import ChunkingParams, chunk_document, chunk_spans
+from retrieval.chunking.sentences import sentence_spans
 
 NASTY = st.text(
     alphabet=st.one_of(

@@ -17,7 +17,7 @@ from data.schema import documents
 from data.store import Store
 from retrieval.collections import list_collections
 from retrieval.errors import RetrievalError
-from retrieval.indexer import index_documents
+from retrieval.indexing.indexer import index_documents
 from retrieval.retrieval_params import RetrievalParams
 from retrieval.saved_search import SavedSearch, save_search, saved_search
 from retrieval.upkeep.exporting import export_collection

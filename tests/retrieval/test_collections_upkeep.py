@@ -14,10 +14,10 @@ from sqlalchemy import delete, text, update
 from data.documents import Document
 from data.schema import collections, documents, generation_documents, generations, vectors
 from data.store import Store
-from retrieval.collection_folder import collection_lock
 from retrieval.collections import open_retriever
 from retrieval.errors import RetrievalError
-from retrieval.indexer import index_documents
+from retrieval.generations.collection_folder import collection_lock
+from retrieval.indexing.indexer import index_documents
 from retrieval.upkeep.exporting import export_collection
 from retrieval.upkeep.repairing import repair_collection
 from retrieval.upkeep.verifying import verify_collection
@@ -125,7 +125,7 @@ def test_a_consistent_forgery_of_the_vectors_is_found_against_the_stored_ones(
     store: Store, home: Path, encoder: Any, indexed: Path
 ) -> None:
     """Files and both manifests changed alike: the hashes fit, so only the contents tell."""
-    from retrieval.manifest import describe_file
+    from retrieval.generations.manifest import describe_file
     from retrieval.vectors.building import build_flat, load_dense
 
     path = indexed / "vectors.faiss"

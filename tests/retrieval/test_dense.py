@@ -9,9 +9,9 @@ import faiss
 import numpy as np
 import pytest
 
-from retrieval.dense import DenseParams, build_dense, build_flat, load_dense, load_flat, resolved_kind
 from retrieval.errors import RetrievalError
 from retrieval.vectors.building import _empty, _fill_lists
+from retrieval.vectors.dense import DenseParams, build_dense, build_flat, load_dense, load_flat, resolved_kind
 from retrieval.vectors.params import BuiltKind, list_count
 from retrieval.vectors.recall import exact_neighbours, measured_recall, neighbours, sampled_positions
 

@@ -9,10 +9,14 @@ import pytest
 from data.documents import Document
 from data.store import Store
 from retrieval.collections import open_retriever
-from retrieval.encoder import unit_vectors
+from retrieval.encoding.encoder import unit_vectors
+from retrieval.encoding.sentence_transformer import (
+    SentenceTransformerEncoder,
+    default_encoder_folder,
+    load_default_encoder,
+)
 from retrieval.errors import RetrievalError
-from retrieval.indexer import index_documents
-from retrieval.sentence_transformer import SentenceTransformerEncoder, default_encoder_folder, load_default_encoder
+from retrieval.indexing.indexer import index_documents
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +100,7 @@ def test_a_text_without_a_usable_vector_is_named() -> None:
 
 def test_changed_default_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"other")
-    monkeypatch.setattr("retrieval.sentence_transformer.default_encoder_folder", lambda: tmp_path)
+    monkeypatch.setattr("retrieval.encoding.sentence_transformer.default_encoder_folder", lambda: tmp_path)
     with pytest.raises(RetrievalError, match="published"):
         load_default_encoder()
 

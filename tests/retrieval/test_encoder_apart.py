@@ -17,11 +17,11 @@ import pytest
 from data.documents import Document
 from data.store import Store
 from model.errors import ModelError
-from retrieval.encoder import Encoder, serves
-from retrieval.encoding.apart import EncoderApart
+from retrieval.encoding.encoder import Encoder, serves
+from retrieval.encoding.subprocess_encoder import EncoderApart
 from retrieval.errors import RetrievalError
-from retrieval.index_report import IndexProgress
-from retrieval.indexer import JobParams, index_documents
+from retrieval.indexing.indexer import JobParams, index_documents
+from retrieval.indexing.report import IndexProgress
 from tests.retrieval import apart_encoders as made
 
 TEXTS = ["one text", "another one of six words", ""]
@@ -187,7 +187,7 @@ sys.path.insert(0, {str(Path(made.__file__).parents[2])!r})
 if __name__ == "__main__":
     import multiprocessing
     from tests.retrieval import apart_encoders
-    from retrieval.encoding.apart import EncoderApart
+    from retrieval.encoding.subprocess_encoder import EncoderApart
     encoder = EncoderApart(apart_encoders.HashedText)
     encoder.encode_passages(["text"])
     print(*[child.pid for child in multiprocessing.active_children()], flush=True)
@@ -224,7 +224,7 @@ if __name__ == "__mp_main__" and {str(held or "")!r}:  # imported by the encoder
     open({str(held or "")!r}).close()  # a named pipe: held until somebody opens its other end
 if __name__ == "__main__":
     from tests.retrieval import apart_encoders
-    from retrieval.encoding.apart import EncoderApart
+    from retrieval.encoding.subprocess_encoder import EncoderApart
     try:
         with EncoderApart(apart_encoders.{make}) as encoder:
             print(encoder.dimension, flush=True)

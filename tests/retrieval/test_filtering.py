@@ -9,11 +9,11 @@ import pytest
 
 from data.documents import Document
 from data.store import Store
-from retrieval.chunks import Chunk
+from retrieval.chunking.chunks import Chunk
 from retrieval.collections import open_retriever
 from retrieval.errors import RetrievalError
-from retrieval.filtering import DocumentFilters, Filter, parse_filter
-from retrieval.indexer import index_documents
+from retrieval.indexing.indexer import index_documents
+from retrieval.ranking.filtering import DocumentFilters, Filter, parse_filter
 from retrieval.retrieval_params import RetrievalParams
 from retrieval.retriever import Retriever
 

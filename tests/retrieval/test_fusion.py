@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval.fusion import fuse_min_max, fuse_reciprocal_rank, fuse_z_score, min_max, reciprocal_rank, z_score
-from retrieval.hits import Hit, Hits, best_hits
+from retrieval.ranking.fusion import fuse_min_max, fuse_reciprocal_rank, fuse_z_score, min_max, reciprocal_rank, z_score
+from retrieval.ranking.hits import Hit, Hits, best_hits
 
 DENSE = (Hit(3, 0.9), Hit(1, 0.5), Hit(2, 0.4))
 SPARSE = (Hit(1, 12.0), Hit(4, 2.0))

@@ -16,7 +16,7 @@ from data.plain_file import open_plain, read_plain_text
 from data.store import Store
 from retrieval.collections import open_retriever
 from retrieval.errors import RetrievalError
-from retrieval.manifest import describe_file
+from retrieval.generations.manifest import describe_file
 from retrieval.saved_search import saved_search, settings_path
 from retrieval.upkeep.repairing import repair_collection
 from retrieval.upkeep.verifying import verify_collection

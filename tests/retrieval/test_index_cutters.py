@@ -8,10 +8,10 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from data.outline import Outline
-from retrieval.chunking import ChunkingParams
+from retrieval.chunking.chunker import ChunkingParams
+from retrieval.chunking.token_counting import TokenizerCounter
 from retrieval.errors import RetrievalError
-from retrieval.indexing.cutters import Cutters, CutText
-from retrieval.token_counting import TokenizerCounter
+from retrieval.indexing.chunker_pool import Cutters, CutText
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import pytest
 
 from data.documents import Document
 from data.store import Store
-from retrieval.collection_folder import generations_folder
 from retrieval.collections import open_retriever
-from retrieval.indexer import index_documents
+from retrieval.generations.collection_folder import generations_folder
+from retrieval.indexing.indexer import index_documents
 
 Documents = Callable[[int], tuple[Document, ...]]
 

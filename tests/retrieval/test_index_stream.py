@@ -14,11 +14,11 @@ from data.documents import Document
 from data.outline import Heading, Outline
 from data.schema import documents, generations, vectors
 from data.store import Store
-from retrieval.chunking import ChunkingParams
-from retrieval.collection_folder import generations_folder
+from retrieval.chunking.chunker import ChunkingParams
 from retrieval.collections import delete_collection, open_retriever
 from retrieval.errors import RetrievalError
-from retrieval.indexer import JobParams, index_documents
+from retrieval.generations.collection_folder import generations_folder
+from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.indexing.vector_file import VectorFile
 from retrieval.vectors.params import DenseParams
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from retrieval.indexing.ahead import Ahead
-from retrieval.indexing.behind import Behind
+from retrieval.indexing.background import Behind
+from retrieval.indexing.prefetch import Ahead
 
 
 def test_items_come_in_order_and_never_more_than_allowed_wait() -> None:

@@ -14,14 +14,14 @@ from data.documents import Document
 from data.refused import Refused
 from data.schema import documents, generation_documents, generations, vectors
 from data.store import Store
-from retrieval.bm25 import REFERENCE_BM25
-from retrieval.chunking import ChunkingParams
-from retrieval.collection_folder import collection_lock, generations_folder
+from retrieval.chunking.chunker import ChunkingParams
 from retrieval.collections import open_retriever
 from retrieval.errors import RetrievalError
-from retrieval.index_report import IndexProgress
-from retrieval.indexer import JobParams, index_documents
+from retrieval.generations.collection_folder import collection_lock, generations_folder
+from retrieval.indexing.indexer import JobParams, index_documents
+from retrieval.indexing.report import IndexProgress
 from retrieval.retriever import Retriever
+from retrieval.sparse.bm25 import REFERENCE_BM25
 
 Documents = Callable[[int], tuple[Document, ...]]
 
@@ -149,7 +149,7 @@ def test_a_run_killed_between_moving_and_publishing_is_taken_up(
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr("retrieval.indexer.publish_generation", killed)
+        patch.setattr("retrieval.indexing.indexer.publish_generation", killed)
         with pytest.raises(KilledError):
             index_documents(store, home, "c", given, encoder)
     assert len(list(generations_folder(home, "c").iterdir())) == 2

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from retrieval.encoding.from_library import open_from_library
-from retrieval.encoding.opened import OpenedEncoder
+from retrieval.encoding.opened_encoder import OpenedEncoder
 from retrieval.encoding.packaged import open_packaged
-from retrieval.sentence_transformer import SentenceTransformerEncoder, default_encoder_folder
+from retrieval.encoding.sentence_transformer import SentenceTransformerEncoder, default_encoder_folder
 from tests.retrieval.odd_texts import ODD
 
 
@@ -84,7 +84,7 @@ def test_a_changed_length_is_heeded_by_what_opens_it_then(tmp_path: Path) -> Non
 def test_the_default_encoder_imports_no_library() -> None:
     script = (
         "import sys\n"
-        "from retrieval.sentence_transformer import load_default_encoder\n"
+        "from retrieval.encoding.sentence_transformer import load_default_encoder\n"
         "assert load_default_encoder().encode_queries(['a text']).shape == (1, 384)\n"
         "slow = ('sentence_transformers', 'transformers', 'sklearn', 'torch._dynamo')\n"
         "print([name for name in slow if name in sys.modules])\n"

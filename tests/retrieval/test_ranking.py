@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from model.pair_scoring import Pair
-from retrieval.chunks import Chunk, RetrievedChunk
+from model.pairs.scoring import Pair
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 from retrieval.ranking.diversity import MmrParams, diversify, mmr_order
 from retrieval.ranking.duplicates import resemblance, shingles, without_duplicates
 from retrieval.ranking.neighbours import with_neighbours

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 from retrieval.reformulation.hops import HopBudget, by_best_title, fuse_runs, retrieve_in_hops
 from retrieval.reformulation.rm3 import Rm3Params, relevance_model, rm3
 

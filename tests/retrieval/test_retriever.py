@@ -11,14 +11,14 @@ from sqlalchemy import func, select, update
 from data.documents import Document
 from data.schema import collections, documents
 from data.store import Store
-from retrieval.bm25 import Bm25Params
-from retrieval.chunking import searchable_text
-from retrieval.collection_folder import generations_folder
+from retrieval.chunking.chunker import searchable_text
 from retrieval.collections import check_collection, delete_collection, list_collections, open_retriever
-from retrieval.dense import build_flat, load_flat
 from retrieval.errors import RetrievalError
-from retrieval.indexer import index_documents
+from retrieval.generations.collection_folder import generations_folder
+from retrieval.indexing.indexer import index_documents
 from retrieval.retriever import Fusion, Mode, Retriever
+from retrieval.sparse.bm25 import Bm25Params
+from retrieval.vectors.dense import build_flat, load_flat
 
 Documents = Callable[[int], tuple[Document, ...]]
 

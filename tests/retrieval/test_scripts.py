@@ -9,10 +9,10 @@ import pytest
 
 from data.documents import Document
 from data.store import Store
-from retrieval.indexer import index_documents
-from retrieval.scripts import has_other_words, has_own_ends
-from retrieval.sentences import sentence_spans
-from retrieval.tokenising import TokenisingParams, for_language, tokenise
+from retrieval.chunking.scripts import has_other_words, has_own_ends
+from retrieval.chunking.sentences import sentence_spans
+from retrieval.indexing.indexer import index_documents
+from retrieval.sparse.tokenising import TokenisingParams, for_language, tokenise
 
 
 def sentences(text: str) -> list[str]:
@@ -89,8 +89,8 @@ def test_an_index_decides_by_its_documents(store: Store, home: Path, encoder: An
 def test_an_index_of_an_earlier_version_is_cut_again(store: Store, home: Path, encoder: Any, monkeypatch: Any) -> None:
     texts = {"hi": " ".join(["पंप के साथ फ़िल्टर आता है। पुर्जे अलग से मिलते हैं।"] * 40)}
     with monkeypatch.context() as before:
-        before.setattr("retrieval.sentences.own_starts", lambda text: [])
-        before.setattr("retrieval.indexer.TokenisingParams", lambda cjk: TokenisingParams())
+        before.setattr("retrieval.chunking.sentences.own_starts", lambda text: [])
+        before.setattr("retrieval.indexing.indexer.TokenisingParams", lambda cjk: TokenisingParams())
         old = index(store, home, encoder, texts)
     new = index(store, home, encoder, texts)
     assert new.generation_hash != old.generation_hash

@@ -12,13 +12,13 @@ import pytest
 
 from data.documents import Document
 from data.store import Store
-from model.pair_scoring import Pair
-from retrieval.chunking import searchable_text
+from model.pairs.scoring import Pair
+from retrieval.chunking.chunker import searchable_text
 from retrieval.collections import open_retriever
 from retrieval.errors import RetrievalError
-from retrieval.filtering import parse_filter
-from retrieval.indexer import index_documents
+from retrieval.indexing.indexer import index_documents
 from retrieval.ranking.diversity import MmrParams
+from retrieval.ranking.filtering import parse_filter
 from retrieval.ranking.reranking import RerankParams
 from retrieval.reformulation.hops import HopBudget, by_best_title
 from retrieval.reformulation.rm3 import Rm3Params

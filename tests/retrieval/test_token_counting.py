@@ -7,7 +7,7 @@ from tokenizers import Regex, models, pre_tokenizers
 from tokenizers import Tokenizer as LibraryTokenizer
 
 from model.errors import ModelError
-from retrieval.token_counting import TokenizerCounter
+from retrieval.chunking.token_counting import TokenizerCounter
 
 
 def test_a_pattern_that_takes_for_ever_is_an_error_that_can_be_caught() -> None:

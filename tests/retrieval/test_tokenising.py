@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval.sparse.stop_words import STOP_WORDS
-from retrieval.tokenising import LANGUAGES, TokenisingParams, for_language, tokenise
+from retrieval.sparse.tokenising import LANGUAGES, TokenisingParams, for_language, tokenise
 
 PLAIN = TokenisingParams(stemming="none", stop_words="none")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.labelling import DrawRequest, LabelSession, open_draw
+from app.labelling.sessions import DrawRequest, LabelSession, open_draw
 from app.pipeline import Pipeline
 
 Run = Callable[..., Any]

@@ -10,8 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.errors import AppError
-from app.label_page import label_app, loopback_socket
-from app.labelling import DrawRequest, LabelSession, open_draw
+from app.labelling.page import label_app, loopback_socket
+from app.labelling.sessions import DrawRequest, LabelSession, open_draw
 from app.pipeline import Pipeline
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}

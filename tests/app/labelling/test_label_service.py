@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.keys import KeyStore
-from app.labelling import DrawRequest, LabelSession, open_draw
+from app.accounts.keys import KeyStore
+from app.accounts.tenants import create_own_collection
+from app.labelling.sessions import DrawRequest, LabelSession, open_draw
 from app.pipeline import Pipeline
-from app.service.access import Caller
 from app.service.application import create_app
-from app.service.label_desk import own_documents
-from app.tenants import create_own_collection
+from app.service.http.access import Caller
+from app.service.pages.label_desk import own_documents
 from evaluation.runs.run_store import RunStore
 from tests.app.page_checks import check_page
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.labelling import DrawRequest, LabelSession, open_draw
+from app.labelling.sessions import DrawRequest, LabelSession, open_draw
 from app.pipeline import Pipeline
-from app.planning import Pilot, Wanted, make_plan, pilot_of_numbers, pilot_of_run
+from app.runs.plan import Pilot, Wanted, make_plan, pilot_of_numbers, pilot_of_run
 from evaluation.errors import EvaluationError
 from evaluation.planning.plan import PlanSettings
 

@@ -128,7 +128,7 @@ def test_no_child_outlives_its_parent(tmp_path: Path) -> None:
 
 def test_the_child_has_no_environment_and_loads_nothing_heavy(tmp_path: Path) -> None:
     program = (
-        "import sys; sys.path.append(sys.argv[1]); import data.parsing.worker, data.parsing.kinds as k\n"
+        "import sys; sys.path.append(sys.argv[1]); import data.parsing.worker, data.parsing.file_kinds as k\n"
         "print([m for m in ('torch', 'numpy', 'sqlalchemy', 'pypdf', 'transformers') if m in sys.modules])"
     )
     command = [sys.executable, "-I", "-c", program, str(Path(__file__).parents[3])]

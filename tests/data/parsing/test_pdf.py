@@ -12,7 +12,7 @@ import pytest
 
 from data.documents import Document
 from data.loaders import Refused
-from data.places import place_of
+from data.location import place_of
 
 Read = Callable[..., list[Document | Refused]]
 Make = Callable[..., bytes]

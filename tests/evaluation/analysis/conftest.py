@@ -12,7 +12,7 @@ from evaluation.runs.records import Observed, SampleRecord
 from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig
 from generation.completion import Completion, Usage
 from generation.prompt import PromptChunk
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 
 def sample(

@@ -11,12 +11,12 @@ import pytest
 
 from data.questions import EvidenceSpan, Question
 from data.store import Store
+from evaluation.analysis.cached_entailment import Entailing
 from evaluation.analysis.calibration import run_calibration
 from evaluation.analysis.claim_order import SHORT, run_drift
-from evaluation.analysis.detecting import NOT_ASKED, run_signals
-from evaluation.analysis.entailing import Entailing
+from evaluation.analysis.detection import NOT_ASKED, run_signals
 from evaluation.analysis.faithfulness import faithful_outcomes, judge_faithfulness, key_of, verifier_name
-from evaluation.analysis.observed import observed_rates
+from evaluation.analysis.observed_events import observed_rates
 from evaluation.analysis.retrieval_part import gold_rank, retrieval_part
 from evaluation.analysis.run_analysis import analyse
 from evaluation.reports.analysis_tables import analysis_markdown, analysis_rows
@@ -26,9 +26,9 @@ from evaluation.runs.records import Observed
 from evaluation.runs.run_config import Decoding
 from evaluation.runs.run_store import RunStore
 from evaluation.statistics.measure import Resampler, Settings
-from evaluation.verifiers.scorer_in_front import ScorerInFront
-from model.pair_scoring import Pair
-from retrieval.chunks import Chunk
+from evaluation.verifiers.layered_scorer import ScorerInFront
+from model.pairs.scoring import Pair
+from retrieval.chunking.chunks import Chunk
 
 SETTINGS = Settings(bootstrap=400, permutations=199)
 GREEDY, FULL = Decoding(temperature=0.0), Decoding(temperature=1.0)

@@ -22,7 +22,7 @@ from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunStore
 from evaluation.statistics.measure import Resampler, Settings
 from evaluation.verifiers.evidence import GoldEvidence, SearchedEvidence
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 SETTINGS = Settings(bootstrap=400, permutations=199)
 TRUE, LURE = Chunk("right", 0, 5, "Paris"), Chunk("wrong", 0, 4, "Rome")

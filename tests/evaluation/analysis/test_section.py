@@ -6,14 +6,14 @@ import re
 from types import SimpleNamespace
 
 from data.questions import Question
-from evaluation.analysis.entailing import Entailing
+from evaluation.analysis.cached_entailment import Entailing
 from evaluation.analysis.run_analysis import Closer, RunAnalysis, analyse
 from evaluation.reports.analysis_view import analysis_view
 from evaluation.reports.report import template_environment
 from evaluation.runs.records import Observed
 from evaluation.runs.run_config import Decoding
 from evaluation.statistics.measure import Settings
-from retrieval.chunks import Chunk
+from retrieval.chunking.chunks import Chunk
 
 GREEDY = Decoding(temperature=0.0)
 HOSTILE = "<script>alert(1)</script>"

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from evaluation.correction.corrected import CorrectedSettings, correct
-from evaluation.correction.drawing import LabelDraw, draw_labels, strata_by_verdict
-from evaluation.correction.labelled import LabelledRun, ResponseKey, join_labels
+from evaluation.correction.labelled_run import LabelledRun, ResponseKey, join_labels
 from evaluation.correction.rogan_gladen import Resamples, corrected_prevalence, rogan_gladen
+from evaluation.correction.sampling import LabelDraw, draw_labels, strata_by_verdict
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome
 from evaluation.statistics.counts import OutcomeRecord

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evaluation.correction.drawing import allocate, draw_labels, drawn_items, strata_by_verdict
+from evaluation.correction.sampling import allocate, draw_labels, drawn_items, strata_by_verdict
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome
 from evaluation.statistics.counts import OutcomeRecord

@@ -11,9 +11,9 @@ from sqlalchemy import delete, insert, update
 from data.schema import label_draws, runs, samples
 from data.store import Store
 from evaluation.correction.corrected_figures import figures_of
-from evaluation.correction.drawing import draw_labels, strata_by_verdict
 from evaluation.correction.label_progress import progress_of, wanted_items
 from evaluation.correction.label_store import GivenLabel, LabelStore, StoredDraw, check_annotator
+from evaluation.correction.sampling import draw_labels, strata_by_verdict
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome
 from evaluation.statistics.counts import OutcomeRecord

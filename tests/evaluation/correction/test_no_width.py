@@ -10,7 +10,7 @@ import pytest
 
 from evaluation.correction.corrected import correct
 from evaluation.correction.figures import NO_WIDTH
-from evaluation.correction.labelled import HALLUCINATED, SUPPORTED, LabelledRun
+from evaluation.correction.labelled_run import HALLUCINATED, SUPPORTED, LabelledRun
 from evaluation.statistics.estimates import HallucinationEstimate
 
 

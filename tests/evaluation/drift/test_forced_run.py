@@ -33,9 +33,9 @@ from evaluation.statistics.measure import Resampler, Settings
 from evaluation.verifiers.context_evidence import ContextEvidence
 from evaluation.verifiers.entailment import EntailmentVerifier
 from generation.completion import Completion, Usage
-from generation.params import SamplingParams
+from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 CITIES = ("Paris", "Rome", "Leith", "Oslo", "Bern", "Riga", "Porto", "Turin", "Ghent", "Lyon", "Kyiv", "Derry")
 QUESTIONS = tuple(Question(f"q{i:02d}", f"Which city has river number {i}?", (c,)) for i, c in enumerate(CITIES))

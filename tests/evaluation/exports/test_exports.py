@@ -21,7 +21,7 @@ from evaluation.retrieval.rankings import read_run
 from evaluation.runs.records import SampleRecord
 from generation.completion import Completion, Usage
 from generation.prompt import PromptChunk
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 QUESTIONS = (Question("q1", "How long?", ("three years", "3 years")), Question("q2", "Covered?"))
 NOTE = "The warranty lasts for three years."

@@ -10,13 +10,13 @@ import pytest
 
 from data.pairs import PairExample
 from data.ragtruth import load_ragtruth
-from evaluation.answer_rows import by_answer
-from evaluation.making.altered.alteration import Exchange
-from evaluation.making.altered.answers import altered_answers
-from evaluation.making.altered.records import altered_record
-from evaluation.making.altered.removal import removed
-from evaluation.making.altered.values import new_value, swapped_values
-from evaluation.making.response_claims import response_claims
+from evaluation.synthetic_claims.altered.alteration import Exchange
+from evaluation.synthetic_claims.altered.answers import altered_answers
+from evaluation.synthetic_claims.altered.records import altered_record
+from evaluation.synthetic_claims.altered.removal import removed
+from evaluation.synthetic_claims.altered.values import new_value, swapped_values
+from evaluation.synthetic_claims.response_claims import response_claims
+from evaluation.training_examples.answer_rows import by_answer
 
 SAMPLES = Path(__file__).parents[3] / "data" / "samples" / "natural_answers"
 NEWS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from data.pairs import PairExample
-from evaluation.making.differing import by_sentence, differing_words
+from evaluation.synthetic_claims.edit_location import by_sentence, differing_words
 
 RIGHT = "The ferry leaves Oban at nine and reaches Mull before noon."
 

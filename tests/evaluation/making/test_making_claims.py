@@ -10,20 +10,20 @@ import pytest
 
 from data.pairs import PairExample
 from evaluation.errors import EvaluationError
-from evaluation.making.answers import asked
-from evaluation.making.claims import ClaimMix, SourceText, make_claims
-from evaluation.making.edits import replaced
-from evaluation.making.entities import mentions
-from evaluation.making.facts import said
-from evaluation.making.negation import affirmed, denied
-from evaluation.making.numbers import change_number
-from evaluation.making.rendering import rendered
-from evaluation.making.restyling import active
-from evaluation.making.shortening import leading_moved
-from evaluation.making.structured_claims import structured_pair
-from evaluation.making.tables import product
-from evaluation.making.tails import tail_of
-from evaluation.making.word_swaps import swap_word
+from evaluation.synthetic_claims.answers import asked
+from evaluation.synthetic_claims.claims import ClaimMix, SourceText, make_claims
+from evaluation.synthetic_claims.edits import replaced
+from evaluation.synthetic_claims.entities import mentions
+from evaluation.synthetic_claims.facts import said
+from evaluation.synthetic_claims.negation import affirmed, denied
+from evaluation.synthetic_claims.numbers import change_number
+from evaluation.synthetic_claims.rendering import rendered
+from evaluation.synthetic_claims.restyling import active
+from evaluation.synthetic_claims.shortening import leading_moved
+from evaluation.synthetic_claims.structured_claims import structured_pair
+from evaluation.synthetic_claims.tables import product
+from evaluation.synthetic_claims.trailing_phrases import tail_of
+from evaluation.synthetic_claims.word_swaps import swap_word
 
 TOWNS = ("Arden", "Calder", "Dunmore", "Harlow", "Kingsley", "Larkspur", "Norwell", "Thornbury", "Westlake", "Yarrow")
 PEOPLE = ("Ada Moreau", "Jonas Brandt", "Edith Novak", "Hugo Rossi", "Vera Kessler", "Omar Sandoval", "Rosa Ekberg")

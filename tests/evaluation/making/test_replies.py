@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from data.pairs import PairExample
-from evaluation.making.claims import ClaimMix, make_claims
-from evaluation.making.small_talk import opener, small_talk, someone
-from model.content_words import share_missing
+from evaluation.synthetic_claims.claims import ClaimMix, make_claims
+from evaluation.synthetic_claims.small_talk import opener, small_talk, someone
+from model.verifier.content_words import share_missing
 from tests.evaluation.making.test_making_claims import ARTICLES, TOWNS
 
 

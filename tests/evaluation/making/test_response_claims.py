@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from data.pairs import PairExample
 from data.ragtruth import RagResponse
-from evaluation.making.differing import by_sentence
-from evaluation.making.response_claims import response_claims
+from evaluation.synthetic_claims.edit_location import by_sentence
+from evaluation.synthetic_claims.response_claims import response_claims
 
 EVIDENCE = "The ferry leaves Osk at nine and costs 4 crowns. Dogs travel free."
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from data.pairs import PairExample
-from data.reading import ReadingExample
-from evaluation.making.short_answers import short_answer_claims
+from data.reading_examples import ReadingExample
+from evaluation.synthetic_claims.short_answers import short_answer_claims
 
 CONTEXT = (
     "The lighthouse of Marrow was designed by Ada Thorne and lit in 1871. It stands 34 metres above the sea on Osk "

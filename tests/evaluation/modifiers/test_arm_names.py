@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.arms import open_arms
+from app.runs.arms import open_arms
 from evaluation.errors import EvaluationError
 from evaluation.modifiers.arm_names import parse_arms
 

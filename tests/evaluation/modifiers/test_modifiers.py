@@ -15,7 +15,7 @@ from evaluation.modifiers.modifier import ModifiedArm, Modifier
 from evaluation.modifiers.suggestion import WrongSuggestion, is_wrong
 from evaluation.runs.arms import ActiveArm, ClosedBook, MissingGoldError, NotPossibleError, Oracle, Rag
 from evaluation.verifiers.matching import compare
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 WORDS = ("Paris lies low.", "Rome is old....", "So Paris it is.", "Leith is grey..", "Bern has bears.")
 CHUNKS = tuple(Chunk("d", 15 * i, 15 * (i + 1), text) for i, text in enumerate(WORDS))

@@ -8,7 +8,7 @@ from data.questions import Question
 from evaluation.retrieval.judgements import Judgements, judged_questions
 from evaluation.retrieval.own_documents import OwnDocuments, own_documents
 from evaluation.retrieval.rankings import RankedDocument
-from retrieval.chunks import Chunk
+from retrieval.chunking.chunks import Chunk
 
 
 def chunk(document: str, text: str, title: str = "") -> Chunk:

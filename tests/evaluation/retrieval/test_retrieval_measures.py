@@ -15,7 +15,7 @@ from evaluation.retrieval.failures import worst_questions
 from evaluation.retrieval.judgements import Judgements, judged_by_questions, judged_questions, read_qrels
 from evaluation.retrieval.measures import by_question, parsed_measure
 from evaluation.retrieval.rankings import RankedDocument, ranked_documents, read_run, write_run
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 GRADES = Judgements({"q1": {"a": 2, "b": 1, "c": 0}, "q2": {"d": 1}}, "here")
 QUESTIONS = (Question("q1", "one"), Question("q2", "two"), Question("q3", "three"))

@@ -9,7 +9,7 @@ from evaluation.errors import EvaluationError
 from evaluation.retrieval.comparison import Resampling
 from evaluation.retrieval.tuning import folds_of, fusion_grid, tune
 from evaluation.statistics.counts import Floats
-from retrieval.filtering import parse_filter
+from retrieval.ranking.filtering import parse_filter
 from retrieval.retrieval_params import RetrievalParams
 
 FAST = Resampling(replicates=300, permutations=1000)

@@ -10,7 +10,7 @@ import pytest
 
 from data.questions import EvidenceSpan, Question
 from data.store import Store
-from evaluation.claims import Extraction, extract_claims
+from evaluation.claims.extraction import Extraction, extract_claims
 from evaluation.outcomes import Verdict
 from evaluation.runs.arms import Arm, ClosedBook, Oracle, Rag
 from evaluation.runs.experiment import RunResult, configure, run_experiment
@@ -20,9 +20,9 @@ from evaluation.runs.run_store import RunStore
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.verifier import VerificationItem, Verifier
 from generation.completion import Completion, Usage
-from generation.params import SamplingParams
+from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 CITIES = ("Paris", "Rome", "Leith", "Oslo")
 QUESTIONS = (

@@ -6,7 +6,7 @@ from threading import Event, get_ident
 
 import pytest
 
-from evaluation.runs.committing import Committer, Records
+from evaluation.runs.committer import Committer, Records
 
 
 def cell(number: int) -> Records:

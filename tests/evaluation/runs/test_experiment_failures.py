@@ -19,10 +19,10 @@ from evaluation.runs.run_store import RunStore
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.verifier import VerificationItem
 from generation.completion import Completion
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
-from generation.params import SamplingParams
 from generation.prompt import Prompt
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 
 def failing(text: str) -> Callable[[str], str]:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from generation.decoding import DecodedTokens, decode
+from generation.decoding.loop import DecodedTokens, decode
 from generation.engine.requests import EngineRequest
-from model.decoder import Decoder
-from model.loading import load_decoder
-from model.shipped import shipped_decoder
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.shipped import shipped_decoder
+from model.decoder.decoder import Decoder
 from tests import tiny_decoders
 
 LLAMA = dataclasses.replace(tiny_decoders.LLAMA, vocab_size=31, max_positions=40)

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
 from generation.engine.prompt_pass import ending_bytes_per_position
 from generation.engine.requests import EngineRequest
 from generation.engine.sequences import PromptEnd
 from generation.errors import GenerationError
-from generation.params import SamplingParams
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 from model.engine_state.arena import bytes_per_position
 
 Tiny = Callable[[str], Decoder]

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from generation.causal import CausalGenerator
+from generation.causal.generator import CausalGenerator
 from generation.completion import Completion
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
 from generation.generator import BatchGenerator, GenerationTask, generate_many
-from generation.params import SamplingParams
 from generation.prompt import Prompt
-from generation.reader import EmbeddedReader
-from retrieval.chunks import RetrievedChunk
+from generation.reader.reader import EmbeddedReader
+from retrieval.chunking.chunks import RetrievedChunk
 
 MakeChunk = Callable[..., RetrievedChunk]
 LIGHT = "The lighthouse at Skerry was built in 1871. Ada Thorne drew it."

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from generation.engine.graphs import GraphedDecoding, GraphKey, Replay, graph_key
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena, bytes_per_position
 from model.engine_state.prefill_state import PrefillState, Stretch
 from model.engine_state.ranges import KeyRange

@@ -11,13 +11,13 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.invariance import rows_agree
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest
-from generation.params import SamplingParams
-from model.decoder import Decoder
-from model.packing import can_pack, pack
+from model.decoder.decoder import Decoder
+from model.decoder.packing import can_pack, pack
 
 Tiny = Callable[[str], Decoder]
 

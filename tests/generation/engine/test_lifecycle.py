@@ -7,14 +7,14 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from generation.decoding import DecodedTokens
+from generation.decoding.loop import DecodedTokens
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest, Handle
 from generation.errors import GenerationError
-from generation.params import SamplingParams
-from model.decoder import Decoder
-from model.heads import LinearHead
+from model.decoder.decoder import Decoder
+from model.decoder.heads import LinearHead
 
 Tiny = Callable[[str], Decoder]
 Plainly = Callable[[Decoder, EngineRequest], tuple[DecodedTokens, ...]]

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest
-from generation.params import SamplingParams
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 
 Tiny = Callable[[str], Decoder]
 PROMPT = (3, 7, 7, 19, 4, 7, 22, 2, 9, 7, 1, 8)

@@ -7,7 +7,7 @@ import torch
 
 from generation.engine.precision import WeightPrecision, pick_precision, weight_precision
 from generation.errors import GenerationError
-from model.device import bf16_pays
+from model.hardware.device import bf16_pays
 
 
 def test_names_and_auto() -> None:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from generation.decoding import DecodedTokens
+from generation.decoding.loop import DecodedTokens
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest
-from generation.params import SamplingParams
-from model.decoder import Decoder
+from model.decoder.decoder import Decoder
 
 Tiny = Callable[[str], Decoder]
 Plainly = Callable[[Decoder, EngineRequest], tuple[DecodedTokens, ...]]

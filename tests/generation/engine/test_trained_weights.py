@@ -15,20 +15,20 @@ from typing import Any
 import pytest
 import torch
 
-from generation.causal import CausalGenerator
-from generation.decoding import decode
+from generation.causal.generator import CausalGenerator
+from generation.causal.transformers_generator import TransformersGenerator
+from generation.decoding.loop import decode
+from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest
-from generation.params import SamplingParams
-from generation.transformers_generator import TransformersGenerator
-from model.decoder import Decoder
-from model.end_tokens import eos_token_ids
-from model.loading import load_decoder
-from model.shipped import shipped_decoder, shipped_reader, shipped_verifier
-from model.tokenizer import Tokenizer
+from model.checkpoints.end_tokens import eos_token_ids
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.shipped import shipped_decoder, shipped_reader, shipped_verifier
+from model.checkpoints.tokenizer import Tokenizer
+from model.decoder.decoder import Decoder
 from model.training.pretrain_shape import parameter_count
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 SAMPLES = Path(__file__).parents[3] / "data" / "samples" / "corpus"
 DOCUMENTATION = Path(__file__).parents[3] / "docs" / "engine.md"

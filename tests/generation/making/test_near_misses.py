@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from data.reading import ReadingExample
+from data.reading_examples import ReadingExample
 from generation.errors import GenerationError
-from generation.making.near_misses import near_misses
+from generation.synthetic_questions.near_misses import near_misses
 
 LIGHTHOUSE = (
     "The lighthouse on the northern cape was designed by the engineer Marta Ekholm and built by the company Brandt "

@@ -4,12 +4,12 @@ import random
 
 import pytest
 
-from generation.making.asking import ask
-from generation.making.candidates import answer_spans
-from generation.making.clauses import clause_of
-from generation.making.spans import KINDS, AnswerSpan
-from generation.making.tokens import Token, read_sentence
-from generation.making.verbs import base_of_past, base_of_third
+from generation.english.tokens import Token, read_sentence
+from generation.english.verbs import base_of_past, base_of_third
+from generation.synthetic_questions.asking import ask
+from generation.synthetic_questions.candidates import answer_spans
+from generation.synthetic_questions.clauses import clause_of
+from generation.synthetic_questions.spans import KINDS, AnswerSpan
 
 
 def read(sentence: str) -> tuple[Token, ...]:

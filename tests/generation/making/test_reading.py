@@ -6,12 +6,12 @@ from collections import Counter
 
 import pytest
 
-from data.reading import ReadingExample
-from generation.making.definitions import definition_questions
-from generation.making.noise import SYNONYMS, reworded
-from generation.making.passages import MAX_WORDS, Passage, passages
-from generation.making.reading import ReadingMix, SourceArticle, join_questions, make_reading
-from generation.making.unanswerable import perturbed
+from data.reading_examples import ReadingExample
+from generation.synthetic_questions.definitions import definition_questions
+from generation.synthetic_questions.noise import SYNONYMS, reworded
+from generation.synthetic_questions.passages import MAX_WORDS, Passage, passages
+from generation.synthetic_questions.reading_examples import ReadingMix, SourceArticle, join_questions, make_reading
+from generation.synthetic_questions.unanswerable import perturbed
 
 LIGHT = SourceArticle(
     "Skerry Light",

@@ -151,9 +151,9 @@ def fake_time() -> FakeTime:
 @pytest.fixture
 def remote(server: ScriptedServer, fake_time: FakeTime) -> Iterator[Callable[..., Any]]:
     """(options) -> an OpenAIGenerator on the server, whose waits pass at once."""
+    from generation.remote.clock import Timing
     from generation.remote.generator import OpenAIGenerator
     from generation.remote.options import RemoteOptions
-    from generation.remote.timing import Timing
 
     made: list[OpenAIGenerator] = []
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from generation.decoding.params import SamplingParams
 from generation.errors import UnavailableError
-from generation.params import SamplingParams
 
 Make = Callable[..., Any]
 THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "The user asks about a lighthouse."}]}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
-from generation.params import SamplingParams
 
 Make = Callable[..., Any]
 KEY = "sk-very-secret"

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError, UnavailableError
-from generation.params import SamplingParams
 from generation.remote.events import event_data, event_texts
-from generation.remote.retrying import asked_wait
+from generation.remote.retries import asked_wait
 
 Make = Callable[..., Any]
 KEY = "sk-very-secret"

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from generation.completion import TextDelta
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError, UnavailableError
 from generation.generator import GenerationTask
 from generation.live import Drawn, EngineGenerator, LiveGenerator
-from generation.params import SamplingParams
-from retrieval.chunks import RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 
 Make = Callable[..., Any]
 _WAIT_S = 120

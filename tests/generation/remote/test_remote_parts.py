@@ -9,7 +9,7 @@ import pytest
 
 from generation.errors import GenerationError
 from generation.remote.options import RemoteOptions
-from generation.remote.retrying import asked_wait, backoff
+from generation.remote.retries import asked_wait, backoff
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 

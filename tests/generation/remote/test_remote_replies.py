@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from generation.completion import TextDelta
+from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
 from generation.generator import BatchGenerator, GenerationTask
-from generation.params import SamplingParams
-from retrieval.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 Make = Callable[..., Any]
 

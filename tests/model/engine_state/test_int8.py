@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from model.config import DecoderConfig
-from model.decoder import Decoder
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
 from model.engine_state.int8 import Int8Linear, int8_weights, logit_loss, quantised
 from model.errors import ModelError
 

@@ -9,11 +9,14 @@ import pytest
 import torch
 from _pytest.mark import ParameterSet
 
-from model.config import DecoderConfig
-from model.engine_state import lone_reads, row_kernel
+from model.decoder.config import DecoderConfig
+from model.engine_state import row_kernel
+from model.engine_state import unshared_reads as lone_reads
 from model.engine_state.arena import KeyValueArena, bytes_per_position
 from model.engine_state.cascade import read_part_written_out
-from model.engine_state.lone_reads import (
+from model.engine_state.ranges import KeyRange
+from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
+from model.engine_state.unshared_reads import (
     _dealt,
     lone_rows,
     prepare_lone_reads,
@@ -22,8 +25,6 @@ from model.engine_state.lone_reads import (
     reads_alone,
     split_plan,
 )
-from model.engine_state.ranges import KeyRange
-from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
 
 
 def config(head_dim: int = 4, kv_heads: int = 2, group: int = 2) -> DecoderConfig:

@@ -138,7 +138,7 @@ import torch
 torch.set_num_threads(1)
 from model.config import DecoderConfig
 from model.engine_state.arena import KeyValueArena
-from model.engine_state.lone_reads import prepare_lone_reads
+from model.engine_state.unshared_reads import prepare_lone_reads
 prepare_lone_reads(KeyValueArena(DecoderConfig(31, 16, 2, 4, 2, 4, 24, 4096), 100_000, dtype=torch.float32))
 assert torch.get_num_threads() == 1, torch.get_num_threads()
 """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.config import DecoderConfig
-from model.decoder import Decoder
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena, bytes_per_position
 from model.engine_state.decode_state import DecodeState
 from model.engine_state.prefill_state import PrefillState, Stretch

@@ -1,0 +1,1 @@
+"""The home folder: its permissions and the age of what it keeps."""

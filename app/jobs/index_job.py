@@ -1,0 +1,141 @@
+"""An index job: the documents that a collection holds, less those to be removed, with those that were uploaded.
+
+The documents that stay are read from the store, so that a collection keeps what it was given by whatever way; they are
+neither parsed nor embedded again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from app.errors import AppError
+from app.jobs.job import Job, Step
+from app.jobs.requests import IndexRequest
+from app.jobs.staging import staging_folder
+from app.jobs.stop_signal import Report
+from app.pipeline import Pipeline
+from app.retrieval.uploads import mark_uploaded
+from data.documents import Document
+from data.loaders import load_documents
+from data.refused import Refused
+from data.store import Store
+from retrieval.collections import linked_versions
+from retrieval.generations.document_versions import StoredVersion, read_documents
+from retrieval.generations.index_params import IndexParams
+from retrieval.generations.manifest import Manifest
+from retrieval.generations.publishing import current_generation
+from retrieval.indexing.report import IndexProgress
+
+SHOWN_REFUSED = 1000
+"""So many refusals are kept with a job; the number of all is kept too."""
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What was refused so far, for the job's row whether it succeeds or not."""
+
+    count: int = 0
+    kept: list[dict[str, str]] = field(default_factory=list)
+
+    def add(self, refused: Refused, folder: Path) -> Refused:
+        """Count it; returns the refusal without the staging folder's path. Notes are not counted."""
+        place = f"{folder}/"
+        shown = replace(refused, where=refused.where.replace(place, ""), reason=refused.reason.replace(place, ""))
+        if shown.kind != "note":
+            self.count += shown.count
+            if len(self.kept) < SHOWN_REFUSED:
+                self.kept.append({"where": shown.where, "reason": shown.reason})
+        return shown
+
+    def to_json(self) -> dict[str, Any]:
+        """For the job's result."""
+        return {"refused": self.kept, "refused_count": self.count}
+
+
+def run_index(pipeline: Pipeline, job: Job, report: Report, refusals: Refusals) -> Mapping[str, Any]:
+    """Do the job; returns its result. refusals: filled as they come.
+
+    Raises AppError when the collection is gone or would hold nothing, and what indexing raises.
+    """
+    if job.stored is None:
+        raise AppError("the collection was deleted before the job could be done")
+    request = IndexRequest.from_json(job.request)
+    folder = staging_folder(pipeline.home, job.id)
+    steps: dict[str, Step] = {}
+
+    def progress(said: IndexProgress) -> None:
+        steps[said.phase] = Step(said.phase, said.done, said.total)
+        report(tuple(steps.values()))
+
+    store, stored = pipeline.store, job.stored
+    params = published_params(store, stored)
+    uploaded: list[str] = []
+    found = pipeline.index(
+        stored,
+        _contents(store, stored, folder, request, refusals, uploaded),
+        chunking=params.chunking,
+        tokenising=replace(params.tokenising, cjk="auto") if params.tokenising.cjk == "runs" else params.tokenising,
+        dense=params.dense,
+        progress=progress,
+    )
+    mark_uploaded(store, stored, uploaded)
+    facts = asdict(found)
+    for name in ("collection", "refused", "notes", "removed_ids"):
+        facts.pop(name)
+    for one in found.refused:
+        if one.where.startswith("document "):  # what the indexer itself could not take
+            refusals.add(one, folder)
+    return facts | refusals.to_json()
+
+
+def published_params(store: Store, stored: str) -> IndexParams:
+    """The parameters that the collection's index was built with; the default ones where there is none."""
+    with store.read() as connection:
+        published = current_generation(connection, stored)
+    if published is None:
+        return IndexParams()
+    return Manifest.from_json(published.manifest, f"the published index of {stored!r}").params
+
+
+def _contents(
+    store: Store, stored: str, folder: Path, request: IndexRequest, refusals: Refusals, names: list[str]
+) -> Iterator[Document | Refused]:
+    """The uploaded documents, whose ids go into ``names``, then those that stay. Read by the indexer while it holds
+    the collection's lock."""
+    passed = set(request.remove)
+    versions = {version.document_id: held for version, held in linked_versions(store, stored).items()}
+    kept = 0
+    if request.uploads:
+        if not folder.is_dir():
+            raise AppError("the uploaded files are gone: upload them again")
+        with closing(load_documents([folder], name_files=True)) as uploaded:  # type: ignore[type-var]  # a generator: it has close
+            for item in uploaded:
+                if isinstance(item, Refused):
+                    yield refusals.add(item, folder)
+                    continue
+                document = _beside(store, item, versions)
+                passed.add(document.id)
+                names.append(document.id)
+                kept += 1
+                yield document
+    staying = [held for document_id, held in versions.items() if document_id not in passed]
+    if request.remove and not staying and not kept:
+        raise AppError("this would leave the collection without a document: delete the collection instead")
+    for one in read_documents(store, staying):
+        yield one.document
+
+
+def _beside(store: Store, document: Document, versions: Mapping[str, StoredVersion]) -> Document:
+    """The uploaded document, under an id with its file's name where a row of another file has its id.
+
+    Two tables have rows 1, 2, 3 by custom; a row replaces what was uploaded before only if that came of the same file.
+    """
+    file, held = dict(document.metadata).get("file"), versions.get(document.id)
+    if file is None or held is None:
+        return document
+    before = next(dict(one.document.metadata).get("file") for one in read_documents(store, [held]))
+    return document if before in (None, file) else replace(document, id=f"{file}#{document.id}")

@@ -1,0 +1,85 @@
+"""What verifiers other than references and entailment judge by: a table of facts, a language model, people's labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.errors import AppError
+from model.pairs.scoring import PairScorer, answer_tokens
+
+if TYPE_CHECKING:
+    from evaluation.verifiers.evidence import EvidenceSource
+    from evaluation.verifiers.facts import FactVerifier
+    from evaluation.verifiers.human_labels import LabelVerifier
+    from evaluation.verifiers.language_judge import LanguageJudge
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierSource:
+    """facts: a database URL (with #TABLE) or a file. tolerance: of numbers, as a share. judge: a model as --model names
+    it; votes: answers it gives to a claim. labels: a file. split: whether sentences are cut into simpler claims.
+    together: whether an entailment verifier reads an answer's claims together; None: as is usual where it is asked for.
+    """
+
+    facts: str | None = None
+    tolerance: float = 0.0
+    judge: str | None = None
+    votes: int = 5
+    labels: Path | None = None
+    split: bool = False
+    together: bool | None = None
+
+
+def reads_together(scorer: PairScorer, wanted: bool | None) -> bool:
+    """Whether answers' claims are read together where nobody looks for drift: if it is wanted, or the scorer can.
+
+    Wanted of a scorer that cannot, it is refused by the verifier that is made with it.
+    """
+    return answer_tokens(scorer) > 0 if wanted is None else wanted
+
+
+def open_fact_verifier(source: VerifierSource) -> FactVerifier:
+    """Raises AppError when no table is named, DataError when it cannot be read, EvaluationError for a bad tolerance."""
+    from data.fact_tables import open_facts
+    from evaluation.verifiers.facts import FactVerifier
+
+    if not source.facts:
+        raise AppError("--verifier facts needs a table: --facts URL#TABLE or --facts FILE.csv (subject,relation,value)")
+    return FactVerifier(open_facts(source.facts), source.tolerance, source.split)
+
+
+def open_label_verifier(source: VerifierSource) -> LabelVerifier:
+    """Raises AppError when no file is named, DataError when it cannot be read."""
+    from data.verdict_labels import load_verdict_labels
+    from evaluation.verifiers.human_labels import LabelVerifier
+
+    if source.labels is None:
+        raise AppError("--verifier labels needs a file: --labels FILE of question, answer and label")
+    return LabelVerifier(load_verdict_labels(source.labels))
+
+
+def open_language_judge(
+    source: VerifierSource, evidence: EvidenceSource, threshold: float, device: str
+) -> LanguageJudge:
+    """The model stays open for the rest of the process. Raises AppError when none is named or there is no such model,
+    and what opening it and asking it for its fingerprint raise.
+    """
+    from app.models.generators import open_generator
+    from app.settings import Settings
+    from evaluation.verifiers.language_judge import LanguageJudge
+
+    if not source.judge:
+        raise AppError("--verifier judge needs a model: --judge FOLDER, transformers:FOLDER or openai:URL#MODEL")
+    settings = Settings()
+    try:
+        generator = open_generator(
+            source.judge,
+            device=device,
+            api_key=settings.model_key.get_secret_value(),
+            context_length=settings.model_context,
+        )
+    except AppError as error:  # its words are those of --model
+        raise AppError(str(error).replace("--model", "--judge")) from error
+    return LanguageJudge(generator, evidence, threshold, source.votes, source.split)

@@ -1,0 +1,168 @@
+"""What a person sees of a response that is to be labelled: question, answer and evidence, blind to arm and verdict."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from data.questions import Question
+from data.schema import collections, documents, generation_documents
+from data.store import Store
+from evaluation.correction.labelled_run import ResponseKey
+from evaluation.outcomes import Evidence
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_store import RunInfo
+from generation.completion import Citation, Completion
+
+MOST_PASSAGES = 8
+_AROUND = 240
+"""Characters of a document shown before and after the evidence in it."""
+_BATCH = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Evidence with what stands around it. before + text + after are one stretch of the document called ``title``."""
+
+    title: str
+    before: str
+    text: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class LabelItem:
+    """One response. id: opaque, the same for everybody. remark: what else is known of the question, "" for nothing."""
+
+    id: str
+    key: ResponseKey
+    question: str
+    answer: str
+    references: tuple[str, ...]
+    passages: tuple[Passage, ...]
+    remark: str
+
+
+def item_id(run_id: str, decoding: str, key: ResponseKey) -> str:
+    """12 hexadecimal digits that say nothing of the arm to a reader."""
+    return hashlib.sha256("\0".join((run_id, decoding, *map(str, key))).encode()).hexdigest()[:12]
+
+
+def label_items(
+    store: Store,
+    info: RunInfo,
+    decoding: str,
+    keys: Iterable[ResponseKey],
+    samples: Sequence[SampleRecord],
+    questions: Sequence[Question],
+) -> tuple[LabelItem, ...]:
+    """The items of these responses, in order.
+
+    Passages: the question's own evidence, then what was fetched for the answer's claims; where an answer made none,
+    what was fetched for the other answers to its question. That depends on question and answer only, never on what the
+    arm was shown.
+    """
+    by_id = {q.id: q for q in questions}
+    held = {(s.question_id, s.arm, s.sample): s for s in samples if s.decoding == decoding}
+    chosen = [(key, by_id[key[0]], held[key]) for key in keys if key in held]
+    fetched: dict[str, list[Evidence]] = {}
+    for sample in held.values():
+        fetched.setdefault(sample.question_id, []).extend(_evidence(sample))
+    wanted = {e.document_id for found in fetched.values() for e in found if e.document_id is not None}
+    wanted |= {span.document_id for _, question, _ in chosen for span in question.evidence}
+    texts = _documents(store, info, sorted(wanted))
+    return tuple(
+        LabelItem(
+            item_id(info.id, decoding, key),
+            key,
+            question.text,
+            _blind(sample.completion) if sample.completion else "",
+            question.references,
+            _passages(question, _evidence(sample) or fetched.get(question.id, []), texts),
+            _remark(question, sample),
+        )
+        for key, question, sample in chosen
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    title: str
+    text: str
+
+
+def _documents(store: Store, info: RunInfo, ids: Sequence[str]) -> dict[str, _Text]:
+    """Documents of the collection that was trusted (or searched), as it is now; what is gone is left out."""
+    labels = dict(info.labels)
+    name = labels.get("trusted") or labels.get("collection") or ""
+    found: dict[str, _Text] = {}
+    columns = (documents.c.document_id, documents.c.title, documents.c.text)
+    with store.read() as connection:
+        for start in range(0, len(ids), _BATCH):
+            statement = (
+                select(*columns)
+                .join(generation_documents, generation_documents.c.document_row == documents.c.id)
+                .join(collections, collections.c.current_generation_id == generation_documents.c.generation_id)
+                .where(collections.c.name == name, documents.c.document_id.in_(ids[start : start + _BATCH]))
+            )
+            for document_id, title, text in connection.execute(statement):
+                found[document_id] = _Text(title, text)
+    return found
+
+
+def _evidence(sample: SampleRecord) -> list[Evidence]:
+    """What was fetched for a response's claims; reference answers (which have no document) are shown as such."""
+    return [e for v in sample.evaluation.verdicts for e in v.evidence if e.document_id is not None]
+
+
+def _passages(question: Question, fetched: Iterable[Evidence], texts: Mapping[str, _Text]) -> tuple[Passage, ...]:
+    own = [Evidence(span.document_id, span.start, span.end, "") for span in question.evidence]
+    places = dict.fromkeys([*own, *(e for e in fetched if e.text or e.document_id in texts)])
+    found: dict[tuple[str, int, int], Passage] = {}
+    for place in places:
+        passage = _passage(place, texts.get(place.document_id or ""))
+        if passage is not None:
+            found.setdefault((place.document_id or "", place.start, place.end), passage)
+    return tuple(found.values())[:MOST_PASSAGES]
+
+
+def _passage(place: Evidence, held: _Text | None) -> Passage | None:
+    """The place in its document; alone where the document is gone or says something else now."""
+    inside = held is not None and (not place.text or held.text[place.start : place.end] == place.text)
+    if held is None or not inside:
+        return Passage(place.document_id or "", "", place.text, "") if place.text else None
+    start, end = max(0, place.start - _AROUND), min(len(held.text), place.end + _AROUND)
+    before, after = held.text[start : place.start], held.text[place.end : end]
+    return Passage(
+        held.title or place.document_id or "",
+        ("…" if start else "") + before,
+        held.text[place.start : place.end],
+        after + ("…" if end < len(held.text) else ""),
+    )
+
+
+def _blind(completion: Completion) -> str:
+    """The answer without its citation marks: only an arm that was shown passages has any."""
+    text, pieces, place = completion.text, [], 0
+    for citation in sorted(completion.citations, key=_start):
+        if citation.start < place:
+            continue
+        pieces.append(text[place : citation.start].rstrip(" "))
+        place = citation.end
+    return ("".join(pieces) + text[place:]).strip()
+
+
+def _start(citation: Citation) -> int:
+    return citation.start
+
+
+def _remark(question: Question, sample: SampleRecord) -> str:
+    remarks = []
+    if not question.answerable:
+        remarks.append("The question set says that the documents do not answer this question.")
+    if sample.completion is None:
+        remarks.append("Nothing was generated here: label it as one of which you cannot tell.")
+    return " ".join(remarks)

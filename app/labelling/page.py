@@ -1,0 +1,231 @@
+"""Labelling in a browser: one item a page, one key a label. Serves this machine's own loopback address only."""
+
+from __future__ import annotations
+
+import functools
+import re
+import secrets
+import socket
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import anyio.to_thread
+import jinja2
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from app.errors import USER_ERRORS, AppError
+from app.labelling.sessions import LabelSession
+from app.labelling.terminal import KEYS
+from app.page_text import visible
+from data.label_file import word_of_label
+from evaluation.reports.corrected_view import agreement_lines
+
+HOST = "127.0.0.1"
+_TEMPLATES = Path(__file__).parents[1] / "templates"
+_MOST_BYTES = 4096
+_HOSTS = frozenset({"127.0.0.1", "localhost"})
+
+
+class PageError(Exception):
+    """A request that is refused, with its HTTP status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def label_app(session: LabelSession) -> Starlette:
+    """The pages of one person's session. Every answer of a model is escaped, and scripts of others cannot run."""
+    pages = _Pages(session)
+    return Starlette(
+        routes=[
+            Route("/", pages.start),
+            Route("/item/{number:int}", pages.item, methods=["GET"]),
+            Route("/item/{number:int}", pages.give, methods=["POST"]),
+            Route("/done", pages.done),
+        ]
+    )
+
+
+class _Pages:
+    def __init__(self, session: LabelSession) -> None:
+        self._session = session
+        self._template = _environment().get_template("label.html.j2")
+
+    async def start(self, request: Request) -> Response:
+        """The first item without a label, or the end."""
+        return await self._guarded(request, self._start)
+
+    async def item(self, request: Request) -> Response:
+        """One item."""
+        return await self._guarded(request, self._item)
+
+    async def give(self, request: Request) -> Response:
+        """A label, committed; then the next item."""
+        try:
+            _check_own_form(request)
+            label = _label(await _body(request))
+        except PageError as error:
+            return self._page(error.status, error=str(error))
+        return await self._guarded(request, functools.partial(self._give, label=label))
+
+    async def done(self, request: Request) -> Response:
+        """How much is labelled, and by whom."""
+        return await self._guarded(request, self._done)
+
+    async def _guarded(self, request: Request, work: Any) -> Response:
+        try:
+            if _host(request) not in _HOSTS:  # another name is a page elsewhere that points its own name here
+                raise PageError(403, "this page answers to 127.0.0.1 and localhost only")
+            found: Response = await anyio.to_thread.run_sync(work, request)
+            return found
+        except PageError as error:
+            return self._page(error.status, error=str(error))
+        except USER_ERRORS as error:
+            return self._page(500, error=str(error))
+
+    def _start(self, request: Request) -> Response:
+        place = self._session.first_open()
+        return _to("/done" if place is None else f"/item/{place + 1}")
+
+    def _item(self, request: Request) -> Response:
+        place = self._place(request)
+        item = self._session.items[place]
+        own = self._session.own()
+        return self._page(
+            200,
+            item=item,
+            number=place + 1,
+            total=len(self._session.items),
+            labelled=len(own),
+            chosen=own.get(item.key, ""),
+        )
+
+    def _give(self, request: Request, label: str) -> Response:
+        place = self._place(request)
+        self._session.label(self._session.items[place], KEYS[label])
+        return _to("/done" if place + 1 == len(self._session.items) else f"/item/{place + 2}")
+
+    def _done(self, request: Request) -> Response:
+        progress = self._session.progress()
+        first = self._session.first_open()
+        return self._page(
+            200,
+            progress=progress,
+            agreement=agreement_lines(progress.agreement),
+            total=len(self._session.items),
+            labelled=len(self._session.own()),
+            first=None if first is None else first + 1,
+        )
+
+    def _place(self, request: Request) -> int:
+        number = int(request.path_params["number"])
+        if not 1 <= number <= len(self._session.items):
+            raise PageError(404, f"there is no item {number}: there are {len(self._session.items)}")
+        return number - 1
+
+    def _page(self, status: int, **values: Any) -> HTMLResponse:
+        nonce = secrets.token_urlsafe(16)
+        shown = {"item": None, "progress": None, "error": "", "total": 0, "labelled": 0} | values
+        html = self._template.render(
+            nonce=nonce,
+            script=Markup((_TEMPLATES / "label.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+            run_id=self._session.run_id,
+            annotator=self._session.annotator,
+            adjudicates=self._session.adjudicates,
+            keys=[(key, word_of_label(outcome), outcome) for key, outcome in KEYS.items()],
+            **shown,
+        )
+        policy = (
+            f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; form-action 'self'; "
+            "base-uri 'none'; frame-ancestors 'none'"
+        )
+        headers = {
+            "Content-Security-Policy": policy,
+            "Referrer-Policy": "same-origin",
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        }
+        return HTMLResponse(html, status_code=status, headers=headers)
+
+
+def loopback_socket(port: int) -> socket.socket:
+    """A listening socket on 127.0.0.1. port: 0 takes a free one. Raises AppError when it cannot be had."""
+    try:
+        return socket.create_server((HOST, port))
+    except (OSError, OverflowError) as error:
+        raise AppError(
+            f"cannot listen on {HOST}:{port} ({error}): choose another --port, or 0 for a free one"
+        ) from error
+
+
+def serve_labels(session: LabelSession, listener: socket.socket) -> None:
+    """Serve until Ctrl-C or SIGTERM."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        label_app(session),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=2,
+        lifespan="off",
+        ws="none",
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _to(path: str) -> RedirectResponse:
+    return RedirectResponse(path, status_code=303, headers={"Cache-Control": "no-store"})
+
+
+def _host(request: Request) -> str:
+    return re.sub(r":\d*$", "", request.headers.get("host", "").strip().lower())
+
+
+def _check_own_form(request: Request) -> None:
+    """A page of another site can post here too; browsers say where a post comes from."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise PageError(415, "this path takes the form of the page only")
+    origin = request.headers.get("origin")
+    foreign = origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
+    if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise PageError(403, "this form was sent by a page of another site")
+
+
+async def _body(request: Request) -> bytes:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_BYTES:
+            raise PageError(413, f"the form is larger than {_MOST_BYTES} bytes")
+    return body
+
+
+def _label(body: bytes) -> str:
+    try:
+        fields = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=8)
+    except ValueError:
+        raise PageError(400, "the form cannot be read") from None
+    label = fields.get("label", [""])[-1]
+    if label not in KEYS:
+        raise PageError(400, f"the label must be one of {', '.join(KEYS)}: press one of the four buttons")
+    return label
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=visible,
+    )

@@ -1,0 +1,259 @@
+"""Labelling a stored run: its draw, made or extended; one person's session; labels to and from files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.errors import AppError, UsageError
+from app.labelling.items import LabelItem, item_id, label_items
+from app.pipeline import Pipeline
+from data.label_file import LabelRow, label_file_content, parse_labels, refusal, write_labels
+from data.refused import Refused, shown
+from data.store import Store
+from evaluation.correction.label_progress import LabelProgress, progress_of, wanted_items
+from evaluation.correction.label_store import GivenLabel, LabelStore, StoredDraw, check_annotator
+from evaluation.correction.labelled_run import ResponseKey
+from evaluation.correction.sampling import LabelDraw, draw_labels, strata_by_verdict
+from evaluation.outcomes import OUTCOMES, Outcome
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_store import RunInfo, RunStore
+from evaluation.statistics.counts import OutcomeRecord
+
+DEFAULT_QUESTIONS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRequest:
+    """What is to be drawn. None, or empty arms: as the run's draw has it, or by default (60 questions, every arm).
+
+    stratify: whether as many questions are drawn that the verifier flagged as others. redraw: in place of the draw that
+    the run has.
+    """
+
+    questions: int | None = None
+    arms: tuple[str, ...] = ()
+    seed: int | None = None
+    stratify: bool = False
+    redraw: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRunInfo:
+    """A run with its draw. samples: of the draw's decoding."""
+
+    info: RunInfo
+    stored: StoredDraw
+    samples: tuple[SampleRecord, ...]
+
+    @property
+    def records(self) -> list[OutcomeRecord]:
+        """The verifier's outcomes."""
+        return outcome_records(self.samples)
+
+
+def open_draw(pipeline: Pipeline, run_id: str, request: DrawRequest) -> LabelledRunInfo:
+    """The run's draw: the stored one, with more or fewer questions wanted, or a new one.
+
+    Raises EvaluationError for an unknown run, or more questions than there are; AppError for a run that is not
+    finished; UsageError for what another draw would be, without ``redraw``.
+    """
+    runs, labels = RunStore(pipeline.store), LabelStore(pipeline.store)
+    info = runs.load_run(run_id)
+    if info.status != "finished":
+        raise AppError(
+            f"run {info.id} is not finished ({info.status}): its questions so far are not a random part of all. Run "
+            "the same plumbline evaluate again, then label"
+        )
+    stored = None if request.redraw else labels.load_draw(info.id)
+    decoding = stored.decoding if stored else info.config.decoding.label
+    samples = tuple(s for s in runs.load_samples(info.id) if s.decoding == decoding)
+    if stored is None:
+        stored = _drawn(info, samples, request)
+        labels.save_draw(info.id, stored)
+    elif changed := _changed(stored, request):
+        labels.save_draw(info.id, changed)
+        stored = changed
+    return LabelledRunInfo(info, stored, samples)
+
+
+def _drawn(info: RunInfo, samples: Sequence[SampleRecord], request: DrawRequest) -> StoredDraw:
+    records = outcome_records(samples)
+    arms = request.arms or tuple(arm.name for arm in info.config.arms)
+    seed = 0 if request.seed is None else request.seed
+    population = _population(records, arms)
+    wanted = min(DEFAULT_QUESTIONS, population) if request.questions is None else request.questions
+    decoding = info.config.decoding.label
+    if request.stratify:
+        strata = strata_by_verdict(r for r in records if r.arm in arms)
+        return _stored(draw_labels(records, arms, wanted, seed, strata, "equal"), decoding, wanted)
+    if not 2 <= wanted <= population:
+        draw_labels(records, arms, wanted, seed)  # says what is wrong
+    return _stored(draw_labels(records, arms, population, seed), decoding, wanted)
+
+
+def _stored(draw: LabelDraw, decoding: str, wanted: int) -> StoredDraw:
+    return StoredDraw(draw, decoding, min(wanted, len(draw.questions)))
+
+
+def _population(records: Sequence[OutcomeRecord], arms: Sequence[str]) -> int:
+    """Questions that have all of the arms."""
+    by_question: dict[str, set[str]] = {}
+    for record in records:
+        by_question.setdefault(record.question_id, set()).add(record.arm)
+    return sum(set(arms) <= there for there in by_question.values())
+
+
+def _changed(stored: StoredDraw, request: DrawRequest) -> StoredDraw | None:
+    """The stored draw with as many questions wanted as are asked for; None where nothing changes."""
+    other = []
+    if request.arms and request.arms != stored.draw.arms:
+        other.append(f"--arms {','.join(stored.draw.arms)}")
+    if request.seed is not None and request.seed != stored.draw.seed:
+        other.append(f"--seed {stored.draw.seed}")
+    if request.stratify and not stored.stratified:
+        other.append("no strata")
+    if stored.stratified and request.questions not in (None, stored.wanted):
+        other.append(f"--questions {stored.wanted}, by strata")
+    if other:
+        raise UsageError(
+            f"this run's draw has {', '.join(other)}: leave the option out to go on with it, or give --redraw to draw "
+            "anew (labels of responses that are drawn again are kept)"
+        )
+    if request.questions is None or request.questions == stored.wanted:
+        return None
+    if not 2 <= request.questions <= len(stored.draw.questions):
+        raise UsageError(f"--questions is {request.questions}: name 2 to {len(stored.draw.questions)}")
+    return replace(stored, wanted=request.questions)
+
+
+def outcome_records(samples: Sequence[SampleRecord]) -> list[OutcomeRecord]:
+    """The verifier's outcomes of samples of one decoding."""
+    return [OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in samples]
+
+
+class LabelSession:
+    """One person's labelling of one run. Every label is committed when it is given; nothing else is kept here."""
+
+    def __init__(self, store: Store, run: LabelledRunInfo, annotator: str, adjudicate: bool = False) -> None:
+        """adjudicate: only what annotators disagree on, and each label settles it. Raises EvaluationError for a name
+        that cannot be."""
+        self._labels, self._run, self._settles = LabelStore(store), run, adjudicate
+        self.annotator = check_annotator(annotator)
+        questions = RunStore(store).load_questions(run.info.id)
+        keys: Sequence[ResponseKey] = wanted_items(run.stored)
+        if adjudicate:
+            mine = {g.key for g in self._given() if g.settles and g.annotator == self.annotator}
+            disputed = set(self.progress().disputed)
+            keys = [key for key in keys if key in disputed or key in mine]
+        self.items = label_items(store, run.info, run.stored.decoding, keys, run.samples, questions)
+
+    @property
+    def run_id(self) -> str:
+        """The run's."""
+        return self._run.info.id
+
+    @property
+    def adjudicates(self) -> bool:
+        """Whether labels settle disagreements."""
+        return self._settles
+
+    def own(self) -> dict[ResponseKey, Outcome]:
+        """This person's labels, as stored now (another session of the same person may be open)."""
+        return {g.key: g.label for g in self._given() if g.annotator == self.annotator and g.settles == self._settles}
+
+    def label(self, item: LabelItem, label: Outcome) -> None:
+        """Commit one label, in place of this person's earlier one."""
+        given = GivenLabel(item.key, self.annotator, label, self._settles)
+        self._labels.save(self.run_id, self._run.stored.decoding, [given])
+
+    def first_open(self) -> int | None:
+        """The place of the first item that this person has not labelled, None where there is none."""
+        own = self.own()
+        return next((i for i, item in enumerate(self.items) if item.key not in own), None)
+
+    def progress(self) -> LabelProgress:
+        """Everybody's labels."""
+        return progress_of(self._run.stored, self._given())
+
+    def _given(self) -> tuple[GivenLabel, ...]:
+        return self._labels.load(self._run.info.id, self._run.stored.decoding)
+
+
+def export_labels(session: LabelSession, path: Path) -> int:
+    """Write the session's items with this person's labels; returns how many. Raises DataError."""
+    own = session.own()
+    return write_labels(
+        path,
+        (
+            LabelRow(
+                item.id,
+                own.get(item.key, ""),
+                item.question,
+                item.answer,
+                "\n".join(item.references),
+                "\n\n".join(f"{p.title}: {p.before}{p.text}{p.after}" for p in item.passages),
+                item.remark,
+            )
+            for item in session.items
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """labels: written. blank: lines without one. annotators: whose."""
+
+    labels: int
+    blank: int
+    annotators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilledIn:
+    """Labels of a file, all of them possible, not yet kept. blank: lines without one."""
+
+    given: tuple[GivenLabel, ...]
+    blank: int
+
+
+def filled_in(
+    run: LabelledRunInfo, content: bytes, name: str, annotator: str, *, settles: bool = False, others: bool = True
+) -> FilledIn:
+    """What people filled in. name: of the file, for messages. annotator: where a line names nobody. others: whether
+    lines may name somebody else.
+
+    Raises DataError, AppError or EvaluationError naming file, lines and what to do: for ids that were not drawn, labels
+    and names that cannot be, and a file without labels.
+    """
+    annotator = check_annotator(annotator)
+    by_id = {item_id(run.info.id, run.stored.decoding, key): key for key in wanted_items(run.stored)}
+    read = parse_labels(content, name, by_id, annotator)
+    problems = [*read.problems]
+    if not others:
+        strange = (label for label in read.labels if label.annotator != annotator)
+        said = f"it names another annotator: these labels are to be {annotator}'s"
+        problems += [Refused(label.where, said) for label in strange]
+    if problems:
+        raise AppError(refusal(name, problems))
+    if not read.labels:
+        raise AppError(f"{name} holds no label: fill in its column label")
+    given = [GivenLabel(by_id[r.item], check_annotator(r.annotator), _outcome(r.label), settles) for r in read.labels]
+    return FilledIn(tuple(given), read.blank)
+
+
+def keep_labels(store: Store, run: LabelledRunInfo, found: FilledIn) -> Imported:
+    """Commit them, all or none. Raises EvaluationError where the run has changed meanwhile."""
+    LabelStore(store).save(run.info.id, run.stored.decoding, found.given)
+    return Imported(len(found.given), found.blank, tuple(dict.fromkeys(g.annotator for g in found.given)))
+
+
+def import_labels(pipeline: Pipeline, run: LabelledRunInfo, path: Path, annotator: str, settles: bool) -> Imported:
+    """Read a file that people filled in: all of its labels are kept, or none. Raises as ``filled_in`` does."""
+    found = filled_in(run, label_file_content(path), shown(path), annotator, settles=settles)
+    return keep_labels(pipeline.store, run, found)
+
+
+def _outcome(label: str) -> Outcome:
+    return next(o for o in OUTCOMES if o == label)

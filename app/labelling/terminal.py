@@ -1,0 +1,106 @@
+"""Labelling in a terminal: one item, one key, one commit."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import IO
+
+from rich.text import Text
+
+from app.console import Output
+from app.labelling.items import LabelItem
+from app.labelling.sessions import LabelSession
+from data.label_file import word_of_label
+from evaluation.outcomes import Outcome
+
+KEYS: dict[str, Outcome] = {"s": "supported", "h": "hallucinated", "a": "abstained", "u": "unscored"}
+HELP = "s supported · h hallucinated · a abstained · u cannot tell · b back · q quit"
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
+
+
+def terminal_safe(text: str) -> str:
+    """The text without power over a terminal: control and direction characters become U+FFFD; tabs, line breaks stay.
+
+    An answer could otherwise clear the screen, change the title, or show other words than it holds.
+    """
+    return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def label_in_terminal(session: LabelSession, output: Output, read_key: Callable[[], str] | None = None) -> int:
+    """Show items from the first unlabelled one on until the last, or q; returns how many labels were given.
+
+    read_key: gives the next key, "" at the end of input.
+    """
+    read = read_key or key_reader(sys.stdin)
+    place = session.first_open()
+    given = 0
+    if place is None:
+        return 0
+    output.out.print(HELP, markup=False)
+    while place < len(session.items):
+        item = session.items[place]
+        own = session.own().get(item.key)
+        output.out.print(shown_item(item, place, len(session.items), own))
+        key = read().casefold()
+        if key in ("", "q"):
+            break
+        if key == "b":
+            place = max(0, place - 1)
+        elif key in KEYS:
+            session.label(item, KEYS[key])
+            output.out.print(Text(f"→ {word_of_label(KEYS[key])}", style="bold"))
+            given += 1
+            place += 1
+        else:
+            output.say(f"{terminal_safe(key)!r} is no label: {HELP}")
+    return given
+
+
+def shown_item(item: LabelItem, place: int, total: int, own: Outcome | None) -> Text:
+    """The item as styled text; nothing in it is markup, and nothing commands the terminal."""
+    text = Text()
+    labelled = f", labelled {word_of_label(own)}" if own else ""
+    text.append(f"\n── {place + 1} of {total}{labelled} ", style="bold")
+    text.append("─" * 40 + "\n", style="dim")
+    text.append("Question  ", style="bold")
+    text.append(terminal_safe(item.question) + "\n")
+    if item.remark:
+        text.append(f"          {item.remark}\n", style="italic")
+    text.append("Answer    ", style="bold")
+    text.append((terminal_safe(item.answer) or "(empty)") + "\n", style="reverse" if item.answer else "dim")
+    if item.references:
+        text.append("Accepted  ", style="bold")
+        text.append(terminal_safe(" | ".join(item.references)) + "\n")
+    for number, passage in enumerate(item.passages, start=1):
+        text.append(f"Evidence {number}: {terminal_safe(passage.title)}\n", style="bold")
+        text.append(terminal_safe(passage.before), style="dim")
+        text.append(terminal_safe(passage.text), style="underline")
+        text.append(terminal_safe(passage.after) + "\n", style="dim")
+    if not item.references and not item.passages:
+        text.append("No evidence was found for this answer.\n", style="italic")
+    text.append("[s/h/a/u/b/q] ", style="bold")
+    return text
+
+
+def key_reader(stream: IO[str]) -> Callable[[], str]:
+    """Single keys of a terminal without Return; of a pipe or file, the first letter of each line that is not empty."""
+    if stream.isatty():
+        return lambda: _raw_key(stream)
+    return lambda: next((line.strip()[0] for line in stream if line.strip()), "")
+
+
+def _raw_key(stream: IO[str]) -> str:
+    import termios
+    import tty
+
+    descriptor = stream.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)  # Ctrl-C still interrupts
+        key = stream.read(1)
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+    return "" if key == "\x04" else key  # Ctrl-D

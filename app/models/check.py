@@ -1,0 +1,212 @@
+"""Is a checkpoint whole, supported and computed exactly? What ``plumbline model check`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import torch
+
+from app.errors import UsageError
+from generation.causal.chat_format import chat_frame, chat_template
+from generation.errors import GenerationError
+from model.checkpoints.end_tokens import eos_token_ids
+from model.checkpoints.facts import DecoderFacts, decoder_facts
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.self_check import (
+    Comparison,
+    SplitDifferences,
+    compare,
+    our_run,
+    reference_run,
+    split_differences,
+    tolerance,
+)
+from model.checkpoints.source import open_checkpoint
+from model.checkpoints.tokenizer import Tokenizer
+from model.errors import ModelError
+from model.reader.prefix_decoder import CONFIG as READER
+from model.reader.prefix_decoder import ReaderUse
+from model.verifier.files import CONFIG as VERIFIER
+
+_UNCACHED = "one plain pass"
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+_PROMPT_TOKENS, _GREEDY_TOKENS = 24, 16
+# A window up to this long is looked beyond; a longer one would make the check of a large model long.
+_LONGEST_WINDOW = 256
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheckRequest:
+    """Which folder, and how it is computed. dtype: one of DTYPES."""
+
+    folder: Path
+    device: str = "cpu"
+    dtype: str = "float32"
+
+    def __post_init__(self) -> None:
+        if self.dtype not in DTYPES:
+            raise UsageError(f"--dtype {self.dtype}: one of {', '.join(DTYPES)}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """What was found. problems: why the checkpoint must not be used, first the one that stopped the check; empty: it
+    passes. facts and the comparisons are None where the check did not come so far. end_tokens: (id, text).
+    compared_with: whose numbers ``reference`` has beside ours. use: of a reader, how its probabilities are used."""
+
+    folder: str
+    device: str
+    dtype: str
+    problems: tuple[str, ...] = ()
+    facts: DecoderFacts | None = None
+    end_tokens: tuple[tuple[int, str], ...] = ()
+    tokenizer_size: int | None = None
+    chat_template: bool | None = None
+    prompt_tokens: int | None = None
+    split: SplitDifferences | None = None
+    reference: Comparison | None = None
+    compared_with: str = "transformers"
+    use: ReaderUse | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, object]:
+        """One JSON document."""
+        return {**asdict(self), "passed": self.passed}
+
+
+def check_model(request: ModelCheckRequest, watch: Callable[[str], None] | None = None) -> ModelCheck:
+    """Describe the checkpoint, load it, compare ways of computing it and compare it with transformers.
+
+    watch: told what comes next. Everything that is wrong with the checkpoint is in the result's ``problems``.
+    """
+    say = watch or (lambda _: None)
+    result = ModelCheck(str(request.folder), request.device, request.dtype)
+    try:
+        if (request.folder / READER).is_file():
+            return _of_reader(result, request, say)
+        if (request.folder / VERIFIER).is_file():
+            raise ModelError(
+                f"{request.folder} holds a verifier, which is no decoder: plumbline model eval {request.folder} "
+                "--data FILE says how good it is"
+            )
+        facts = decoder_facts(open_checkpoint(request.folder))
+        result = replace(result, facts=facts)
+        result = _with_text(result, request.folder, facts.vocabulary)
+        return _computed(result, request, facts, say)
+    except (ModelError, GenerationError) as error:
+        return replace(result, problems=(*result.problems, str(error)))
+
+
+def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[str], None]) -> ModelCheck:
+    """An embedded reader: there is no other program that computes it, so it is compared with its own plain pass."""
+    from app.models.reader_check import look_at_reader
+
+    if request.dtype != "float32":
+        raise ModelError(f"--dtype {request.dtype}: a reader is computed in float32 only")
+    found = look_at_reader(request.folder, request.device, say)
+    result = replace(
+        result,
+        facts=found.facts,
+        use=found.use,
+        prompt_tokens=found.prompt_tokens,
+        split=found.split,
+        reference=found.engine,
+        compared_with=_UNCACHED,
+    )
+    problems = (*_split_problems(found.split, found.allowed), *_reference_problems(found.engine, _UNCACHED))
+    return replace(result, problems=problems)
+
+
+def _with_text(result: ModelCheck, folder: Path, vocabulary: int) -> ModelCheck:
+    """Tokenizer, end tokens, chat template; what does not fit the vocabulary is a problem."""
+    tokenizer = Tokenizer.of_checkpoint(folder)
+    problems = []
+    if tokenizer.size > vocabulary:
+        problems.append(
+            f"{folder}: the tokenizer has {tokenizer.size} tokens, the embedding only {vocabulary}: the two do not "
+            "belong together"
+        )
+    ends = eos_token_ids(folder)
+    problems += [
+        f"{folder}: end token {end} is beyond the vocabulary of {vocabulary}: the model can never end with it"
+        for end in ends
+        if end >= vocabulary
+    ]
+    template = chat_template(folder) is not None
+    chat_frame(folder)
+    return replace(
+        result,
+        tokenizer_size=tokenizer.size,
+        end_tokens=tuple((end, tokenizer.token(end)) for end in ends),
+        chat_template=template,
+        problems=tuple(problems),
+    )
+
+
+def _computed(
+    result: ModelCheck, request: ModelCheckRequest, facts: DecoderFacts, say: Callable[[str], None]
+) -> ModelCheck:
+    dtype = DTYPES[request.dtype]
+    prompt = _prompt(facts).to(request.device)
+    steps = min(_GREEDY_TOKENS, facts.context_length - prompt.shape[1])
+    say("loading the checkpoint")
+    model = load_decoder(request.folder, dtype=dtype, device=request.device)
+    say("computing it in several ways")
+    ours = our_run(model, prompt, steps)
+    if not bool(torch.isfinite(ours.logits).all()):
+        raise ModelError(
+            f"{request.folder}: the weights are finite, the logits computed in {request.dtype} are not: "
+            + ("the weights are damaged" if dtype == torch.float32 else "use a dtype of wider range")
+        )
+    split = split_differences(model, prompt, ours.logits)
+    del model  # before the reference is loaded: a large model fits once, not twice
+    allowed = tolerance(dtype, ours.logits)
+    result = replace(result, prompt_tokens=prompt.shape[1], split=split)
+    result = replace(result, problems=(*result.problems, *_split_problems(split, allowed)))
+    say("computing it with transformers")
+    reference = reference_run(request.folder, prompt, steps, dtype=dtype, device=request.device)
+    found = compare(ours, reference, allowed)
+    return replace(
+        result, reference=found, problems=(*result.problems, *_reference_problems(found, result.compared_with))
+    )
+
+
+def _prompt(facts: DecoderFacts) -> torch.Tensor:
+    """(1, T) token ids from a fixed seed: what is compared is arithmetic, and any token will do."""
+    wanted = _PROMPT_TOKENS
+    if facts.window is not None and facts.window <= _LONGEST_WINDOW:
+        wanted = max(wanted, facts.window + 8)
+    # Room for a few greedy tokens, and for the padding of the padded pass.
+    length = max(1, min(wanted, facts.context_length - 3, facts.context_length * 3 // 4))
+    return torch.randint(0, facts.vocabulary, (1, length), generator=torch.Generator().manual_seed(1))
+
+
+def _split_problems(split: SplitDifferences, allowed: float) -> list[str]:
+    ways = (
+        ("token by token on the cache", split.cached),
+        ("with the prompt in chunks", split.chunked),
+        ("in a padded batch", split.padded),
+    )
+    return [
+        f"computed {way} the logits are {difference:.2g} away from one uncached pass; rounding explains {allowed:.2g}"
+        for way, difference in ways
+        if not difference <= allowed
+    ]
+
+
+def _reference_problems(found: Comparison, whose: str) -> list[str]:
+    problems = []
+    if not found.logit_difference <= found.tolerance:
+        problems.append(
+            f"the logits are {found.logit_difference:.2g} away from those of {whose}; rounding explains "
+            f"{found.tolerance:.2g}"
+        )
+    if found.equal_tokens < found.tokens and not found.tie:
+        problems.append(f"greedy token {found.equal_tokens + 1} of {found.tokens} is not the one of {whose}")
+    return problems

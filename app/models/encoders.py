@@ -1,0 +1,43 @@
+"""Opening the encoder that the settings name, here or in a process of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.models.cache import ModelCache, ModelKey, model_key, process_models
+from retrieval.encoding.encoder import Encoder
+from retrieval.encoding.sentence_transformer import (
+    Precision,
+    SentenceTransformerEncoder,
+    default_encoder_folder,
+    load_default_encoder,
+)
+
+
+def open_encoder(name: str, device: str, precision: Precision, models: ModelCache | None = None) -> Encoder:
+    """The encoder ``name``, a folder or hub id; "" is MiniLM from its package. device: cpu, cuda, cuda:N or auto.
+    models: where folders are kept open, by default the process's cache; a hub id is opened at every call.
+
+    Raises ModelError for a device that is not there, and RetrievalError for an encoder that cannot be loaded.
+    """
+    key = encoder_key(name, device, precision)
+    if key is None:
+        return _load(name, device, precision)
+    return (process_models() if models is None else models).get(key, lambda: _load(name, device, precision))
+
+
+def encoder_key(name: str, device: str, precision: Precision) -> ModelKey | None:
+    """The cache key of an encoder; None for a hub id. Loads nothing. Raises RetrievalError without MiniLM's package."""
+    if not name:  # a kind of its own: its weights are compared with the published ones
+        return model_key("default encoder", default_encoder_folder(), device, precision)
+    folder = Path(name)
+    return model_key("encoder", folder, device, precision) if folder.is_dir() else None
+
+
+def _load(name: str, device: str, precision: Precision) -> Encoder:
+    from model.hardware.device import pick_device  # loads torch, which the parent of a process of its own does without
+
+    where = str(pick_device(device))
+    if not name:
+        return load_default_encoder(device=where, precision=precision)
+    return SentenceTransformerEncoder(name, device=where, precision=precision)

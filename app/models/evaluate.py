@@ -1,0 +1,290 @@
+"""Any reader or verifier by name, and its evaluation on any file: what the CLI's ``model eval`` does."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from app.errors import AppError, UsageError
+from app.models.evaluation_data import DataRequest, EvaluationData, file_format, load_evaluation
+from app.models.shipped_decoder import decoder_folder
+from evaluation.detection.scores import DetectionScores
+from evaluation.detection.spans import SpanScores
+from evaluation.detection.support import SupportProgress
+from evaluation.detection.verifier_scores import VerifierReport, score_pairs, score_responses
+from evaluation.reading.reader_scores import ReaderReport, ReaderScores, score_reader_answers
+from generation.generator import Generator
+from model.pairs.presets import read_preset
+from model.pairs.scoring import PairScorer, answer_tokens
+
+Role = Literal["verifier", "reader"]
+_NAMES = (
+    "verifier, reader and decoder (the shipped ones), verifier-network (the verifier, short answers not read by the "
+    "reader), token-overlap and minilm-cosine (baselines), a folder that plumbline train wrote, a Hugging Face folder "
+    "(sequence classifier or decoder), or OWNER/NAME of a sequence classifier, perhaps behind nli:, hhem:, minicheck: "
+    "or alignscore:"
+)
+_HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """Which model. claim_first, supported_label: of a sequence classifier from elsewhere."""
+
+    name: str
+    device: str = "cpu"
+    claim_first: bool = False
+    supported_label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRequest:
+    """One evaluation. words: look for weak words too (RAGTruth). alone: read each claim by itself, whatever the
+    verifier can. max_tokens: of a reader's answer."""
+
+    model: ModelRequest
+    data: DataRequest
+    words: bool = False
+    alone: bool = False
+    max_tokens: int = 32
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelEvaluation:
+    """One of ``verifier`` and ``reader`` is there. model, fingerprint: as the model itself says. unscored: (reason, how
+    many). together: whether a verifier read the claims of one text together."""
+
+    model: str
+    fingerprint: str
+    data: EvaluationData
+    unscored: tuple[tuple[str, int], ...]
+    verifier: VerifierReport | None = None
+    reader: ReaderReport | None = None
+    together: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who is told how far it is: supports and marking of a verifier, answers of a reader."""
+
+    supports: Callable[[SupportProgress], None]
+    marking: Callable[[int, int], None]
+    answers: Callable[[int, int], None]
+
+
+def evaluate_model(request: EvaluationRequest, watch: Watch | None = None) -> ModelEvaluation:
+    """Tell both kinds, read the file, load the model, score.
+
+    Raises UsageError for a model and a file that do not go together, AppError for a name that is no model, and what
+    the loaders raise. The file is read before the weights: its mistakes are found at once.
+    """
+    role = model_role(request.model.name)
+    layout = request.data.format or file_format(request.data.path)
+    needs: Role = "reader" if layout in ("reading", "squad") else "verifier"
+    if role != needs:
+        raise UsageError(
+            f"{request.model.name} is a {role}, but {request.data.path} ({layout}) is for a {needs}: "
+            + ("give it pairs or responses" if role == "verifier" else "give it questions with passages")
+        )
+    data = load_evaluation(request.data, layout)
+    if role == "reader":
+        return _evaluate_reader(request, data, watch)
+    return _evaluate_verifier(request, data, watch)
+
+
+def model_role(name: str) -> Role:
+    """Whether a name is a verifier's or a reader's, without loading weights. Raises AppError naming what would work."""
+    if name in ("verifier", "verifier-network", "token-overlap", "minilm-cosine"):
+        return "verifier"
+    if name == "reader":
+        return "reader"
+    if read_preset(name).preset is not None:
+        return "verifier"
+    folder = decoder_folder(name)
+    if not folder.is_dir():
+        if _HUB_NAME.fullmatch(name):
+            return "verifier"
+        raise AppError(f"{name!r} is no model and no folder; there are {_NAMES}")
+    if (folder / "verifier.json").is_file():
+        return "verifier"
+    if (folder / "reader.json").is_file():
+        return "reader"
+    return _checkpoint_role(folder)
+
+
+def load_verifier(request: ModelRequest) -> PairScorer:
+    """The scorer of a verifier's name. Raises ModelError, RetrievalError or AppError when it cannot be loaded."""
+    name, device = request.name, request.device
+    if name == "token-overlap":
+        from evaluation.detection.baselines import TokenOverlapScorer
+
+        return TokenOverlapScorer()
+    if name == "minilm-cosine":
+        from evaluation.detection.baselines import CosineScorer
+        from retrieval.encoding.sentence_transformer import load_default_encoder
+
+        return CosineScorer(load_default_encoder(device=device))
+    if name == "verifier":
+        from app.models.shipped_verifier import load_shipped_verifier
+
+        return load_shipped_verifier(device)
+    folder = Path(name).expanduser()
+    if name == "verifier-network" or (folder / "verifier.json").is_file():
+        return _support_scorer(None if name == "verifier-network" else folder, device)
+    from model.pairs.foreign_scorer import ForeignPairScorer
+
+    return ForeignPairScorer(name, device=device, claim_first=request.claim_first, label=request.supported_label)
+
+
+def load_reader(request: ModelRequest) -> Generator:
+    """The generator of a reader's name. Raises ModelError or GenerationError when it cannot be loaded."""
+    from generation.causal.generator import CausalGenerator
+    from generation.reader.reader import EmbeddedReader
+
+    folder = decoder_folder(request.name)
+    if request.name == "reader":
+        return EmbeddedReader(device=request.device)
+    if (folder / "reader.json").is_file():
+        return EmbeddedReader(folder, device=request.device)
+    return CausalGenerator(folder, device=request.device)
+
+
+def _support_scorer(folder: Path | None, device: str) -> PairScorer:
+    from app.models.support_scorers import open_support_scorer
+
+    return open_support_scorer(folder, device)
+
+
+def _checkpoint_role(folder: Path) -> Role:
+    config = folder / "config.json"
+    if not config.is_file():
+        raise AppError(f"{folder} holds no verifier.json, reader.json or config.json; there are {_NAMES}")
+    try:
+        value = json.loads(config.read_text("utf-8"))
+        names = [str(name) for name in value.get("architectures") or ()]
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise AppError(f"{config} is damaged ({error}): fetch the checkpoint again") from error
+    if any(name.endswith("ForSequenceClassification") for name in names):
+        return "verifier"
+    if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names):
+        return "reader"
+    raise AppError(
+        f"{folder} is a {', '.join(names) or 'checkpoint of no named architecture'}: neither a sequence classifier "
+        "(a verifier) nor a decoder (a reader)"
+    )
+
+
+def _evaluate_verifier(request: EvaluationRequest, data: EvaluationData, watch: Watch | None) -> ModelEvaluation:
+    scorer = load_verifier(request.model)
+    supports, together = watch.supports if watch else None, not request.alone
+    if data.format == "pairs":
+        report = score_pairs(scorer, data.pairs, together=together, seed=request.seed, progress=supports)
+    else:
+        report = score_responses(
+            scorer,
+            data.responses,
+            together=together,
+            seed=request.seed,
+            words=request.words,
+            progress=supports,
+            marking=watch.marking if watch else None,
+        )
+    unscored = Counter(dict(report.table.unscored))
+    unscored.update(where.split(": ", 1)[1] for where in data.blank)
+    return ModelEvaluation(
+        scorer.name,
+        str(getattr(scorer, "fingerprint", scorer.name.rpartition("/")[2])),
+        data,
+        tuple(unscored.most_common()),
+        verifier=report,
+        together=together and answer_tokens(scorer) > 0,
+    )
+
+
+def _evaluate_reader(request: EvaluationRequest, data: EvaluationData, watch: Watch | None) -> ModelEvaluation:
+    from generation.reader.rows import chunk_contexts
+    from generation.reader.vocabulary import reader_vocabulary
+    from retrieval.chunking.chunker import ChunkingParams
+
+    generator = load_reader(request.model)
+    # Passages are cut as the indexer cuts documents: that is what the reader is shown in use.
+    pool = chunk_contexts(data.reading, reader_vocabulary().tokenizer, ChunkingParams())
+    report = score_reader_answers(
+        generator,
+        data.reading,
+        [[pool.chunks[place] for place in own] for own in pool.of_example],
+        max_tokens=request.max_tokens,
+        seed=request.seed,
+        progress=watch.answers if watch else None,
+    )
+    return ModelEvaluation(generator.name, generator.fingerprint, data, (), reader=report)
+
+
+def to_json(result: ModelEvaluation, request: EvaluationRequest) -> dict[str, Any]:
+    """The result as one JSON object; figures are shares in [0, 1] as {estimate, lower, upper} (and a reason)."""
+    head = {
+        "name": request.model.name,
+        "model": result.model,
+        "fingerprint": result.fingerprint,
+        "data": str(request.data.path),
+        "format": result.data.format,
+        "split": result.data.split,
+        "limit": request.data.limit,
+        "skipped": len(result.data.skipped),
+        "unscored": sum(count for _, count in result.unscored),
+        "unscored_reasons": dict(result.unscored),
+        "level": 0.95,
+        "seed": request.seed,
+    }
+    if result.reader is not None:
+        return head | _reader_json(result.reader)
+    head["claims"] = "together" if result.together else "alone"
+    if result.verifier is None:
+        raise ValueError("an evaluation without a report")
+    return head | _verifier_json(result.verifier)
+
+
+def _reader_json(report: ReaderReport) -> dict[str, Any]:
+    def figures(scores: ReaderScores) -> dict[str, Any]:
+        plain = asdict(replace(scores))
+        plain.pop("source")
+        return {"n": scores.answerable + scores.unanswerable, **plain}
+
+    return {
+        "kind": "reader",
+        **figures(report.overall),
+        "answers_per_second": asdict(report.answers_per_second),
+        "misfits": report.misfits,
+        "confidence_error": report.confidence_error,
+        "risk_coverage": asdict(report.risk) if report.risk else None,
+        "sources": [{"source": scores.source, **figures(scores)} for scores in report.sources],
+    }
+
+
+def _verifier_json(report: VerifierReport) -> dict[str, Any]:
+    def figures(scores: DetectionScores) -> dict[str, Any]:
+        return asdict(scores)
+
+    def spans(scores: SpanScores | None) -> dict[str, Any] | None:
+        return None if scores is None else asdict(scores)
+
+    table = report.table
+    best = table.best_threshold
+    return {
+        "kind": "verifier",
+        **figures(table.overall),
+        "pairs_per_second": asdict(report.pairs_per_second),
+        "pairs": report.pairs,
+        "abstained": report.abstained,
+        "macro_auroc": asdict(table.macro_auroc),
+        "best_threshold": None if best is None else {**asdict(best), "chosen_on_this_data": True},
+        "spans": spans(report.spans),
+        "word_spans": spans(report.word_spans),
+        "sources": [{"source": row.source, **figures(row.scores)} for row in table.sources],
+    }

@@ -1,0 +1,155 @@
+"""Which generator a --model (PLUMBLINE_MODEL) names, and opening it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from app.errors import AppError
+from app.models.cache import ModelCache, model_key, process_models
+from app.models.shipped_decoder import decoder_folder
+from generation.causal.prompt_template import PromptTemplate, read_prompt
+from generation.errors import GenerationError
+from generation.generator import Generator
+
+if TYPE_CHECKING:
+    from generation.reader.reader import EmbeddedReader
+
+CHOICES = (
+    "reader (the embedded one), smollm2 (fetched by plumbline model add smollm2), decoder (a small one that ships, for "
+    "trying the engine), a FOLDER (a reader you "
+    "trained, or a Hugging Face decoder), a FILE.gguf, transformers:FOLDER, openai:URL#MODEL or "
+    "openai-completions:URL#MODEL"
+)
+_APIS = {"openai": "chat", "openai-completions": "completions"}
+
+
+@runtime_checkable
+class SupportsClose(Protocol):
+    """A generator that holds connections."""
+
+    def close(self) -> None:
+        """Let them go."""
+
+
+def open_generator(
+    choice: str,
+    *,
+    device: str = "cpu",
+    api_key: str | None = None,
+    context_length: int = 4096,
+    precision: str = "",
+    home: Path | None = None,
+    models: ModelCache | None = None,
+    prompt: str = "",
+) -> Generator:
+    """The generator that ``choice`` names; "" is the embedded reader. api_key, context_length: for a server.
+    precision: of a decoder's weights (generation.engine.precision.weight_precision); a reader or a server is refused
+    one. home: where named models lie, by default the environment's. models: where readers and decoders are kept open,
+    by default the process's cache. prompt: a file with what a language model is told
+    (generation.causal.prompt_template); a reader is refused one.
+
+    "decoder" is the shipped one where no folder is called so (app.models.shipped_decoder). A folder with reader.json
+    is an embedded reader, one with config.json a Hugging Face decoder. A server is not asked anything yet. Raises
+    AppError that names the choices, and what the generator's own loading raises.
+    """
+    kind, separator, rest = choice.partition(":")
+    if precision and not _is_decoder(choice, home):
+        raise AppError(
+            f"precision {precision} is for the folder of a Hugging Face decoder; {choice or 'the embedded reader'} has "
+            "its own: leave --precision (PLUMBLINE_PRECISION) out"
+        )
+    template = read_prompt(Path(prompt).expanduser()) if prompt else None
+    if not choice or choice == "reader":
+        _refuse_prompt(choice, prompt)
+        return open_reader(None, device, models)
+    if separator and kind in _APIS:
+        return _remote(choice, kind, rest, api_key, context_length, template)
+    if separator and kind == "transformers":
+        folder = _folder(rest, choice, home)
+        if (folder / "reader.json").is_file():
+            raise AppError(
+                f"--model {choice}: that folder is a reader, which transformers does not know: leave out transformers:"
+            )
+        from generation.causal.transformers_generator import TransformersGenerator
+
+        return TransformersGenerator(folder, device=device, template=template)
+    folder = _checkpoint(choice, home)
+    if (folder / "reader.json").is_file():
+        _refuse_prompt(choice, prompt)
+        return open_reader(folder, device, models)
+    from generation.causal.generator import CausalGenerator
+    from generation.engine.precision import weight_precision
+    from model.hardware.device import pick_device
+
+    weights = weight_precision(precision, pick_device(device))
+    key = model_key("decoder", folder, device, f"{weights!r} {template.sha256 if template else ''}".strip())
+    return (process_models() if models is None else models).get(
+        key, lambda: CausalGenerator(folder, device=device, precision=weights, template=template)
+    )
+
+
+def open_reader(folder: Path | None, device: str, models: ModelCache | None = None) -> EmbeddedReader:
+    """The embedded reader of a folder, the shipped one by default. Raises ModelError as loading it does."""
+    from generation.reader.reader import EmbeddedReader
+    from model.checkpoints.shipped import shipped_reader
+
+    key = model_key("reader", folder or shipped_reader(), device)
+    return (process_models() if models is None else models).get(key, lambda: EmbeddedReader(folder, device=device))
+
+
+def _is_decoder(choice: str, home: Path | None) -> bool:
+    folder = decoder_folder(choice, home)
+    return bool(choice) and (folder.is_dir() or _is_gguf_file(folder)) and not (folder / "reader.json").is_file()
+
+
+def _refuse_prompt(choice: str, prompt: str) -> None:
+    if prompt:
+        raise AppError(
+            f"the prompt {prompt} is for a language model; {choice or 'the embedded reader'} takes none: leave "
+            "--prompt (PLUMBLINE_PROMPT) out, or name a --model"
+        )
+
+
+def _checkpoint(choice: str, home: Path | None) -> Path:
+    """A folder or a GGUF file."""
+    path = decoder_folder(choice, home)
+    if path.suffix.lower() == ".gguf" and not path.is_dir():
+        if not path.is_file():
+            raise AppError(f"--model {choice}: no such file")
+        return path
+    if path.is_file():
+        raise AppError(f"--model {choice}: that file is not a GGUF file (FILE.gguf); give {CHOICES}")
+    return _folder(choice, choice, home)
+
+
+def _is_gguf_file(path: Path) -> bool:
+    return path.suffix.lower() == ".gguf" and path.is_file()
+
+
+def _folder(path: str, choice: str, home: Path | None) -> Path:
+    folder = decoder_folder(path, home)
+    if not path or not folder.is_dir():
+        raise AppError(f"--model {choice}: no such folder; give {CHOICES}")
+    return folder
+
+
+def _remote(
+    choice: str, kind: str, place: str, api_key: str | None, context_length: int, template: PromptTemplate | None
+) -> Generator:
+    from generation.remote.generator import OpenAIGenerator
+    from generation.remote.options import RemoteOptions
+
+    url, _, model = place.partition("#")
+    try:
+        options = RemoteOptions(
+            url,
+            model,
+            "chat" if _APIS[kind] == "chat" else "completions",
+            api_key=api_key or None,
+            context_length=context_length,
+        )
+    except GenerationError as error:
+        # Not the choice itself: a URL may hold a password.
+        raise AppError(f"--model {kind}:URL#MODEL: {error}. The choices are {CHOICES}") from error
+    return OpenAIGenerator(options, template=template)

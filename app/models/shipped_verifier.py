@@ -1,0 +1,51 @@
+"""The verifier that ships: its network, and the shipped reader beside it for short answers."""
+
+from __future__ import annotations
+
+from app.models.cache import ModelCache, model_key, process_models
+from app.models.support_scorers import open_support_scorer
+from evaluation.errors import EvaluationError
+from evaluation.verifiers.contrast_scorer import ContrastScorer
+from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer
+from generation.engine.options import EngineOptions
+from generation.reader.reader import EmbeddedReader
+from model.checkpoints.shipped import shipped_reader, shipped_verifier
+from model.errors import ModelError
+from model.pairs.scoring import PairScorer
+from model.reader.prefix_decoder import prefix_decoder_fingerprint
+from model.verifier.files import CONFIG, support_facts
+
+
+def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None) -> PairScorer:
+    """The network now, the reader at the first short answer. models: keeps both, by default the process's cache.
+
+    Raises ModelError as loading the network does, and where network or reader is not what reading was calibrated with.
+    """
+    cache = process_models() if models is None else models
+    network = open_support_scorer(device=device, models=cache)
+    place = shipped_verifier() / CONFIG
+    try:
+        said = support_facts(shipped_verifier())["reading"]
+        use = ReadingUse(*(float(said[name]) for name in ("slope", "intercept", "floor", "network")))
+        wanted, beside = str(said["reader"]), str(said["verifier"])
+    except (KeyError, TypeError, ValueError, EvaluationError) as error:
+        raise ModelError(f"{place} does not say how short answers are read ({error!r}): restore it") from error
+    found = prefix_decoder_fingerprint(shipped_reader())
+    if found != wanted:
+        raise ModelError(
+            f"{place} reads short answers with the reader {wanted[:16]}, {shipped_reader()} is {found[:16]}: its "
+            "probabilities have another meaning, restore both"
+        )
+    if network.name != beside:
+        raise ModelError(
+            f"{place} reads short answers beside the network {beside}, this is {network.name}: its support has another "
+            "meaning, restore the file or calibrate anew (python -m benchmarks.short_answers --fit SOURCE)"
+        )
+    return ContrastScorer(ShortAnswerScorer(network, lambda: _reader(device, cache), found, use))
+
+
+def _reader(device: str, models: ModelCache) -> EmbeddedReader:
+    """One for all who judge. It is asked about prompts one by one: no room for many requests."""
+    options = EngineOptions(memory_bytes=1 << 22, cache_bytes=0)
+    key = model_key("answer reader", shipped_reader(), device)
+    return models.get(key, lambda: EmbeddedReader(device=device, options=options))

@@ -1,0 +1,1 @@
+"""Searching, tuning and watching collections."""

@@ -1,0 +1,70 @@
+"""Where retrieved chunks stand in their documents, in the words of who wrote them: page, heading, line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlalchemy import select
+
+from data.document_rows import document_from_row
+from data.location import place_of
+from data.schema import collections, documents, generation_documents
+from data.store import Store
+from retrieval.chunking.chunks import Chunk
+from retrieval.generations.document_versions import DOCUMENT_COLUMNS
+
+
+class Stretch(Protocol):
+    """A part of a document, with the text that stood there when it was retrieved."""
+
+    @property
+    def document_id(self) -> str:
+        """Of the document."""
+        ...
+
+    @property
+    def start(self) -> int:
+        """In characters of the document."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """Behind the last character."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What stood there."""
+        ...
+
+
+def shown_places(store: Store, collection: str, chunks: Sequence[Chunk]) -> dict[str, str]:
+    """By chunk id; see ``places_of``."""
+    return dict(zip((chunk.id for chunk in chunks), places_of(store, collection, chunks), strict=True))
+
+
+def places_of(store: Store, collection: str, stretches: Sequence[Stretch]) -> tuple[str, ...]:
+    """Of each, ``page 3, Notice, line 12``; empty where nothing is known.
+
+    The documents are those that the published generation answers from. A stretch that does not stand in them any more
+    (a newer generation was published meanwhile) gets an empty place too.
+    """
+    wanted = sorted({stretch.document_id for stretch in stretches})
+    if not wanted:
+        return ()
+    statement = (
+        select(*DOCUMENT_COLUMNS)
+        .join(generation_documents, generation_documents.c.document_row == documents.c.id)
+        .join(collections, collections.c.current_generation_id == generation_documents.c.generation_id)
+        .where(collections.c.name == collection, documents.c.document_id.in_(wanted))
+    )
+    with store.read() as connection:
+        held = {row["document_id"]: document_from_row(dict(row)) for row in connection.execute(statement).mappings()}
+    places = []
+    for stretch in stretches:
+        document = held.get(stretch.document_id)
+        same = document is not None and document.text[stretch.start : stretch.end] == stretch.text
+        known = document is not None and same and stretch.start < stretch.end
+        places.append(place_of(document, stretch.start, stretch.end).shown() if document is not None and known else "")
+    return tuple(places)

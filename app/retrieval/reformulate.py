@@ -1,0 +1,101 @@
+"""Query reformulation with the generator: other wordings, imagined passages, and what to ask next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.errors import AppError
+from evaluation.runs.seeds import derive_seed
+from generation.decoding.params import SamplingParams
+from generation.generator import Generator
+from retrieval.chunking.chunks import RetrievedChunk
+
+_BULLET = re.compile(r"^\s*(?:[-*•]|\(?\d{1,2}[.):])\s*")
+_ENOUGH = "ENOUGH"
+
+
+def check_can_write(generator: Generator) -> None:
+    """Raise AppError for the embedded reader: it points at words of passages and cannot write a text of its own."""
+    if generator.name.startswith("plumbline-reader"):
+        raise AppError(
+            f"{generator.name} only points at words of passages, so it can write neither rewrites nor passages: "
+            "give a decoder with --model FOLDER"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriter:
+    """Other wordings of a question, one a line, at most ``count``."""
+
+    generator: Generator
+    count: int
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """For the settings of a search."""
+        return f"{self.count} rewrites by {self.generator.name}"
+
+    def __call__(self, question: str) -> Sequence[str]:
+        """The wordings, without numbers or bullets in front; may be empty."""
+        task = f"Write the following search query in {self.count} other ways, one a line, nothing else.\n\n{question}"
+        text = _written(self.generator, task, (), 48 * self.count, self.seed, question)
+        lines = (_BULLET.sub("", line).strip() for line in text.splitlines())
+        return tuple(dict.fromkeys(line for line in lines if line))[: self.count]
+
+
+@dataclass(frozen=True, slots=True)
+class Imaginer:
+    """Passages that might answer a question, for HyDE. They need not be true: what they resemble counts."""
+
+    generator: Generator
+    count: int
+    seed: int = 0
+    max_tokens: int = 96
+
+    @property
+    def name(self) -> str:
+        """For the settings of a search."""
+        return f"{self.count} passages by {self.generator.name}"
+
+    def __call__(self, question: str) -> Sequence[str]:
+        """The passages, drawn at temperature 0.7 so that they differ."""
+        task = f"Write a short passage that answers the question.\n\nQuestion: {question}\n\nPassage:"
+        prompt = self.generator.prompt(task, (), self.max_tokens)
+        params = SamplingParams(temperature=0.7, max_tokens=self.max_tokens, n=self.count, seed=self.seed)
+        seeds = [derive_seed(self.seed, question, "hyde", "", sample) for sample in range(self.count)]
+        return tuple(drawn.text.strip() for drawn in self.generator.generate(prompt, params, seeds))
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """What to search for next, after reading the chunks that were found."""
+
+    generator: Generator
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """For the settings of a search."""
+        return f"asked again by {self.generator.name}"
+
+    def __call__(self, question: str, found: Sequence[RetrievedChunk]) -> str | None:
+        """One query, or None where the model says that the passages are enough."""
+        task = (
+            f"Question: {question}\nWhat must be searched for next to answer it? Write one short search query, or "
+            f"{_ENOUGH} if the passages answer it."
+        )
+        text = _written(self.generator, task, found, 32, self.seed, question)
+        first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        return None if not first or _ENOUGH in first.upper() else _BULLET.sub("", first)
+
+
+def _written(
+    generator: Generator, task: str, chunks: Sequence[RetrievedChunk], max_tokens: int, seed: int, question: str
+) -> str:
+    """Greedy, so that the same question is searched the same way each time."""
+    prompt = generator.prompt(task, chunks, max_tokens)
+    params = SamplingParams(temperature=0.0, max_tokens=max_tokens, seed=seed)
+    return generator.generate(prompt, params, [derive_seed(seed, question, "rewrite", "", 0)])[0].text

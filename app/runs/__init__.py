@@ -1,0 +1,1 @@
+"""Evaluation runs: planned, run, analysed and reported."""

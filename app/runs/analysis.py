@@ -1,0 +1,125 @@
+"""A stored run looked at closer, wired: its samples, and the models that tell meanings apart and judge faithfulness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from app.errors import UsageError
+from app.judging.run_judge import load_scorer
+from app.pipeline import Pipeline
+from app.runs.forced_drift import forced_run
+from app.runs.gold_evidence import gold_outcomes, judge_gold
+from data.questions import Question
+from evaluation.analysis.cached_entailment import Entailing
+from evaluation.analysis.detection import sampling_cell
+from evaluation.analysis.faithfulness import faithful_outcomes, judge_faithfulness, verifier_name
+from evaluation.analysis.run_analysis import Closer, RunAnalysis, analyse
+from evaluation.runs.extra_verdicts import ExtraVerdicts
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_store import RunInfo
+from evaluation.statistics.measure import Settings
+from evaluation.verifiers.entailment import THRESHOLD, sees_other_claims
+from evaluation.verifiers.routing import judged_by_entailment
+from model.pairs.scoring import PairScorer
+
+AUTO = "auto"
+_FAITHFUL = "faithful | "
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """What is asked for beyond what samples and verdicts say by themselves. signals: an entailment model for semantic
+    entropy and self-consistency, "auto" for the shipped one, None for neither. faithfulness: judge answers by their own
+    chunks; gold: judge claims by fetched evidence and by gold passages. What was judged before is shown in any case."""
+
+    signals: str | None = None
+    faithfulness: bool = False
+    gold: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """The analysis, what readers should know of it, and the names of the verifiers that judged once more for it."""
+
+    found: RunAnalysis
+    notes: tuple[str, ...]
+    judges: tuple[str, ...] = ()
+
+
+def look_closer(
+    pipeline: Pipeline,
+    info: RunInfo,
+    samples: Sequence[SampleRecord],
+    questions: Sequence[Question],
+    pairs: Sequence[tuple[str, str]],
+    settings: Settings,
+    looking: Looking,
+    progress: Callable[[int, int], None] | None = None,
+) -> Looked:
+    """The analysis of a run. samples: of all its settings. progress: of judging answers once more, in prompts.
+
+    Raises UsageError for an entailment model that is the run's own verifier, and what loading and scoring raise.
+    """
+    notes: list[str] = []
+    entailing = None
+    if looking.signals is not None:
+        scorer = _signal_scorer(pipeline, looking.signals)
+        verifier = info.config.verifier
+        if scorer.name not in verifier or not any(judged_by_entailment(verifier, q) for q in questions):
+            entailing = Entailing(scorer)
+        elif looking.signals != AUTO:
+            raise UsageError(
+                f"--signals {looking.signals}: that model judged the run, and a signal must not be told by its own "
+                "judge: name another one"
+            )
+        else:
+            notes.append(
+                "Semantic entropy and self-inconsistency are missing: the shipped entailment model judged this run, "
+                "and a signal must not be told by its own judge. Name another model with --signals MODEL."
+            )
+        if sampling_cell(info.config) is None or not any(d.greedy for d in info.config.grid):
+            notes.append(
+                "Signals are missing: they need a greedy answer beside at least two samples of each question, which "
+                "plumbline evaluate --signals --n 2 (or more) draws."
+            )
+    store = ExtraVerdicts(pipeline.store)
+    judged_by = ""
+    headline = [s for s in samples if s.decoding == info.config.decoding.label]
+    if looking.faithfulness:
+        judged_by = _judge(pipeline, info, headline, questions, store, progress)
+    else:
+        judged_by = next((v for v in store.verifiers(info.id) if v.startswith(_FAITHFUL)), "")
+    faithful = faithful_outcomes(store.load(info.id, judged_by)) if judged_by else None
+    if looking.gold:
+        judge_gold(pipeline, info, headline, questions, store, progress)
+    by_both = gold_outcomes(info, store)
+    if looking.gold and by_both is None:
+        notes.append(
+            "Gold evidence is missing: no answer to a question whose gold passages the collection holds makes a claim."
+        )
+    closer = Closer(entailing, faithful, judged_by.removeprefix(_FAITHFUL), by_both, forced_run(pipeline, info))
+    judges = (judged_by, *((by_both.fetched_by, by_both.gold_by) if by_both else ()))
+    found = analyse(info.config, samples, questions, pairs, settings, closer)
+    return Looked(found, tuple(notes), tuple(filter(None, judges)))
+
+
+def _signal_scorer(pipeline: Pipeline, name: str) -> PairScorer:
+    return load_scorer(None if name == AUTO else name, pipeline.device)
+
+
+def _judge(
+    pipeline: Pipeline,
+    info: RunInfo,
+    samples: Sequence[SampleRecord],
+    questions: Sequence[Question],
+    store: ExtraVerdicts,
+    progress: Callable[[int, int], None] | None,
+) -> str:
+    """Judge what is not judged yet; the verifier's name."""
+    labels = dict(info.labels)
+    scorer = load_scorer(labels.get("verifier model") or None, pipeline.device)
+    threshold = float(labels.get("threshold", THRESHOLD))
+    together = sees_other_claims(info.config.verifier)
+    judge_faithfulness(info.id, samples, questions, scorer, threshold, store, progress, together=together)
+    return verifier_name(scorer, threshold, together)

@@ -1,0 +1,47 @@
+"""Stored runs as exports and comparisons want them."""
+
+from __future__ import annotations
+
+from app.pipeline import Pipeline
+from app.runs.report import report_data
+from evaluation.exports.records import ExportRun
+from evaluation.reports.comparison import compare_runs
+from evaluation.reports.report_data import ReportData
+from evaluation.runs.run_store import RunStore
+
+_SHORT = 8
+
+
+def comparison_data(pipeline: Pipeline, run_id: str, against_id: str) -> ReportData:
+    """The report of one stored run against another, on the questions both have.
+
+    Raises EvaluationError for unknown runs and for runs that share no question or no arm, AppError for one without a
+    finished sample.
+    """
+    names = _short_names(run_id, against_id)
+    return compare_runs(report_data(pipeline, run_id), report_data(pipeline, against_id), *names)
+
+
+def export_run(pipeline: Pipeline, run_id: str) -> ExportRun:
+    """A stored run, for evaluation.exports. Raises EvaluationError for an unknown one."""
+    runs = RunStore(pipeline.store)
+    info = runs.load_run(run_id)
+    labels = dict(info.labels)
+    return ExportRun(
+        info.id,
+        info.name,
+        (info.finished_at or info.created_at).isoformat(timespec="seconds"),
+        labels.get("model", ""),
+        info.config.verifier,
+        labels.get("command", ""),
+        runs.load_questions(info.id),
+        runs.load_samples(info.id),
+    )
+
+
+def _short_names(run_id: str, against_id: str) -> tuple[str, str]:
+    """Enough of each id to tell them apart."""
+    length = _SHORT
+    while run_id[:length] == against_id[:length] and length < len(run_id):
+        length += 1
+    return run_id[:length], against_id[:length]

@@ -1,0 +1,154 @@
+"""Evaluation runs, wired: arms over a collection, a judge, and the experiment. (Their report: app.runs.report.)"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+
+from app.judging.run_judge import Judge, VerifierPlan, open_judge
+from app.pipeline import Pipeline
+from app.runs.arms import open_arms
+from data.questions import Question
+from evaluation.modifiers.arm_names import ArmName, parse_arms
+from evaluation.runs.arms import Arm
+from evaluation.runs.dry_run import DryRun, probe
+from evaluation.runs.experiment import Progress, RunResult, configure, run_experiment
+from evaluation.runs.run_config import Decoding, RunConfig
+from evaluation.runs.run_store import RunStore
+from retrieval.retriever import Fusion, Mode
+
+ARMS = ("closed_book", "rag", "oracle")
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationPlan:
+    """What a run compares. arms: by name, see docs/arms.md; ``each`` stands for several. collection: None takes the
+    only one; unused when no arm searches. decoding: of the headline rates; grid: further ones, from the same prompts.
+    mode, fusion: None as the collection is searched. owner: the tenant whose run it is, "" for this machine's own."""
+
+    questions: tuple[Question, ...]
+    arms: tuple[str, ...] = ARMS
+    collection: str | None = None
+    samples: int = 3
+    k: int = 4
+    mode: Mode | None = None
+    fusion: Fusion | None = None
+    decoding: Decoding = field(default_factory=lambda: Decoding(max_tokens=32))
+    grid: tuple[Decoding, ...] = ()
+    seed: int = 0
+    judging: VerifierPlan = field(default_factory=VerifierPlan)
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """What a plan needs to run."""
+
+    config: RunConfig
+    arms: tuple[Arm, ...]
+    judge: Judge
+    labels: tuple[tuple[str, str], ...]
+
+
+def arms_of(plan: EvaluationPlan) -> tuple[str, ...]:
+    """The names of a plan's arms, one each. Raises EvaluationError for one that there is not."""
+    return tuple(named.text for named in _named(plan))
+
+
+def plain_arms(plan: EvaluationPlan) -> tuple[ArmName, ...]:
+    """A plan's arms without modifiers. Raises EvaluationError for one that there is not."""
+    return tuple(arm for arm in _named(plan) if not arm.modifiers)
+
+
+def run_id_of(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None) -> str:
+    """The id that a plan's run has or will have. Raises what ``evaluate`` raises before it draws."""
+    return _open(pipeline, plan, judge).config.run_id
+
+
+def judge_of(pipeline: Pipeline, plan: EvaluationPlan) -> Judge:
+    """What judges a plan's answers; see app.judging.run_judge.open_judge. Raises EvaluationError for an arm that
+    there is not.
+    """
+    searched = pipeline.collection_name(plan.collection) if _searches(_named(plan)) else plan.collection
+    return open_judge(pipeline, plan.judging, plan.questions, searched)
+
+
+def evaluate(
+    pipeline: Pipeline,
+    plan: EvaluationPlan,
+    *,
+    name: str = "",
+    command: str = "",
+    judge: Judge | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    limit: int | None = None,
+    retry_failed: bool = False,
+    started: Callable[[str], None] | None = None,
+) -> RunResult:
+    """Run, or go on with, the experiment a plan describes; see evaluation.runs.experiment.run_experiment.
+
+    judge: what ``judge_of`` gave, if it is open already. started: told the run's id before anything is drawn. Raises
+    EvaluationError for an arm that there is not, and what
+    retrieval, generation and evaluation raise.
+    """
+    opened = _open(pipeline, plan, judge)
+    if started is not None:
+        started(opened.config.run_id)
+    return run_experiment(
+        opened.config,
+        plan.questions,
+        opened.arms,
+        pipeline.generator,
+        opened.judge.verifier,
+        RunStore(pipeline.store),
+        name=name,
+        labels=(*opened.labels[:2], ("command", command), *opened.labels[2:]),
+        progress=progress,
+        limit=limit,
+        retry_failed=retry_failed,
+    )
+
+
+def dry_run(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None) -> DryRun:
+    """What the run would take, from drawing a few of its cells; nothing is stored. Raises as ``evaluate`` does."""
+    opened = _open(pipeline, plan, judge)
+    committed = RunStore(pipeline.store).committed(opened.config.run_id)
+    return probe(opened.config, plan.questions, opened.arms, pipeline.generator, opened.judge.verifier, committed)
+
+
+def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Opened:
+    named = _named(plan)
+    collection = pipeline.collection_name(plan.collection) if _searches(named) else ""
+    search = pipeline.search(collection, plan.mode, plan.fusion) if collection else None
+    arms = open_arms(named, plan.k, search)
+    judge = judge or judge_of(pipeline, plan)
+    config = configure(
+        plan.questions,
+        arms,
+        pipeline.generator,
+        judge.verifier,
+        samples=plan.samples,
+        decoding=plan.decoding,
+        seed=plan.seed,
+        version=version("plumbline-rag"),
+        generation=search.retriever.generation_hash if search else "",
+        encoder=pipeline.encoder.fingerprint if search else "",
+        grid=plan.grid,
+    )
+    config = replace(config, owner=plan.owner)
+    labels = (("collection", collection), ("model", pipeline.generator.name), *judge.labels)
+    return _Opened(config, arms, judge, labels)
+
+
+def _named(plan: EvaluationPlan) -> tuple[ArmName, ...]:
+    return parse_arms(",".join(plan.arms), plan.k)
+
+
+def _searches(arms: Sequence[ArmName]) -> bool:
+    return any(arm.searches for arm in arms)
+
+
+def full_run_id(pipeline: Pipeline, run_id: str) -> str:
+    """The id of the run that ``run_id``, perhaps only its beginning, names. Raises EvaluationError."""
+    return RunStore(pipeline.store).load_run(run_id).id

@@ -1,0 +1,57 @@
+"""A run's figures for scripts: what ``plumbline report RUN --json`` says, as objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from app.labelling.sessions import DrawRequest, LabelSession, open_draw
+from app.pipeline import Pipeline
+from app.runs.analysis import Looking
+from app.runs.evaluate import EvaluationPlan, evaluate, full_run_id
+from app.runs.report import report_data
+from evaluation.analysis.run_analysis import RunAnalysis
+from evaluation.correction.corrected_figures import CorrectedFigures
+from evaluation.runs.experiment import Progress
+from evaluation.statistics.summary import RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigures:
+    """id: of the run. summary: rates and paired differences by the verifier. corrected: by people's labels too, None
+    while nobody labelled. analysis: what the run says beside its rates. notes: what a reader should know.
+    """
+
+    id: str
+    summary: RunSummary
+    corrected: CorrectedFigures | None
+    analysis: RunAnalysis | None
+    notes: tuple[str, ...]
+
+
+def run_figures(pipeline: Pipeline, run_id: str, looking: Looking | None = None) -> RunFigures:
+    """Figures of a stored run; run_id: or the beginning of it. Raises as ``report_data`` does."""
+    full = full_run_id(pipeline, run_id)
+    data = report_data(pipeline, full, looking)
+    return RunFigures(full, data.summary, data.corrected, data.analysis, data.notes)
+
+
+def evaluated(
+    pipeline: Pipeline, plan: EvaluationPlan, name: str, progress: Callable[[Progress], None] | None
+) -> RunFigures:
+    """Run, or go on with, what a plan describes, and give its figures. Raises as ``evaluate`` does."""
+    return run_figures(pipeline, evaluate(pipeline, plan, name=name, progress=progress).run_id)
+
+
+def label_session(
+    pipeline: Pipeline,
+    run_id: str,
+    annotator: str,
+    questions: int | None,
+    arms: Sequence[str],
+    seed: int | None,
+    adjudicate: bool,
+) -> LabelSession:
+    """One person's labelling of a finished run, its draw made or gone on with. Raises as ``open_draw`` does."""
+    drawn = open_draw(pipeline, run_id, DrawRequest(questions, tuple(arms), seed))
+    return LabelSession(pipeline.store, drawn, annotator, adjudicate)

@@ -1,0 +1,143 @@
+"""The forced version of drift, wired: a run beside the run, whose arms begin the answer with a planted claim.
+
+It is a run of its own (committed cell by cell, resumed, seeded like any other), bound to the main run by its settings
+and a label; the main run's report finds it by that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+
+from app.errors import UsageError
+from app.judging.run_judge import Judge, VerifierPlan, load_scorer, open_judge
+from app.pipeline import Pipeline
+from app.runs.arms import open_arms
+from app.runs.evaluate import EvaluationPlan, plain_arms
+from evaluation.analysis.forced_run import FOLLOWS, ForcedRun, followers, mark_followers
+from evaluation.modifiers.modifier import ModifiedArm
+from evaluation.modifiers.planting import PLANTINGS, PlantedClaim
+from evaluation.runs.dry_run import DryRun, probe
+from evaluation.runs.experiment import Progress, RunResult, configure, run_experiment
+from evaluation.runs.extra_verdicts import ExtraVerdicts
+from evaluation.runs.run_config import RunConfig
+from evaluation.runs.run_store import RunInfo, RunStore
+from evaluation.verifiers.cached_scorer import CachedScorer
+from generation.causal.continuing import ContinuingGenerator
+
+LABEL = "forced drift of"
+
+
+@dataclass(frozen=True, slots=True)
+class _Forced:
+    """What the run beside the run needs."""
+
+    config: RunConfig
+    arms: tuple[ModifiedArm, ...]
+    judge: Judge
+
+
+def check_forced(pipeline: Pipeline, plan: EvaluationPlan) -> None:
+    """Raises UsageError where nothing could be forced: before the main run draws anything."""
+    if not isinstance(pipeline.generator, ContinuingGenerator):
+        raise UsageError(
+            f"--forced-drift: {pipeline.generator.name} cannot go on from words that it did not say. Give a decoder "
+            "that writes sentences (--model FOLDER, or transformers:FOLDER)"
+        )
+    if plan.judging.source.together:
+        raise UsageError("--forced-drift needs verdicts that see no other claim: leave out --together")
+    if not plain_arms(plan):
+        raise UsageError("--forced-drift plants claims in plain arms: name closed_book, rag or oracle among --arms")
+
+
+def run_forced(
+    pipeline: Pipeline,
+    plan: EvaluationPlan,
+    main: str,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    marking: Callable[[int, int], None] | None = None,
+    retry_failed: bool = False,
+) -> RunResult:
+    """Draw, or go on with, the planted continuations of the run ``main``, and mark what restates the planting.
+
+    Claims are judged sentence by sentence against the trusted collection, whatever judged the main run. Raises what
+    ``check_forced`` and ``evaluate`` raise.
+    """
+    check_forced(pipeline, plan)
+    opened = _open(pipeline, plan, main)
+    runs = RunStore(pipeline.store)
+    labels = ((LABEL, main), ("model", pipeline.generator.name), *opened.judge.labels)
+    result = run_experiment(
+        opened.config,
+        plan.questions,
+        opened.arms,
+        pipeline.generator,
+        opened.judge.verifier,
+        runs,
+        name=f"forced drift of {main}",
+        labels=labels,
+        progress=progress,
+        retry_failed=retry_failed,
+    )
+    scorer = CachedScorer(load_scorer(plan.judging.model, pipeline.device))
+    mark_followers(
+        result.run_id,
+        runs.load_samples(result.run_id),
+        plan.questions,
+        scorer,
+        plan.judging.threshold,
+        ExtraVerdicts(pipeline.store),
+        marking,
+    )
+    return result
+
+
+def dry_forced(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> DryRun:
+    """What the planted continuations would take. Raises as ``run_forced`` does."""
+    check_forced(pipeline, plan)
+    opened = _open(pipeline, plan, main)
+    committed = RunStore(pipeline.store).committed(opened.config.run_id)
+    return probe(opened.config, plan.questions, opened.arms, pipeline.generator, opened.judge.verifier, committed)
+
+
+def forced_run(pipeline: Pipeline, info: RunInfo) -> ForcedRun | None:
+    """The stored continuations of a run, with their marks; None where nothing was forced, or nothing is marked yet."""
+    runs, store = RunStore(pipeline.store), ExtraVerdicts(pipeline.store)
+    beside = next((r for r in runs.list_runs(info.config.owner) if dict(r.labels).get(LABEL) == info.id), None)
+    if beside is None:
+        return None
+    name = next((n for n in store.verifiers(beside.id) if n.startswith(FOLLOWS)), None)
+    if name is None:
+        return None
+    return ForcedRun(runs.load_samples(beside.id), followers(store.load(beside.id, name)), name.removeprefix(FOLLOWS))
+
+
+def _open(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> _Forced:
+    named = plain_arms(plan)
+    collection = pipeline.collection_name(plan.collection) if any(arm.searches for arm in named) else None
+    search = pipeline.search(collection, plan.mode, plan.fusion) if collection else None
+    arms = tuple(
+        ModifiedArm(arm, [PlantedClaim(planted, main)])
+        for arm in open_arms(named, plan.k, search)
+        for planted in PLANTINGS
+    )
+    judging = plan.judging
+    by_sentence = VerifierPlan(
+        "entailment", judging.model, judging.trusted, judging.threshold, judging.k, judging.source
+    )
+    judge = open_judge(pipeline, by_sentence, plan.questions, collection or plan.collection)
+    config = configure(
+        plan.questions,
+        arms,
+        pipeline.generator,
+        judge.verifier,
+        samples=plan.samples,
+        decoding=plan.decoding,
+        seed=plan.seed,
+        version=version("plumbline-rag"),
+        generation=search.retriever.generation_hash if search else "",
+        encoder=pipeline.encoder.fingerprint if search else "",
+    )
+    return _Forced(replace(config, owner=plan.owner), arms, judge)

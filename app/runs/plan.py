@@ -1,0 +1,258 @@
+"""Plans: how many questions, samples and labels a wanted precision takes, from a stored run or from numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from app.errors import AppError, UsageError
+from app.labelling.sessions import outcome_records
+from app.pipeline import Pipeline
+from evaluation.correction.corrected import correct
+from evaluation.correction.label_progress import progress_of
+from evaluation.correction.label_store import LabelStore
+from evaluation.correction.labelled_run import HALLUCINATED, LabelledRun, join_labels
+from evaluation.errors import EvaluationError
+from evaluation.planning.label_plan import LabelPlan, VerifierPilot, plan_labels
+from evaluation.planning.pilot import PilotData, QuestionModel, fit, pilot_of, simulated_pilots, with_difference
+from evaluation.planning.plan import Goal, Plan, PlanSettings, plan_model, plan_questions
+from evaluation.runs.run_store import RunStore
+from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.verifiers.routing import stands_apart
+
+Progress = Callable[[str, int, int], None]
+"""Is told what is being searched for, how many searches are done and how many there are."""
+FEWEST_LABELLED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """half_width: of the interval, e.g. 0.05 for 5 points either way; detect: a difference to be seen with ``power``.
+
+    Exactly one of the two. samples: per question, each planned for.
+    """
+
+    half_width: float | None = None
+    detect: float | None = None
+    power: float = 0.8
+    samples: tuple[int, ...] = (1, 3, 5, 8)
+
+    def __post_init__(self) -> None:
+        if (self.half_width is None) == (self.detect is None):
+            raise UsageError("name one of --half-width and --detect")
+        if self.half_width is not None and not 0.0 < self.half_width < 1.0:
+            raise UsageError(f"--half-width is {self.half_width}: it must lie between 0 and 1, e.g. 0.05 for 5 points")
+        if self.detect is not None and not 0.0 < abs(self.detect) < 1.0:
+            raise UsageError(f"--detect is {self.detect}: it must lie between 0 and 1, e.g. 0.05 for 5 points")
+        if not 0.0 < self.power < 1.0:
+            raise UsageError(f"--power is {self.power}: it must lie between 0 and 1, e.g. 0.8")
+        if not self.samples or min(self.samples) < 1 or max(self.samples) > 1000:
+            raise UsageError(f"--samples is {','.join(map(str, self.samples))}: each must be 1 to 1000")
+
+    @property
+    def goal(self) -> Goal:
+        """What is searched for."""
+        return "half_width" if self.detect is None else "power"
+
+    @property
+    def target(self) -> float:
+        """The half-width, or the power."""
+        return self.power if self.half_width is None else self.half_width
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What is planned from. arms: one, or two whose difference is planned. data: None where numbers were given.
+
+    model: of the question rates that are planned for; others: that could as well be true. verifier: what labels say of
+    it, None without any. questions, samples: of the pilot, 0 where there is none. notes: what was assumed.
+    """
+
+    arms: tuple[str, ...]
+    model: QuestionModel
+    questions: int = 0
+    samples: int = 0
+    data: PilotData | None = None
+    verifier: VerifierPilot | None = None
+    others: tuple[QuestionModel, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FullPlan:
+    """questions: the plan by samples. labels: None where nothing is known of the verifier, or power was asked for."""
+
+    pilot: Pilot
+    wanted: Wanted
+    questions: Plan
+    labels: LabelPlan | None
+
+
+def pilot_of_run(pipeline: Pipeline, run_id: str, arms: Sequence[str]) -> Pilot:
+    """A stored run as pilot. arms: one or two; none takes the first two of the run, or its only one.
+
+    Where the run is labelled, rates are the corrected ones, and its labels say how good the verifier is. Raises
+    EvaluationError for an unknown run or arm, or a run of fewer than 5 questions.
+    """
+    runs = RunStore(pipeline.store)
+    info = runs.load_run(run_id)
+    label = info.config.decoding.label
+    samples = [s for s in runs.load_samples(info.id) if s.decoding == label]
+    if not samples:
+        raise AppError(f"run {info.id} has no finished sample yet: run the same plumbline evaluate again")
+    chosen = tuple(arms) or tuple(arm.name for arm in info.config.arms)[:2]
+    records = outcome_records(samples)
+    apart = {q.id for q in runs.load_questions(info.id) if stands_apart(info.config.verifier, q)}
+    aside = apart if len(chosen) > 1 else set()  # such questions are in the arms' own rates, and in no difference
+    table = OutcomeTable.from_records(r for r in records if r.question_id not in aside)
+    data = pilot_of(*(table.arm(arm) for arm in chosen))
+    model = fit(data)
+    notes = list(model.assumed)
+    if info.status != "finished":
+        notes.append(f"the run is not finished ({info.status}): its questions so far stand for all")
+    joined = _joined(pipeline, info.id, label, records, chosen)
+    verifier = None
+    if joined is not None:
+        verifier = _verifier(joined, chosen)
+        rates = {a.arm: a.hallucinated.estimate.rate for a in correct(joined).arms}
+        model = replace(model, rates=tuple(_inside(rates[arm], r) for arm, r in zip(chosen, model.rates, strict=True)))
+        notes.append(
+            f"rates are those corrected by labels of {joined.place.size} questions; correlations are the verifier's"
+        )
+    else:
+        notes.append("rates are the verifier's: nothing corrects them (plumbline label RUN)")
+    each = round(float(data.samples.mean()))
+    return Pilot(chosen, model, len(data.samples), each, data, verifier, (), tuple(notes))
+
+
+def pilot_of_numbers(
+    rates: tuple[float, ...],
+    within: float,
+    together: float,
+    questions: int = 0,
+    samples: int = 1,
+    verifier: VerifierPilot | None = None,
+    refits: int = 30,
+    seed: int = 0,
+) -> Pilot:
+    """Numbers as pilot. questions, samples: of the pilot that they come from; 0 where they are to be taken as known.
+
+    Raises UsageError for numbers that cannot be, EvaluationError for a pilot of 1 to 4 questions.
+    """
+    for name, value in (*(("--rate", r) for r in rates), ("--within", within)):
+        if not 0.0 <= value <= 1.0:
+            raise UsageError(f"{name} is {value}: it must lie between 0 and 1")
+    if not -1.0 <= together <= 1.0:
+        raise UsageError(f"--together is {together}: it must lie between -1 and 1")
+    model = QuestionModel(rates, (within,) * len(rates), together if len(rates) > 1 else 0.0)
+    others = simulated_pilots(model, questions, samples, refits, seed) if questions else ()
+    notes = () if questions else ("the numbers are taken as known: no range (--pilot-questions N gives one)",)
+    return Pilot(("one", "other")[: len(rates)], model, questions, samples, None, verifier, others, notes)
+
+
+def make_plan(
+    pilot: Pilot,
+    wanted: Wanted,
+    settings: PlanSettings | None = None,
+    label_questions: int | None = None,
+    progress: Progress | None = None,
+) -> FullPlan:
+    """Both plans. label_questions: of which labels are drawn; by default those of the pilot, or what the plan needs.
+
+    Raises EvaluationError where the difference to detect leaves no room, UsageError for one with one arm.
+    """
+    settings = settings or PlanSettings()
+    if wanted.detect is not None and len(pilot.arms) < 2:
+        raise UsageError("--detect is of a difference: name two arms (--arms A,B, or --rate and --other-rate)")
+    say = partial(progress, "questions") if progress else None
+
+    def planned_for(m: QuestionModel) -> QuestionModel:
+        return m if wanted.detect is None else with_difference(m, wanted.detect)
+
+    if pilot.data is not None:
+        moved = _moves(pilot)
+        plan = plan_questions(
+            pilot.data,
+            wanted.goal,
+            wanted.target,
+            wanted.samples,
+            settings,
+            change=lambda m: _possible(m, moved, planned_for),
+            progress=say,
+        )
+    else:
+        others = [_possible(m, (), planned_for) for m in pilot.others]
+        model = planned_for(pilot.model)
+        plan = plan_model(model, wanted.goal, wanted.target, wanted.samples, settings, others=others, progress=say)
+        plan = replace(plan, pilot_questions=pilot.questions)
+    labels = None
+    if pilot.verifier is not None and wanted.half_width is not None:
+        samples = pilot.samples or wanted.samples[0]
+        questions = label_questions or pilot.questions or plan.rows[0].questions or FEWEST_LABELLED
+        labels = plan_labels(
+            pilot.model,
+            pilot.verifier,
+            wanted.half_width,
+            max(questions, FEWEST_LABELLED),
+            samples,
+            level=settings.level,
+            replicates=settings.label_replicates,
+            refits=settings.label_refits,
+            seed=settings.seed,
+            progress=partial(progress, "labels") if progress else None,
+        )
+    return FullPlan(pilot, wanted, plan, labels)
+
+
+def _moves(pilot: Pilot) -> tuple[float, ...]:
+    """What labels add to the rates that the verifier saw; 0 without labels."""
+    if pilot.data is None:
+        return ()
+    seen = fit(pilot.data).rates
+    return tuple(r - s for r, s in zip(pilot.model.rates, seen, strict=True))
+
+
+def _possible(
+    model: QuestionModel, moves: Sequence[float], change: Callable[[QuestionModel], QuestionModel]
+) -> QuestionModel:
+    """A fitted model moved as labels say, then changed; where a resampled one leaves no room, as near as it can be."""
+    if moves:
+        rates = tuple(_inside(r + m, r) for r, m in zip(model.rates, moves, strict=True))
+        model = replace(model, rates=rates)
+    try:
+        return change(model)
+    except EvaluationError:
+        return replace(model, rates=(model.rates[0], 0.001 if model.rates[0] < 0.5 else 0.999))
+
+
+def _inside(rate: float | None, otherwise: float) -> float:
+    return float(np.clip(otherwise if rate is None else rate, 0.001, 0.999))
+
+
+def _joined(
+    pipeline: Pipeline, run_id: str, decoding: str, records: Sequence[OutcomeRecord], arms: Sequence[str]
+) -> LabelledRun | None:
+    """The labelled questions; None where these arms have too few."""
+    store = LabelStore(pipeline.store)
+    stored = store.load_draw(run_id)
+    if stored is None or stored.decoding != decoding or not set(arms) <= set(stored.draw.arms):
+        return None
+    progress = progress_of(stored, store.load(run_id, decoding))
+    if progress.complete < (len(stored.draw.questions) if stored.stratified else FEWEST_LABELLED):
+        return None
+    part = stored.draw if stored.stratified else stored.draw.first(progress.complete)
+    keys = {(q.question_id, s.arm, s.sample) for q in part.questions for s in q.samples}
+    try:
+        return join_labels(records, part, {k: v for k, v in progress.outcomes.items() if k in keys})
+    except EvaluationError:  # the run has changed since the draw; its report says so
+        return None
+
+
+def _verifier(run: LabelledRun, arms: Sequence[str]) -> VerifierPilot:
+    """Counts of all of these arms together."""
+    places = [run.arm(arm) for arm in arms]
+    h, f = run.labels[:, places, HALLUCINATED], run.verifier[:, places, HALLUCINATED]
+    return VerifierPilot(int((h * f).sum()), int(h.sum()), int(((1.0 - h) * (1.0 - f)).sum()), int((1.0 - h).sum()))

@@ -1,0 +1,282 @@
+"""The contents of a stored run's report: its summary, its settings, and every answer with what it was judged on."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+
+from app.errors import USER_ERRORS, AppError
+from app.labelling.figures import label_figures
+from app.pipeline import Pipeline
+from app.runs.analysis import Looking, look_closer
+from data.questions import Question
+from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
+from evaluation.outcomes import Claim
+from evaluation.reports.entailment_figures import entailment_figures
+from evaluation.reports.report_data import (
+    ConfigSection,
+    ReportData,
+    RunConfig,
+    ShownArm,
+    ShownChunk,
+    ShownQuestion,
+    ShownSample,
+    apart_note,
+)
+from evaluation.reports.report_view import worst_first
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_store import RunInfo, RunStore
+from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.statistics.summary import summarise
+from evaluation.verifiers.entailment import EntailmentVerifier
+from evaluation.verifiers.failing_words import WeakWord
+from evaluation.verifiers.routing import judged_by_entailment, stands_apart
+from evaluation.verifiers.short_answer_scorer import read_by
+
+MARKED_CLAIMS = 40
+"""So many unsupported claims, those of the worst questions, get their weak words marked: seconds, not minutes."""
+
+_OWN_JUDGE = (
+    "Where no reference decides, the embedded reader's short answers are judged by its own network among others: "
+    "how likely the reader is to answer so from the evidence that the claim is held against counts beside what the "
+    "verifier's network says. That ranks answers better than the reader alone, but much of what a reader is surely "
+    "wrong about still passes. "
+    "Label some answers (plumbline label) to correct the rates."
+)
+
+
+def report_data(
+    pipeline: Pipeline,
+    run_id: str,
+    looking: Looking | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> ReportData:
+    """Everything a report of a stored run shows. looking, progress: see app.runs.analysis.look_closer.
+
+    Raises EvaluationError for an unknown run, AppError for one without a finished sample, and what looking closer does.
+    """
+    runs = RunStore(pipeline.store)
+    info = runs.load_run(run_id)
+    every = runs.load_samples(info.id, every_decoding=True)
+    samples = [s for s in every if s.decoding == info.config.decoding.label]
+    questions = runs.load_questions(info.id)
+    order = [arm.name for arm in info.config.arms]
+    in_order = sorted(samples, key=lambda s: order.index(s.arm))  # tables show the arms in the run's own order
+    records = [OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in in_order]
+    if not records:
+        raise AppError(f"run {run_id} has no finished sample yet: run the same plumbline evaluate again")
+    apart = {q.id for q in questions if stands_apart(info.config.verifier, q)}
+    summary = summarise(OutcomeTable.from_records(records), apart=apart)
+    notes = []
+    if info.status != "finished":
+        notes.append(f"This run is not complete ({info.status}): the estimates rest on what was committed so far.")
+    grouped: dict[tuple[str, str], list[SampleRecord]] = {}
+    for sample in samples:
+        grouped.setdefault((sample.question_id, sample.arm), []).append(sample)
+    shown = tuple(
+        ShownQuestion(
+            question.id,
+            question.text,
+            question.kind,
+            question.answerable,
+            question.references,
+            tuple(_shown_arm(arm, grouped[question.id, arm]) for arm in order if (question.id, arm) in grouped),
+            judged_by_entailment(info.config.verifier, question),
+            question.id in apart,
+        )
+        for question in questions
+        if any((question.id, arm) in grouped for arm in order)
+    )
+    abstentions = abstentions_of(in_order, questions)
+    notes.extend(line for found in abstentions if (line := abstention_line(found)))
+    threshold = float(dict(info.labels).get("threshold", 0.5))
+    figures = entailment_figures(shown, order, threshold, summary.settings.level)
+    aside = sum(q.apart for q in shown)
+    if figures is not None and figures.judged + aside < figures.questions:
+        by_references = figures.questions - figures.judged - aside
+        were = "question was judged by its" if by_references == 1 else "questions were judged by their"
+        notes.append(
+            f"{by_references} {were} reference answers, the other {figures.judged} by the documents of the trusted "
+            "collection: each question the same way in every arm."
+        )
+    if aside:
+        notes.append(apart_note(aside))
+    pairs = [(p.baseline, p.other) for p in summary.pairs]
+    looked = look_closer(pipeline, info, every, questions, pairs, summary.settings, looking or Looking(), progress)
+    judges = (*looked.judges, *([info.config.verifier] if figures is not None else []))
+    if any(read_by(judge, info.config.generator) for judge in judges):
+        notes.append(_OWN_JUDGE)
+    if info.config.grid:
+        notes.append(
+            f"The run has {len(info.config.decodings)} decoding settings. Rates, differences and answers are those of "
+            f"the headline setting ({info.config.decoding.label}); the others are in the section on decoding."
+        )
+    return ReportData(
+        _report_config(info, figures is not None),
+        summary,
+        shown,
+        (*notes, *looked.notes),
+        figures,
+        corrected=label_figures(pipeline, info.id, samples),
+        analysis=looked.found,
+        abstentions=abstentions,
+    )
+
+
+def abstentions_of(samples: Iterable[SampleRecord], questions: Sequence[Question]) -> tuple[Abstentions, ...]:
+    """Right and wrong abstentions by arm: the mark of a question decides, then its references and gold passages."""
+    answered: dict[str, bool | None] = {
+        q.id: False if not q.answerable else True if q.references or q.evidence or q.relevant_document_ids else None
+        for q in questions
+    }
+    return count_abstentions((s.arm, s.evaluation, answered.get(s.question_id)) for s in samples)
+
+
+def with_marks(
+    data: ReportData, marker: EntailmentVerifier, questions: Sequence[Question], most: int = MARKED_CLAIMS
+) -> ReportData:
+    """The report with weak words marked in the hallucinated answers of the worst questions.
+
+    most: after so many claims no further question is looked at. Where search or scorer fail, the report stays as it is
+    and says so.
+    """
+    by_id = {q.id: q for q in questions}
+    marked: dict[str, ShownQuestion] = {}
+    left = most
+    for shown in worst_first(data):
+        samples = [s for a in shown.arms for s in a.samples if s.outcome == "hallucinated"]
+        claims = tuple(dict.fromkeys(v.claim for s in samples for v in s.verdicts if v.label == "unverifiable"))
+        if left <= 0:
+            break
+        if not shown.by_entailment or not claims:
+            continue
+        try:
+            weak = _weak_words(marker, by_id[shown.id], samples, claims)
+        except USER_ERRORS as error:
+            return replace(data, notes=(*data.notes, f"No words are marked in the answers: {error}."))
+        left -= len({c.text for c in claims})
+        arms = tuple(
+            replace(
+                a,
+                samples=tuple(replace(s, weak=weak(s)) for s in a.samples),
+            )
+            for a in shown.arms
+        )
+        marked[shown.id] = replace(shown, arms=arms)
+    return replace(data, questions=tuple(marked.get(q.id, q) for q in data.questions))
+
+
+def _weak_words(
+    marker: EntailmentVerifier, question: Question, samples: Sequence[ShownSample], claims: Sequence[Claim]
+) -> Callable[[ShownSample], tuple[WeakWord, ...]]:
+    """What finds the weak words of a sample: of its claims, wherever they stand, or as they were read in its answer."""
+    if not marker.together:
+        found = {m.claim: m.weak for m in marker.mark(question, claims)}
+        return lambda sample: tuple(word for v in sample.verdicts for word in found.get(v.claim, ()))
+    in_answer: dict[tuple[Claim, ...], tuple[WeakWord, ...]] = {}
+    for sample in samples:
+        answer = tuple(v.claim for v in sample.verdicts)
+        if answer in in_answer:
+            continue
+        low = [v.claim for v in sample.verdicts if v.label == "unverifiable"]
+        in_answer[answer] = tuple(word for m in marker.mark(question, low, answer) for word in m.weak)
+    return lambda sample: in_answer.get(tuple(v.claim for v in sample.verdicts), ())
+
+
+def _shown_arm(arm: str, samples: Sequence[SampleRecord]) -> ShownArm:
+    ordered = sorted(samples, key=lambda s: s.sample)
+    chunks = tuple(
+        ShownChunk(
+            part.number,
+            part.retrieved.chunk.document_id,
+            part.retrieved.chunk.title,
+            part.retrieved.chunk.start + part.start,
+            part.retrieved.chunk.start + part.end,
+            part.text,
+            part.retrieved.rank,
+            part.retrieved.score,
+        )
+        for part in ordered[0].chunks
+    )
+    return ShownArm(
+        arm,
+        tuple(
+            ShownSample(
+                s.sample,
+                s.completion.text if s.completion else "",
+                s.evaluation.outcome,
+                s.seed,
+                s.evaluation.reason,
+                s.evaluation.verdicts,
+                s.completion.citations if s.completion else (),
+                observed=tuple(seen.name for seen in s.observed if seen.happened),
+            )
+            for s in ordered
+        ),
+        chunks,
+        ordered[0].asked,
+    )
+
+
+def _report_config(info: RunInfo, entailed: bool) -> RunConfig:
+    config, labels = info.config, dict(info.labels)
+    decoding = config.decoding
+    sections = (
+        ConfigSection(
+            "Run",
+            (
+                ("run", info.id),
+                ("plumbline", config.version),
+                ("questions (SHA-256)", config.questions_sha256),
+                ("arms", "; ".join(f"{arm.name} {arm.settings}".strip() for arm in config.arms)),
+                ("samples per question and arm", str(config.samples)),
+                ("seed", str(config.seed)),
+                ("verifier", config.verifier),
+                *(
+                    (name, labels[name])
+                    for name in ("threshold", "trusted", "trusted generation", "verifier model")
+                    if labels.get(name)
+                ),
+            ),
+        ),
+        ConfigSection(
+            "Generation",
+            (
+                ("model", labels.get("model", "")),
+                ("model fingerprint", config.generator),
+                *((("decoding grid", "; ".join(d.label for d in config.decodings)),) if config.grid else ()),
+                ("temperature", str(decoding.temperature)),
+                ("top_k", str(decoding.top_k or "all")),
+                ("top_p", str(decoding.top_p)),
+                ("max_tokens", str(decoding.max_tokens)),
+                ("stop", ", ".join(map(repr, decoding.stop)) or "none"),
+            ),
+        ),
+        ConfigSection(
+            "Retrieval",
+            (
+                ("collection", labels.get("collection", "") or "none"),
+                ("index generation", config.generation or "none"),
+                ("encoder fingerprint", config.encoder or "none"),
+            ),
+        ),
+        ConfigSection(
+            "Machine",
+            (
+                ("python", platform.python_version()),
+                *((name, version(name)) for name in ("torch", "sentence-transformers", "faiss-cpu", "bm25s")),
+            ),
+        ),
+    )
+    finished = info.finished_at or info.created_at
+    return RunConfig(
+        title=info.name or f"Run {info.id}",
+        created=finished.isoformat(timespec="seconds"),
+        command=labels.get("command", ""),
+        searched_collection=config.generation or None,
+        # References belong to the questions, not to a collection.
+        reference_collection=labels.get("trusted generation") if entailed else None,
+        sections=sections,
+    )

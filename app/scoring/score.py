@@ -1,0 +1,322 @@
+"""Answers of other systems, scored: judged, counted by question, and held against labels where there are some."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+
+from app.errors import USER_ERRORS, AppError
+from app.judging.answer_judge import (
+    AnswerJudge,
+    JudgedAnswer,
+    JudgePlan,
+    Kind,
+    Measure,
+    ScorerLoader,
+    answer_key,
+    judge_answers,
+    open_answer_judge,
+)
+from data.answer_records import AnswerRecord
+from data.answers import AnswerFile
+from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
+from evaluation.detection.metrics import THRESHOLD as MIDDLE
+from evaluation.detection.scores import DetectionTable, Judged, detection_table
+from evaluation.outcomes import AnswerEvaluation, Verdict
+from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.statistics.measure import Settings
+from evaluation.statistics.summary import RunSummary, summarise
+from evaluation.verifiers.entailment import OTHER_LANGUAGE
+from evaluation.verifiers.failing_words import WeakWord
+from evaluation.verifiers.human_labels import LabelVerifier
+
+MARKED_CLAIMS = 40
+"""So many unsupported claims, those of the worst answers, get their weak words looked for: up to 24 pairs each."""
+ALL_PAIRS = 4
+"""Up to so many systems are compared each with each; of more, each with the first (or with --baseline)."""
+_LUMP, _LUMP_SHARE = 10, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePlan:
+    """How answers are scored. baseline: the arm that the others are compared with; None compares each with each.
+
+    marks: whether weak words of the worst answers are looked for.
+    """
+
+    judging: JudgePlan = field(default_factory=JudgePlan)
+    baseline: str | None = None
+    level: float = 0.95
+    seed: int = 0
+    marks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredAnswer:
+    """An answer with its outcome. group: its unit of independence. sample: which of its arm and group, from 0.
+
+    support: of its worst claim, 1 where it declines, None where it is unscored. weak: words that cost it support.
+    """
+
+    record: AnswerRecord
+    group: str
+    sample: int
+    evaluation: AnswerEvaluation
+    support: float | None
+    key: str
+    weak: tuple[WeakWord, ...] = ()
+
+    @property
+    def unsupported(self) -> tuple[Verdict, ...]:
+        """The verdicts on claims that its evidence does not support."""
+        return tuple(v for v in self.evaluation.verdicts if v.label in ("contradicted", "unverifiable"))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreResult:
+    """Everything that is shown of scored answers. measure: what the rates are rates of. kind: what was taken as truth.
+
+    detection: how well the verifier meets the labels, None without labels. failed: answers the verifier failed on.
+    abstentions: right and wrong ones, by arm.
+    """
+
+    answers: tuple[ScoredAnswer, ...]
+    summary: RunSummary
+    file: AnswerFile
+    measure: Measure
+    kind: Kind
+    verifier: str
+    threshold: float | None
+    detection: DetectionTable | None
+    notes: tuple[str, ...]
+    failed: int = 0
+    abstentions: tuple[Abstentions, ...] = ()
+
+    @property
+    def unscored(self) -> int:
+        """How many answers have no outcome."""
+        return sum(a.evaluation.outcome == "unscored" for a in self.answers)
+
+    @property
+    def reasons(self) -> tuple[tuple[str, int], ...]:
+        """Why answers are unscored, the commonest first."""
+        found = Counter(a.evaluation.reason for a in self.answers if a.evaluation.outcome == "unscored")
+        return tuple(found.most_common())
+
+    @property
+    def languages(self) -> tuple[tuple[str, int], ...]:
+        """What answers that the verifier cannot read are written in, the commonest first."""
+        ending = f": {OTHER_LANGUAGE}"
+        found = Counter(r.removesuffix(ending) for a in self.answers if (r := a.evaluation.reason).endswith(ending))
+        return tuple(found.most_common())
+
+
+def score(
+    file: AnswerFile,
+    plan: ScorePlan | None = None,
+    *,
+    known: Mapping[str, AnswerEvaluation] | None = None,
+    load: ScorerLoader | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    keep: Callable[[Sequence[ScoredAnswer]], None] | None = None,
+) -> ScoreResult:
+    """Judge and count. known: verdicts of an earlier call by ``answer_key``. keep: is told of answers as they are
+    judged. load: of the entailment scorer.
+
+    Raises AppError when there is nothing to judge by or the baseline is no arm, and what loading the scorer raises.
+    """
+    plan = plan or ScorePlan()
+    records = file.records
+    arms = tuple(dict.fromkeys(r.arm for r in records))
+    if plan.baseline is not None and plan.baseline not in arms:
+        raise AppError(f"there is no system {plan.baseline!r} among these answers: there are {', '.join(arms)}")
+    judge = open_answer_judge(records, plan.judging, load)
+    groups = group_names(records)
+    samples = _sample_numbers(records, groups)
+    keys = [answer_key(r, judge) for r in records]
+    found = {i: known[key] for i, key in enumerate(keys) if key in known} if known else {}
+    failed = 0
+
+    def scored(i: int, evaluation: AnswerEvaluation) -> ScoredAnswer:
+        return ScoredAnswer(records[i], groups[i], samples[i], evaluation, support_of(evaluation), keys[i])
+
+    for batch in judge_answers(records, judge, found, progress):
+        found |= {judged.place: judged.evaluation for judged in batch}
+        failed += sum(judged.failed for judged in batch)
+        if keep is not None:
+            keep([scored(judged.place, judged.evaluation) for judged in _lasting(batch)])
+    answers = tuple(scored(i, found[i]) for i in range(len(records)))
+    notes = [*file.notes, *judge.notes, *_group_notes(records, groups)]
+    if plan.marks and judge.entailment is not None:
+        answers, said = _with_marks(answers, judge)
+        notes.extend(said)
+    abstentions = count_abstentions(
+        (a.record.arm, a.evaluation, _answered(a.record))
+        for a in sorted(answers, key=lambda a: arms.index(a.record.arm))
+    )
+    notes.extend(line for counted in abstentions if (line := abstention_line(counted)))
+    settings = Settings(level=plan.level, seed=plan.seed)
+    table = OutcomeTable.from_records(
+        OutcomeRecord(a.group, a.record.arm, a.sample, a.evaluation.outcome)
+        for a in sorted(answers, key=lambda a: arms.index(a.record.arm))
+    )
+    pairs, apart = _pairs(answers, arms, plan.baseline)
+    notes.extend(apart)
+    threshold = judge.threshold
+    if isinstance(judge.verifier, LabelVerifier) and not known and (unused := judge.verifier.unused):
+        notes.append(f"{len(unused)} labels belong to none of these answers, the first at {unused[0]}.")
+    return ScoreResult(
+        answers,
+        summarise(table, plan.baseline or arms[0], pairs, settings),
+        file,
+        judge.measure,
+        judge.kind,
+        judge.verifier.name,
+        threshold,
+        _detection(answers, threshold, plan.seed),
+        tuple(notes),
+        failed,
+        abstentions,
+    )
+
+
+def _answered(record: AnswerRecord) -> bool | None:
+    """Whether the documents answer the question, as the mark or the references say; None where neither does."""
+    if not record.answerable and not record.references:
+        return False
+    return True if record.references else None
+
+
+def support_of(evaluation: AnswerEvaluation) -> float | None:
+    """The support of an answer's worst claim; 1 for one that declines: it claims nothing (DESIGN.md 5.2)."""
+    if evaluation.outcome == "abstained":
+        return 1.0
+    if evaluation.outcome == "unscored":
+        return None
+    return min((v.support for v in evaluation.verdicts if v.support is not None), default=None)
+
+
+def group_names(records: Sequence[AnswerRecord]) -> tuple[str, ...]:
+    """The unit of independence of each answer: its own group, else its question, else (without one) what it was given.
+
+    A group that is not named is called by the id of its first answer, made different from other groups' names.
+    """
+    names: dict[tuple[str, object], str] = {}
+    taken = {r.group for r in records if r.group}
+    result = []
+    for record in records:
+        asked = " ".join(record.question.casefold().split())
+        key: tuple[str, object]
+        if record.group:
+            result.append(record.group)
+            continue
+        if asked:
+            key = ("question", asked)
+        elif record.contexts:
+            key = ("contexts", record.contexts)
+        else:
+            key = ("answer", (record.arm, record.id, record.sample))
+        if key not in names:
+            name, n = record.id, 1
+            while name in taken:
+                n += 1
+                name = f"{record.id} ({n})"
+            taken.add(name)
+            names[key] = name
+        result.append(names[key])
+    return tuple(result)
+
+
+def _sample_numbers(records: Sequence[AnswerRecord], groups: Sequence[str]) -> list[int]:
+    seen: Counter[tuple[str, str]] = Counter()
+    numbers = []
+    for record, group in zip(records, groups, strict=True):
+        numbers.append(seen[record.arm, group])
+        seen[record.arm, group] += 1
+    return numbers
+
+
+def _group_notes(records: Sequence[AnswerRecord], groups: Sequence[str]) -> list[str]:
+    """What the intervals rest on, where that is not one answer a question."""
+    by_arm = Counter(zip((r.arm for r in records), groups, strict=True))
+    (_, group), most = by_arm.most_common(1)[0]
+    notes = []
+    if most >= _LUMP and most > _LUMP_SHARE * len(records) and not any(r.group for r in records):
+        notes.append(
+            f"{most} answers have one question ({group!r}) and count as one unit of independence: where they are about "
+            "different things, name the field that tells them apart with --group FIELD, or the intervals are too wide."
+        )
+    if len(set(groups)) == 1 and len(records) > 1:
+        notes.append("All answers belong to one question: an interval from one question says next to nothing.")
+    return notes
+
+
+def _lasting(batch: Sequence[JudgedAnswer]) -> list[JudgedAnswer]:
+    """Those that another call need not judge again."""
+    return [judged for judged in batch if not judged.failed]
+
+
+def _pairs(
+    answers: Sequence[ScoredAnswer], arms: Sequence[str], baseline: str | None
+) -> tuple[tuple[tuple[str, str], ...], list[str]]:
+    """Which arms are compared, and which cannot be because they share no question."""
+    first = baseline or (arms[0] if len(arms) > ALL_PAIRS else None)
+    wanted = combinations(arms, 2) if first is None else ((first, arm) for arm in arms if arm != first)
+    held = {arm: {a.group for a in answers if a.record.arm == arm} for arm in arms}
+    pairs, notes = [], []
+    for one, two in wanted:
+        if held[one] & held[two]:
+            pairs.append((one, two))
+        else:
+            notes.append(f"{one} and {two} have no question in common, so no paired difference is given.")
+    if first is not None and baseline is None:
+        notes.append(f"{len(arms)} systems: each is compared with {first} (--baseline NAME chooses another).")
+    return tuple(pairs), notes
+
+
+def _detection(answers: Sequence[ScoredAnswer], threshold: float | None, seed: int) -> DetectionTable | None:
+    """The verifier's figures on the answers that people labelled; None where nobody did.
+
+    The figures take 0.5 as the threshold, so support is stretched to put the threshold there: its order stays.
+    """
+    judged = [
+        Judged(_centred(a.support, threshold, a), not a.record.hallucinated, a.group, a.record.arm, a.evaluation.reason)
+        for a in answers
+        if a.record.hallucinated is not None
+    ]
+    return detection_table(judged, seed) if judged else None
+
+
+def _centred(support: float | None, threshold: float | None, answer: ScoredAnswer) -> float | None:
+    if support is None:
+        return None
+    if threshold is None:  # references: support is graded, the label decides
+        return MIDDLE + support / 2.0 if not answer.unsupported else min(support, 1.0) * 0.49
+    if support >= threshold:
+        return 1.0 if threshold >= 1.0 else MIDDLE + (support - threshold) / (1.0 - threshold) / 2.0
+    return MIDDLE * support / threshold
+
+
+def _with_marks(answers: Sequence[ScoredAnswer], judge: AnswerJudge) -> tuple[tuple[ScoredAnswer, ...], list[str]]:
+    """Weak words in the worst answers, until MARKED_CLAIMS claims were looked into."""
+    if judge.entailment is None:
+        return tuple(answers), []
+    marked = list(answers)
+    left = MARKED_CLAIMS
+    for i in sorted(range(len(answers)), key=lambda i: (answers[i].support is None, answers[i].support, i)):
+        claims = tuple(v.claim for v in answers[i].unsupported)
+        if left <= 0:
+            break
+        if not claims or answers[i].evaluation.outcome != "hallucinated":
+            continue
+        try:
+            found = judge.entailment.mark(
+                judge.questions[i], claims[:left], [v.claim for v in answers[i].evaluation.verdicts]
+            )
+        except (*USER_ERRORS, ValueError, RuntimeError) as error:
+            return tuple(marked), [f"No further words are marked in the answers: {error}."]
+        left -= len(claims)
+        marked[i] = replace(answers[i], weak=tuple(w for m in found for w in m.weak))
+    return tuple(marked), []

@@ -1,0 +1,176 @@
+"""/v1/collections: making, filling, looking into and deleting collections. (The list of them is in routes.py.)"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request, Response
+
+from app.accounts.tenants import create_own_collection
+from app.service.api.collections_schemas import (
+    UPLOAD_BODY,
+    CollectionBody,
+    CollectionDetail,
+    DocumentsReply,
+    DocumentText,
+    GenerationsReply,
+    detail,
+    document_reply,
+    document_text,
+    generation_reply,
+)
+from app.service.api.collections_work import delete_own, newest_job, remove_document, upload
+from app.service.api.jobs_schemas import JOB_HEADERS, JobReply, job_reply
+from app.service.api.json_route import JsonRoute, error_responses
+from app.service.api.resources import IdempotencyKey, Limit, Offset, Resources, missing, refuse_other_sites, resources
+from app.service.http.access import Caller, require
+from retrieval.generations.contents import find_document, list_documents, list_generations
+
+collections_router = APIRouter(tags=["collections"])
+_json = APIRouter(route_class=JsonRoute)
+
+Reader = Annotated[Caller, Depends(require("query", "index"))]
+Writer = Annotated[Caller, Depends(require("index"))]
+Held = Annotated[Resources, Depends(resources)]
+
+
+@_json.post(
+    "/v1/collections",
+    status_code=201,
+    summary="Make an empty collection",
+    responses={
+        201: {"headers": {"Location": {"description": "of the collection", "schema": {"type": "string"}}}},
+        **error_responses(400, 401, 403, 408, 409, 413, 415, 422, 429, 500, 503),
+    },
+)
+async def create(body: CollectionBody, response: Response, caller: Writer, held: Held) -> CollectionDetail:
+    """It answers once documents were uploaded and indexed."""
+    own = await held.do(create_own_collection, held.pipeline.store, caller.tenant, body.name)
+    response.headers["Location"] = f"/v1/collections/{own.name}"
+    return detail(own, None)
+
+
+collections_router.include_router(_json)
+
+
+@collections_router.get(
+    "/v1/collections/{name}",
+    summary="One collection, and its newest job",
+    responses=error_responses(401, 403, 404, 429, 500, 503),
+)
+async def show(name: str, caller: Reader, held: Held) -> CollectionDetail:
+    """What answers for it now."""
+
+    def look() -> CollectionDetail:
+        own = held.own(caller.tenant, name)
+        job = newest_job(held.pipeline, caller, own) if caller.may("index") else None
+        return detail(own, job_reply(job) if job else None)
+
+    return await held.do(look)
+
+
+@collections_router.delete(
+    "/v1/collections/{name}",
+    status_code=204,
+    summary="Delete a collection with its documents",
+    responses=error_responses(401, 403, 404, 409, 429, 500, 503),
+)
+async def delete(name: str, request: Request, caller: Writer, held: Held) -> None:
+    """At once; 409 while it is being indexed."""
+    refuse_other_sites(request)
+    own = await held.do(held.own, caller.tenant, name)
+    await held.do(delete_own, held.pipeline, own)
+
+
+@collections_router.post(
+    "/v1/collections/{name}/documents",
+    status_code=202,
+    summary="Upload documents",
+    responses={
+        202: {"headers": JOB_HEADERS},
+        **error_responses(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503),
+    },
+    openapi_extra=UPLOAD_BODY,
+)
+async def upload_documents(
+    name: str, request: Request, response: Response, caller: Writer, held: Held, idempotency_key: IdempotencyKey = None
+) -> JobReply:
+    """Files of all kinds that are read (docs/formats.md) are added by a job; one of the same name is replaced. What is
+    refused is in the job's result, with reasons; the other documents of the collection stay."""
+    refuse_other_sites(request)
+    submitted = await upload(request, held, caller, name, idempotency_key)
+    response.headers["Location"] = f"/v1/jobs/{submitted.job.id}"
+    return job_reply(submitted.job)
+
+
+@collections_router.get(
+    "/v1/collections/{name}/documents",
+    summary="The documents of a collection",
+    responses=error_responses(401, 403, 404, 422, 429, 500, 503),
+)
+async def documents(name: str, caller: Reader, held: Held, limit: Limit = 100, offset: Offset = 0) -> DocumentsReply:
+    """Those that it answers from, by id, without their text."""
+
+    def look() -> DocumentsReply:
+        page = list_documents(held.pipeline.store, held.own(caller.tenant, name).stored, limit, offset)
+        return DocumentsReply(data=[document_reply(one) for one in page.documents], total=page.total)
+
+    return await held.do(look)
+
+
+@collections_router.get(
+    "/v1/collections/{name}/documents/{document_id:path}",
+    summary="One document with its text",
+    responses=error_responses(401, 403, 404, 429, 500, 503),
+)
+async def document(name: str, document_id: str, caller: Reader, held: Held) -> DocumentText:
+    """As it was indexed."""
+
+    def look() -> DocumentText:
+        own = held.own(caller.tenant, name)
+        found = find_document(held.pipeline.store, own.stored, document_id) if "\0" not in document_id else None
+        if found is None:
+            raise missing("document")
+        return document_text(found)
+
+    return await held.do(look)
+
+
+@collections_router.delete(
+    "/v1/collections/{name}/documents/{document_id:path}",
+    status_code=202,
+    summary="Remove a document",
+    responses={202: {"headers": JOB_HEADERS}, **error_responses(401, 403, 404, 409, 422, 429, 500, 503)},
+)
+async def remove(
+    name: str,
+    document_id: str,
+    request: Request,
+    response: Response,
+    caller: Writer,
+    held: Held,
+    idempotency_key: IdempotencyKey = None,
+) -> JobReply:
+    """By a job: the document answers until a new index is published."""
+    refuse_other_sites(request)
+    if "\0" in document_id:
+        raise missing("document")
+    own = await held.do(held.own, caller.tenant, name)
+    job = await held.do(remove_document, held.pipeline, caller, own, document_id, idempotency_key)
+    response.headers["Location"] = f"/v1/jobs/{job.id}"
+    return job_reply(job)
+
+
+@collections_router.get(
+    "/v1/collections/{name}/generations",
+    summary="The indexes of a collection",
+    responses=error_responses(401, 403, 404, 429, 500, 503),
+)
+async def generations(name: str, caller: Reader, held: Held) -> GenerationsReply:
+    """The newest first; those before it are retired."""
+
+    def look() -> GenerationsReply:
+        found = list_generations(held.pipeline.store, held.own(caller.tenant, name).stored)
+        return GenerationsReply(data=[generation_reply(one) for one in found])
+
+    return await held.do(look)

@@ -1,0 +1,138 @@
+"""Reading an upload: files of a multipart form, straight into the staging folder of the job that will index them.
+
+How much may come, and how long nothing may come, is checked here piece by piece, because such a body is never whole in
+memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from fastapi import Request
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.types import Message
+
+from app.jobs.staging import safe_name
+from app.service.http.body_limit import BODY_TIMEOUT_S, too_large
+from app.service.http.errors import CLIENT_GONE, ApiError
+from app.service.http.problems import storage_problem
+from app.service.observability.logs import LOGGER
+from data.private import FOLDER_MODE, make_private_folder, private_opener
+
+MOST_FILES = 1000
+_PIECE = 1 << 20
+_LEAST_RATE = 10_000
+"""Bytes a second that a body must come at, beside the time it may stand still: one byte a second would hold a
+connection, and what was sent so far, for years."""
+
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """name: below the staging folder. sha256: of its content."""
+
+    name: str
+    sha256: str
+
+
+async def read_form(request: Request, most_bytes: int, timeout_s: float = BODY_TIMEOUT_S) -> FormData:
+    """The form of a request, its files in temporary ones; close it when done.
+
+    Raises ApiError 400, 408, 413 and 415 for a body that is no such form, does not come, or is too large, 503 where the
+    disk does not take it.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "multipart/form-data":
+        raise ApiError(
+            415, "send the files as multipart/form-data, in parts named files", code="unsupported_media_type"
+        )
+    promised = request.headers.get("content-length", "")
+    if promised.isdecimal() and (len(promised) > 18 or int(promised) > most_bytes):
+        raise too_large(most_bytes)
+    receive = request.receive
+    clock = asyncio.get_running_loop().time
+    begun = clock()
+    seen = 0
+
+    async def counted() -> Message:
+        nonlocal seen
+        due = begun + timeout_s + seen / _LEAST_RATE
+        try:
+            async with asyncio.timeout_at(min(clock() + timeout_s, due)):
+                message = await receive()
+        except TimeoutError:
+            slow = clock() >= due
+            said = f"nothing of the body arrived for {timeout_s:g} seconds"
+            said = f"the body comes at less than {_LEAST_RATE // 1000} kB a second" if slow and seen else said
+            raise ApiError(408, said, code="request_timeout") from None
+        seen += len(message.get("body", b""))
+        if seen > most_bytes:
+            raise too_large(most_bytes)
+        return message
+
+    try:
+        return await Request(request.scope, counted).form(max_files=MOST_FILES, max_fields=16)
+    except ClientDisconnect as error:
+        raise ApiError(CLIENT_GONE, "the client has left", code="client_gone") from error
+    except OSError as error:  # files of a form wait in the system's temporary folder
+        raise storage_problem(error, logging.getLogger(LOGGER)) from error
+    except HTTPException as error:
+        raise ApiError(400, f"the form cannot be read: {error.detail}", code="bad_request") from error
+    except (KeyError, UnicodeError, ValueError) as error:
+        raise ApiError(400, "the form cannot be read: is its boundary right?", code="bad_request") from error
+
+
+def files_of(form: FormData) -> list[UploadFile]:
+    """The files of a form, their names checked. Raises ApiError 422, BadNameError."""
+    found = [value for name, value in form.multi_items() if name == "files" and isinstance(value, UploadFile)]
+    # A browser sends an empty file field as a file without a name.
+    found = [file for file in found if file.filename or file.size]
+    if not found:
+        raise ApiError(
+            422, "there is no file: send parts named files, each with a file name", code="invalid_value", param="files"
+        )
+    names = [safe_name(file.filename or "") for file in found]
+    twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise ApiError(422, f"two files are called {twice!r}", code="invalid_value", param="files")
+    return found
+
+
+def stage(folder: Path, files: list[UploadFile]) -> tuple[StagedFile, ...]:
+    """Write the files below the folder, which is made. Raises ApiError 422 where a name is a file and a folder too."""
+    staged: list[StagedFile] = []
+    make_private_folder(folder.parent)
+    folder.mkdir(mode=FOLDER_MODE)
+    for file in files:
+        name = file.filename or ""
+        target = folder / name
+        try:
+            make_private_folder(target.parent)
+            with open(target, "xb", opener=private_opener) as out:
+                staged.append(StagedFile(name, _copied(file.file, out.write)))
+        except (FileExistsError, NotADirectoryError, IsADirectoryError):
+            said = f"{name!r} is a file and a folder at once"
+            raise ApiError(422, said, code="invalid_value", param="files") from None
+    return tuple(sorted(staged, key=lambda one: one.name))
+
+
+def unstage(folder: Path) -> None:
+    """Remove what was staged."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _copied(source: BinaryIO, write: Callable[[bytes], object]) -> str:
+    digest = hashlib.sha256()
+    source.seek(0)
+    while piece := source.read(_PIECE):
+        digest.update(piece)
+        write(piece)
+    return digest.hexdigest()

@@ -1,0 +1,168 @@
+"""/v1/evaluations: starting runs, following them, reading estimates, answers and reports."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from app.service.api.evaluations_schemas import (
+    EvaluationBody,
+    RunAnswers,
+    RunDetail,
+    RunReply,
+    RunsReply,
+    run_answer,
+    run_fields,
+)
+from app.service.api.evaluations_work import Reports, own_run, start
+from app.service.api.jobs_schemas import JOB_HEADERS, JobReply, job_reply
+from app.service.api.json_route import JsonRoute, error_responses
+from app.service.api.resources import IdempotencyKey, Limit, Offset, Resources, resources
+from app.service.http.access import Caller, require
+from evaluation.outcomes import Outcome
+from evaluation.runs.run_store import RunStore
+
+evaluations_router = APIRouter(tags=["evaluations"])
+_json = APIRouter(route_class=JsonRoute)
+
+Evaluator = Annotated[Caller, Depends(require("evaluate"))]
+Held = Annotated[Resources, Depends(resources)]
+_REPORT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The report",
+        "content": {"text/html": {"schema": {"type": "string"}}, "application/json": {"schema": {"type": "object"}}},
+    }
+}
+Format = Annotated[Literal["html", "json"], Query(description="a page of its own, or the figures")]
+
+
+async def reports(request: Request) -> Reports:
+    """What makes the reports; one for the app."""
+    state = request.app.state
+    found = getattr(state, "reports", None)
+    if not isinstance(found, Reports):
+        found = state.reports = Reports()
+    return found
+
+
+Made = Annotated[Reports, Depends(reports)]
+
+
+@_json.post(
+    "/v1/evaluations",
+    status_code=202,
+    summary="Start an evaluation",
+    responses={
+        202: {"headers": JOB_HEADERS},
+        **error_responses(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503),
+    },
+)
+async def begin(
+    body: EvaluationBody, response: Response, caller: Evaluator, held: Held, idempotency_key: IdempotencyKey = None
+) -> JobReply:
+    """By a job. A run is what it is made of: the same questions, arms, model and index are the same run, and go on
+    where it stopped."""
+    submitted = await held.do(start, held.pipeline, caller, body.to_request(), idempotency_key)
+    response.headers["Location"] = f"/v1/jobs/{submitted.job.id}"
+    return job_reply(submitted.job)
+
+
+evaluations_router.include_router(_json)
+
+
+@evaluations_router.get(
+    "/v1/evaluations", summary="The evaluations", responses=error_responses(401, 403, 422, 429, 500, 503)
+)
+async def list_runs(caller: Evaluator, held: Held, limit: Limit = 100, offset: Offset = 0) -> RunsReply:
+    """Those of the caller's tenant, the newest first."""
+    found = await held.do(RunStore(held.pipeline.store).list_runs, caller.tenant)
+    return RunsReply(data=[RunReply(**run_fields(info)) for info in found[offset : offset + limit]])
+
+
+@evaluations_router.get(
+    "/v1/evaluations/{run_id}",
+    summary="One evaluation, with its estimates so far",
+    responses=error_responses(401, 403, 404, 429, 500, 503),
+)
+async def show(run_id: str, caller: Evaluator, held: Held, made: Made) -> RunDetail:
+    """Rates by arm and paired differences, with intervals clustered by question."""
+
+    def look() -> RunDetail:
+        info = own_run(held.pipeline, caller, run_id)
+        return RunDetail(**run_fields(info), summary=made.summary(held.pipeline, info))
+
+    return await held.do(look)
+
+
+@evaluations_router.get(
+    "/v1/evaluations/{run_id}/answers",
+    summary="The answers of an evaluation",
+    responses=error_responses(401, 403, 404, 422, 429, 500, 503),
+)
+async def answers(
+    run_id: str,
+    caller: Evaluator,
+    held: Held,
+    arm: Annotated[str | None, Query(max_length=64)] = None,
+    outcome: Outcome | None = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> RunAnswers:
+    """With what each was judged to be, and its verdicts."""
+
+    def look() -> RunAnswers:
+        info = own_run(held.pipeline, caller, run_id)
+        records = [
+            record
+            for record in RunStore(held.pipeline.store).load_samples(info.id)
+            if arm in (None, record.arm) and outcome in (None, record.evaluation.outcome)
+        ]
+        shown = [run_answer(record) for record in records[offset : offset + limit]]
+        return RunAnswers(data=shown, total=len(records))
+
+    return await held.do(look)
+
+
+@evaluations_router.get(
+    "/v1/evaluations/{run_id}/report",
+    response_model=None,
+    summary="The report of an evaluation",
+    responses={**_REPORT, **error_responses(401, 403, 404, 409, 422, 429, 500, 503)},
+)
+async def report(run_id: str, caller: Evaluator, held: Held, made: Made, format: Format = "html") -> Response:  # noqa: A002
+    """One HTML file that needs no network, or its figures as JSON; of a run that is not over, of what there is."""
+
+    def make() -> Response:
+        info = own_run(held.pipeline, caller, run_id)
+        if format == "json":
+            return JSONResponse(made.json(held.pipeline, info.id))
+        return HTMLResponse(made.html(held.pipeline, info.id))
+
+    return await held.do(make)
+
+
+@evaluations_router.get(
+    "/v1/evaluations/{run_id}/against/{other_id}",
+    response_model=None,
+    summary="Two evaluations compared",
+    responses={**_REPORT, **error_responses(401, 403, 404, 409, 422, 429, 500, 503)},
+)
+async def compare(
+    run_id: str,
+    other_id: str,
+    caller: Evaluator,
+    held: Held,
+    made: Made,
+    format: Format = "html",  # noqa: A002
+) -> Response:
+    """On the questions they share: paired differences, with intervals."""
+
+    def make() -> Response:
+        one, two = own_run(held.pipeline, caller, run_id), own_run(held.pipeline, caller, other_id)
+        if format == "json":
+            return JSONResponse(made.json(held.pipeline, one.id, two.id))
+        return HTMLResponse(made.html(held.pipeline, one.id, two.id))
+
+    return await held.do(make)

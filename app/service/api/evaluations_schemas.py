@@ -1,0 +1,224 @@
+"""Evaluations as the service takes and gives them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, FailFast, Field
+
+from app.jobs.requests import EvaluationRequest
+from app.runs.decoding_grid import temperature_for
+from app.service.api.jobs_schemas import Reply
+from evaluation.outcomes import Outcome
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_store import RunInfo
+from retrieval.retriever import Fusion, Mode
+
+MOST_QUESTIONS = 5000
+_EXAMPLE: dict[str, Any] = {
+    "name": "handbook, first try",
+    "collection": "handbook",
+    "questions": [
+        {"id": "q1", "text": "How long is the notice period?", "references": ["six weeks"], "answerable": True}
+    ],
+    "arms": ["closed_book", "rag"],
+    "samples": 3,
+    "temperature": 0.7,
+}
+
+
+class EvidencePlace(BaseModel):
+    """Where a question's answer stands, in characters of the document."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    document_id: str = Field(min_length=1, max_length=1000)
+    start: int = Field(ge=0, lt=2**53)
+    end: int = Field(ge=0, lt=2**53)
+
+
+class QuestionBody(BaseModel):
+    """A question, and what is known of its answer."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: str = Field(min_length=1, max_length=255)
+    text: str = Field(min_length=1, max_length=20_000)
+    references: list[Annotated[str, Field(max_length=20_000)]] = Field(default_factory=list, max_length=100)
+    relevant_document_ids: list[Annotated[str, Field(max_length=1000)]] = Field(default_factory=list, max_length=1000)
+    answerable: bool = True
+    kind: str = Field(default="", max_length=255)
+    evidence: list[EvidencePlace] = Field(default_factory=list, max_length=100)
+
+
+class _FirstError(FailFast):
+    """FailFast, which a member of a union must be hashable for."""
+
+    def __hash__(self) -> int:
+        return hash(self.fail_fast)
+
+
+_FIRST_ERROR = _FirstError()
+
+
+class EvaluationBody(BaseModel):
+    """A run to be made: the same questions through every arm, n samples each."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"examples": [_EXAMPLE]}
+    )
+
+    questions: Annotated[list[QuestionBody], _FIRST_ERROR] | Literal["samples"] = Field(
+        description='up to 5000 questions, or "samples": those that come with Plumbline'
+    )
+    name: str = Field(default="", max_length=200, description="what the report is called")
+    collection: str | None = Field(default=None, max_length=64, description="what is searched; default the only one")
+    trusted: str | None = Field(default=None, max_length=64, description="whose documents count as truth; default it")
+    arms: list[Annotated[str, Field(min_length=1, max_length=64)]] = Field(
+        default_factory=lambda: ["closed_book", "rag", "oracle"],
+        min_length=1,
+        max_length=12,
+        description="docs/arms.md",
+    )
+    limit: int | None = Field(default=None, ge=1, le=MOST_QUESTIONS, description="only the first so many questions")
+    samples: int = Field(default=1, ge=1, le=100, description="of each question in each arm")
+    k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
+    mode: Mode | None = Field(default=None, description="default as the collection is searched")
+    fusion: Fusion | None = Field(default=None, description="default as the collection is searched")
+    temperature: float | None = Field(
+        default=None, ge=0, le=100, description="default 0 (greedy), 0.7 where several samples are asked for"
+    )
+    top_k: int | None = Field(default=None, ge=1, le=2**31 - 1)
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    max_tokens: int = Field(default=32, ge=1, le=2**20)
+    stop: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(default_factory=list, max_length=16)
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    verifier: Literal["auto", "reference", "entailment"] = "auto"
+    threshold: float = Field(default=0.5, gt=0, le=1, description="support from which a claim is supported")
+
+    def to_request(self) -> EvaluationRequest:
+        """As the job keeps it."""
+        return EvaluationRequest(
+            questions=None if self.questions == "samples" else tuple(q.model_dump() for q in self.questions),
+            name=self.name,
+            collection=self.collection,
+            trusted=self.trusted,
+            arms=tuple(self.arms),
+            samples=self.samples,
+            k=self.k,
+            mode=self.mode,
+            fusion=self.fusion,
+            decoding={
+                "temperature": temperature_for(self.temperature, self.samples),
+                "top_k": self.top_k,
+                "top_p": self.top_p,
+                "max_tokens": self.max_tokens,
+                "stop": list(self.stop),
+            },
+            seed=self.seed,
+            verifier=self.verifier,
+            threshold=self.threshold,
+            limit=self.limit,
+        )
+
+
+class RunReply(Reply):
+    """A run. samples: committed so far, of total. collection: what was searched."""
+
+    id: str
+    object: Literal["evaluation"] = "evaluation"
+    name: str
+    status: Literal["running", "interrupted", "failed", "finished"]
+    samples: int
+    arms: list[str]
+    verifier: str
+    model: str
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class RunsReply(Reply):
+    """Runs, the newest first."""
+
+    object: Literal["list"] = "list"
+    data: list[RunReply]
+
+
+class RunDetail(RunReply):
+    """A run with its estimates, null before the first sample: rates by arm and paired differences, with intervals
+    (docs/statistics.md says how each is made)."""
+
+    summary: dict[str, Any] | None
+
+
+class RunVerdict(Reply):
+    """What the verifier says of a claim of the answer, ``text[start:end]``."""
+
+    start: int
+    end: int
+    text: str
+    label: Literal["supported", "contradicted", "unverifiable", "unscored"]
+    support: float | None
+    reason: str
+
+
+class RunAnswer(Reply):
+    """One sample. text: null where none could be drawn, and then reason says why."""
+
+    question_id: str
+    arm: str
+    sample: int
+    seed: int
+    text: str | None
+    outcome: Outcome
+    reason: str
+    verdicts: list[RunVerdict]
+
+
+class RunAnswers(Reply):
+    """Answers, by question, arm and sample. total: of all that fit the filters."""
+
+    object: Literal["list"] = "list"
+    data: list[RunAnswer]
+    total: int
+
+
+def run_fields(info: RunInfo) -> dict[str, Any]:
+    """The fields of RunReply."""
+    labels = dict(info.labels)
+    return {
+        "id": info.id,
+        "name": info.name,
+        "status": info.status,
+        "samples": info.samples,
+        "arms": [arm.name for arm in info.config.arms],
+        "verifier": info.config.verifier,
+        "model": labels.get("model", ""),
+        "created_at": info.created_at,
+        "finished_at": info.finished_at,
+    }
+
+
+def run_answer(record: SampleRecord) -> RunAnswer:
+    """A sample as it is sent."""
+    return RunAnswer(
+        question_id=record.question_id,
+        arm=record.arm,
+        sample=record.sample,
+        seed=record.seed,
+        text=record.completion.text if record.completion else None,
+        outcome=record.evaluation.outcome,
+        reason=record.evaluation.reason,
+        verdicts=[
+            RunVerdict(
+                start=v.claim.start,
+                end=v.claim.end,
+                text=v.claim.text,
+                label=v.label,
+                support=v.support,
+                reason=v.reason,
+            )
+            for v in record.evaluation.verdicts
+        ],
+    )

@@ -1,0 +1,116 @@
+"""/v1/jobs: following, cancelling and retrying long work."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+
+from app.jobs.job import Job, JobKind, JobStatus
+from app.jobs.job_store import JobStore
+from app.pipeline import Pipeline
+from app.service.api.jobs_schemas import JobReply, JobsReply, job_reply
+from app.service.api.json_route import error_responses
+from app.service.api.resources import Limit, Offset, Resources, missing, refuse_other_sites, resources
+from app.service.http.access import Caller, require
+from app.service.http.errors import ApiError
+
+MOST_WAITING = 100
+"""Jobs of one tenant that wait or run."""
+_ID = re.compile(r"[0-9a-f]{32}")
+
+jobs_router = APIRouter(tags=["jobs"])
+
+Reader = Annotated[Caller, Depends(require("index", "evaluate"))]
+Held = Annotated[Resources, Depends(resources)]
+
+
+@jobs_router.get("/v1/jobs", summary="The jobs", responses=error_responses(401, 403, 422, 429, 500, 503))
+async def list_jobs(
+    caller: Reader,
+    held: Held,
+    kind: JobKind | None = None,
+    status: JobStatus | None = None,
+    collection: Annotated[str | None, Query(max_length=64)] = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> JobsReply:
+    """Those of the caller's tenant, the newest first."""
+
+    def find() -> tuple[Job, ...]:
+        stored = held.own(caller.tenant, collection).stored if collection is not None else None
+        jobs = JobStore(held.pipeline.store)
+        return jobs.list(caller.tenant, kind=kind, status=status, stored=stored, limit=limit, offset=offset)
+
+    try:
+        found = await held.do(find)
+    except ApiError as error:
+        if error.status != 404:
+            raise
+        found = ()  # a filter that nothing fits, not a path that is not there
+    return JobsReply(data=[job_reply(job) for job in found])
+
+
+@jobs_router.get(
+    "/v1/jobs/{job_id}", summary="One job, and how far it is", responses=error_responses(401, 403, 404, 429, 500, 503)
+)
+async def get_job(job_id: str, caller: Reader, held: Held) -> JobReply:
+    """Ask again, every second or so, until status is succeeded, failed or cancelled."""
+    return job_reply(await held.do(found_job, held.pipeline, caller, job_id))
+
+
+@jobs_router.post(
+    "/v1/jobs/{job_id}/cancel",
+    status_code=202,
+    summary="End a job",
+    responses=error_responses(401, 403, 404, 409, 429, 500, 503),
+)
+async def cancel_job(job_id: str, request: Request, caller: Reader, held: Held) -> JobReply:
+    """A job that waits is cancelled at once, one that runs at its next step. What it had kept stays."""
+    refuse_other_sites(request)
+
+    def cancel() -> Job:
+        found_job(held.pipeline, caller, job_id)
+        job = JobStore(held.pipeline.store).cancel(caller.tenant, job_id)
+        if job is None:
+            raise missing("job")
+        return job
+
+    return job_reply(await held.do(cancel))
+
+
+@jobs_router.post(
+    "/v1/jobs/{job_id}/retry",
+    status_code=202,
+    summary="Do a failed or cancelled job again",
+    responses=error_responses(401, 403, 404, 409, 429, 500, 503),
+)
+async def retry_job(job_id: str, request: Request, caller: Reader, held: Held) -> JobReply:
+    """It goes on from what it had kept."""
+    refuse_other_sites(request)
+
+    def retry() -> Job:
+        found_job(held.pipeline, caller, job_id)
+        check_room(held.pipeline, caller)
+        job = JobStore(held.pipeline.store).retry(caller.tenant, job_id)
+        if job is None:
+            raise missing("job")
+        return job
+
+    return job_reply(await held.do(retry))
+
+
+def check_room(pipeline: Pipeline, caller: Caller) -> None:
+    """Raises ApiError 429 when so many of the tenant's jobs wait that no more are taken."""
+    if JobStore(pipeline.store).count(caller.tenant) >= MOST_WAITING:
+        said = f"{MOST_WAITING} jobs wait already: try again when some are done"
+        raise ApiError(429, said, code="too_many_jobs", retry_after=30)
+
+
+def found_job(pipeline: Pipeline, caller: Caller, job_id: str) -> Job:
+    """The caller's job. An index job is for those who may index, an evaluation for those who may evaluate."""
+    job = JobStore(pipeline.store).get(caller.tenant, job_id) if _ID.fullmatch(job_id) else None
+    if job is None or not caller.may("index" if job.kind == "index" else "evaluate"):
+        raise missing("job")
+    return job

@@ -1,0 +1,95 @@
+"""What routes of the API have in common: errors that OpenAPI shows, and bodies that say they are JSON and are read only
+once the caller was admitted."""
+
+from __future__ import annotations
+
+import email.message
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+
+from app.service.api.schemas import ErrorReply
+from app.service.http.access import admit_route
+from app.service.http.errors import ApiError
+from app.service.http.json_body import LARGE_BYTES, LargeBodies
+
+RETRY_HEADER = {"Retry-After": {"description": "seconds", "schema": {"type": "integer"}}}
+_MEANINGS = {
+    400: "The body cannot be read",
+    401: "A key is missing, wrong, revoked or expired",
+    403: "The key lacks the scope, or the host name is not the server's",
+    404: "No such collection or model",
+    408: "The body did not arrive in time",
+    409: "It is there already, or changed meanwhile",
+    413: "The body is too large",
+    415: "The body is not of this content type",
+    422: "A value that cannot be used; param names it",
+    429: "Too many requests wait, or the key has used up its share",
+    500: "Internal error",
+    503: "Not ready, busy, stopping, or a part is not available",
+}
+
+
+def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For the ``responses`` of a route: the error object under each status."""
+    return {
+        status: {
+            "model": ErrorReply,
+            "description": _MEANINGS[status],
+            **({"headers": RETRY_HEADER} if status in (429, 503) else {}),
+        }
+        for status in statuses
+    }
+
+
+class JsonRoute(APIRoute):
+    """A route whose body is JSON and says so. A page of another site cannot send that without asking first (CORS).
+
+    Nothing of the body is read before the caller was recognised, has the route's scope, and kept its rate.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """See APIRoute."""
+        inner = super().get_route_handler()
+
+        async def handler(request: Request) -> Response:
+            if request.method == "POST":
+                await admit_route(request, self.dependant)
+                _require_json(request)
+                body = await request.body()
+                if len(body) >= LARGE_BYTES:
+                    # Where FastAPI looks for a body that was parsed already.
+                    request._json = await _large_bodies(request).parse(body, self._check)
+                elif not body.strip():
+                    said = 'the body is empty: send a JSON object such as {"question": "..."}'
+                    raise ApiError(400, said, code="invalid_json")
+            return await inner(request)
+
+        return handler
+
+    def _check(self, value: Any) -> None:
+        """Raise RequestValidationError for a body that is not of the route's type."""
+        if self.body_field is not None:
+            _, errors = self.body_field.validate(value, {}, loc=("body",))
+            if errors:
+                raise RequestValidationError(errors)
+
+
+def _large_bodies(request: Request) -> LargeBodies:
+    """What parses them; one for the app."""
+    state = request.app.state
+    found = getattr(state, "large_bodies", None)
+    if not isinstance(found, LargeBodies):
+        found = state.large_bodies = LargeBodies()
+    return found
+
+
+def _require_json(request: Request) -> None:
+    header = email.message.Message()
+    header["content-type"] = request.headers.get("content-type", "")
+    if header.get_content_type() != "application/json" or not request.headers.get("content-type"):
+        raise ApiError(415, "send the body as Content-Type: application/json", code="unsupported_media_type")

@@ -1,0 +1,89 @@
+"""What a query may ask for, as a type that OpenAPI can show."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from app.answers import QueryRequest
+from data.blank import is_blank
+from generation.decoding.params import SamplingParams
+from generation.style.restyling import Style
+from retrieval.retriever import Fusion, Mode
+
+_EXAMPLE_QUERY: dict[str, Any] = {
+    "question": "How long is the warranty of the Heron 4?",
+    "collection": "handbook",
+    "k": 4,
+    "temperature": 0.0,
+    "max_tokens": 32,
+}
+
+
+class QueryBody(BaseModel):
+    """A question and how to answer it. A field that is not known is refused, so that a misspelt one is not ignored."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"examples": [_EXAMPLE_QUERY]}
+    )
+
+    question: str = Field(min_length=1, description="in words; its greatest length is set by the server")
+    collection: str | None = Field(default=None, max_length=64, description="default: the only collection there is")
+    retrieval: bool = Field(default=True, description="false asks the model alone")
+    k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
+    mode: Mode | None = Field(default=None, description="which retrievers are asked; default as the collection says")
+    fusion: Fusion | None = Field(default=None, description="how a hybrid joins them; default as the collection says")
+    style: Style = Field(default="short", description='"sentence": short answers as full sentences, made by rule')
+    temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy")
+    top_k: int | None = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; default all")
+    top_p: float = Field(default=1.0, gt=0, le=1, description="keep the likeliest tokens up to this probability")
+    min_p: float = Field(default=0.0, ge=0, le=1, description="keep tokens at least this likely beside the likeliest")
+    repetition_penalty: float = Field(default=1.0, gt=0, le=100, description="above 1 repeats less; 1 is none")
+    logprobs: int = Field(default=0, ge=0, le=20, description="alternatives to return with every token")
+    max_tokens: int = Field(default=32, ge=1, description="longest answer; less than the model's context")
+    stop: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
+        default_factory=list, max_length=16, description="texts that end an answer"
+    )
+    n: int = Field(default=1, ge=1, description="samples; the most is set by the server")
+    seed: int = Field(default=0, ge=0, lt=2**63, description="of everything random: the same seed, the same answers")
+    verify: bool = Field(
+        default=False, description="judge every claim of the answers by what the collection says of it"
+    )
+    deadline_s: float | None = Field(
+        default=None, gt=0, le=86_400, description="longest time for all of it; the server has a limit of its own"
+    )
+    stream: bool = Field(default=False, description="answer with server-sent events, as they come")
+
+    @field_validator("question")
+    @classmethod
+    def _says_something(cls, question: str) -> str:
+        if is_blank(question):
+            raise ValueError("the question is empty: ask something")
+        if "\0" in question:
+            raise ValueError("the question holds a NUL character: take it out")
+        return question
+
+    def to_request(self) -> QueryRequest:
+        """As the pipeline takes it."""
+        return QueryRequest(
+            question=self.question,
+            collection=self.collection,
+            retrieval=self.retrieval,
+            k=self.k,
+            mode=self.mode,
+            fusion=self.fusion,
+            style=self.style,
+            params=SamplingParams(
+                temperature=self.temperature,
+                top_k=self.top_k,
+                top_p=self.top_p,
+                max_tokens=self.max_tokens,
+                stop=tuple(self.stop),
+                n=self.n,
+                seed=self.seed,
+                min_p=self.min_p,
+                repetition_penalty=self.repetition_penalty,
+                top_logprobs=self.logprobs,
+            ),
+        )

@@ -1,0 +1,137 @@
+"""/v1/retrieve: what a search finds, without an answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from app.accounts.tenants import OwnCollection, own_collections
+from app.retrieval.chunk_locations import shown_places
+from app.service.api.jobs_schemas import Reply
+from app.service.api.json_route import JsonRoute, error_responses
+from app.service.api.resources import Resources, missing, resources
+from app.service.http.access import Caller, require
+from app.service.http.errors import ApiError
+from data.blank import is_blank
+from retrieval.chunking.chunks import RetrievedChunk
+from retrieval.retriever import Fusion, Mode
+
+retrieve_router = APIRouter(route_class=JsonRoute, tags=["query"])
+
+_EXAMPLE: dict[str, Any] = {"query": "warranty of the Heron 4", "collection": "handbook", "k": 4}
+
+
+class RetrieveBody(BaseModel):
+    """What is searched for, and how."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
+
+    query: str = Field(min_length=1, description="in words; its greatest length is set by the server")
+    collection: str | None = Field(default=None, max_length=64, description="default: the only one there is")
+    k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
+    mode: Mode | None = Field(default=None, description="which retrievers are asked; default as the collection says")
+    fusion: Fusion | None = Field(default=None, description="how a hybrid joins them; default as the collection says")
+
+    @field_validator("query")
+    @classmethod
+    def _says_something(cls, query: str) -> str:
+        if is_blank(query):
+            raise ValueError("the query is empty: ask for something")
+        if "\0" in query:
+            raise ValueError("the query holds a NUL character: take it out")
+        return query
+
+
+class ChunkReply(Reply):
+    """A chunk: ``text`` is the document's from start to end, in characters; place: where that is, in words."""
+
+    document_id: str
+    title: str
+    start: int
+    end: int
+    place: str
+    text: str
+    rank: int
+    score: float
+    dense_rank: int | None
+    sparse_rank: int | None
+
+
+class RetrieveReply(Reply):
+    """Chunks, best first. generation: hash of the index that was searched. search: how, in words."""
+
+    object: Literal["list"] = "list"
+    collection: str
+    generation: str
+    search: str
+    data: list[ChunkReply]
+
+
+@retrieve_router.post(
+    "/v1/retrieve",
+    summary="Search a collection",
+    responses=error_responses(400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 503),
+)
+async def retrieve(
+    body: RetrieveBody,
+    caller: Annotated[Caller, Depends(require("query"))],
+    held: Annotated[Resources, Depends(resources)],
+) -> RetrieveReply:
+    """The chunks that an answer would be given."""
+    most = held.pipeline.settings.max_question_characters
+    if len(body.query) > most:
+        said = f"query has {len(body.query)} characters: this server takes at most {most}"
+        raise ApiError(422, said, code="invalid_value", param="query")
+
+    def searched() -> RetrieveReply:
+        own = chosen(held, caller, body.collection)
+        search = held.pipeline.search(own.stored, body.mode, body.fusion)
+        found = search.retrieve(body.query, body.k)
+        places = shown_places(held.pipeline.store, own.stored, [one.chunk for one in found])
+        data = [_chunk(one, places[one.chunk.id]) for one in found]
+        generation = search.retriever.generation_hash
+        return RetrieveReply(collection=own.name, generation=generation, search=search.settings, data=data)
+
+    return await held.do(searched)
+
+
+def chosen(held: Resources, caller: Caller, name: str | None) -> OwnCollection:
+    """The caller's collection of this name, or the only one. Raises ApiError 404, 422, and 503 for one without an
+    index."""
+    if name is not None:
+        own = held.own(caller.tenant, name)
+    else:
+        known = own_collections(held.pipeline.store, caller.tenant)
+        if not known:
+            raise missing("collection")
+        if len(known) > 1:
+            said = f"name a collection: {', '.join(one.name for one in known)}"
+            raise ApiError(422, said, code="invalid_value", param="collection")
+        own = known[0]
+    if own.info.generation_hash is None:
+        raise ApiError(
+            503,
+            f"the collection {own.name!r} has no published index yet: upload documents, or wait for its job",
+            code="collection_not_ready",
+            param="collection",
+            retry_after=5,
+        )
+    return own
+
+
+def _chunk(found: RetrievedChunk, place: str) -> ChunkReply:
+    chunk = found.chunk
+    return ChunkReply(
+        document_id=chunk.document_id,
+        title=chunk.title,
+        start=chunk.start,
+        end=chunk.end,
+        place=place,
+        text=chunk.text,
+        rank=found.rank,
+        score=found.score,
+        dense_rank=found.dense_rank,
+        sparse_rank=found.sparse_rank,
+    )

@@ -1,0 +1,129 @@
+"""The paths of the API: queries, collections, health, metrics."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import anyio.to_thread
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import JSONResponse, Response
+
+from app.service.api.json_route import RETRY_HEADER, JsonRoute, error_responses
+from app.service.api.query_body import QueryBody
+from app.service.api.query_events import query_events
+from app.service.api.schemas import CollectionReply, CollectionsReply, LiveReply, NotReadyReply, QueryReply, ReadyReply
+from app.service.engine.answering import Answering
+from app.service.engine.gauges import index_ages
+from app.service.engine.health import not_ready
+from app.service.engine.live_query import Ask
+from app.service.http.access import Caller, recognised, require
+from app.service.http.errors import error_body
+from app.service.http.sse import EVENTS_CONTENT, EventStream
+from app.service.http.stream_errors import unless_gone
+from app.service.observability.metrics import CONTENT_TYPE
+
+_STREAM = {
+    "description": "The answer; with ``stream``, server-sent events: sources, text, answers, verdicts, done (or error)",
+    "content": EVENTS_CONTENT,
+}
+
+
+async def answering(request: Request) -> Answering:
+    """What answers, as the lifespan made it."""
+    service = request.app.state.answering
+    assert isinstance(service, Answering)  # noqa: S101 - the lifespan puts nothing else there
+    return service
+
+
+Service = Annotated[Answering, Depends(answering)]
+MayQuery = Annotated[Caller, Depends(require("query"))]
+
+router = APIRouter(route_class=JsonRoute)
+
+
+@router.post(
+    "/v1/query",
+    response_model=QueryReply,
+    summary="Answer a question, with citations and sources",
+    responses={200: _STREAM, **error_responses(400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 503)},
+    tags=["query"],
+)
+async def query(body: QueryBody, request: Request, service: Service, caller: MayQuery) -> Any:
+    """Retrieve, generate, and return the answers with what they were given; whole, or as they come."""
+    ask = Ask(body.to_request(), caller, verify=body.verify, deadline_s=body.deadline_s)
+    if body.stream:
+        live = await unless_gone(request, service.begin(ask))
+        return EventStream(query_events(live), live.cancel)
+    result = await unless_gone(request, service.answer(ask))
+    return result.to_json()
+
+
+@router.get(
+    "/v1/collections",
+    summary="The collections, and the index that answers for each",
+    responses=error_responses(401, 403, 429, 500, 503),
+    tags=["collections"],
+)
+async def collections(service: Service, caller: MayQuery) -> CollectionsReply:
+    """All collections, by name."""
+    infos = await anyio.to_thread.run_sync(service.collections, caller.tenant)
+    return CollectionsReply(
+        data=[
+            CollectionReply(
+                name=info.label or info.name,
+                documents=info.documents,
+                chunks=info.chunks,
+                generation=info.generation_hash,
+                encoder=info.encoder,
+                created_at=info.created_at,
+                published_at=info.published_at,
+            )
+            for info in infos
+        ]
+    )
+
+
+@router.get("/livez", summary="Whether the process answers", tags=["health"])
+async def livez() -> LiveReply:
+    """Always 200."""
+    return LiveReply()
+
+
+@router.get(
+    "/readyz",
+    response_model=ReadyReply,
+    summary="Whether model, database and every published collection are open",
+    responses={503: {"model": NotReadyReply, "description": "Not ready, with reasons", "headers": RETRY_HEADER}},
+    tags=["health"],
+)
+async def readyz(service: Service, request: Request) -> Any:
+    """200 when ready, 503 with the reasons when not. Names and details only for whoever may see them: where keys are
+    needed, a request without a good one gets numbers."""
+    found = await service.health.readiness()
+    caller = await recognised(request)
+    if not found.problems and found.model is not None:
+        return ReadyReply(
+            model=found.model, collections=list(found.names(caller)), collection_count=len(found.collections)
+        )
+    reasons = list(found.reasons(caller))
+    error = not_ready("; ".join(reasons))
+    body = {**error_body(error.status, error.message, error.code), "reasons": reasons}
+    return JSONResponse(body, status_code=error.status, headers={"Retry-After": str(error.retry_after)})
+
+
+@router.get(
+    "/metrics",
+    summary="Numbers for Prometheus",
+    response_class=Response,
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Text format 0.0.4"},
+        **error_responses(401, 403, 429, 500, 503),
+    },
+    tags=["health"],
+)
+async def metrics(service: Service, caller: Annotated[Caller, Depends(require("admin"))]) -> Response:
+    """Latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, age of every index of the caller's
+    tenant; how many other tenants have."""
+    indexes = await anyio.to_thread.run_sync(index_ages, service, caller.tenant)
+    text = await anyio.to_thread.run_sync(service.metrics.text, indexes)
+    return Response(text, media_type=CONTENT_TYPE)

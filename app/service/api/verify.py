@@ -1,0 +1,139 @@
+"""/v1/verify: whether evidence that comes with it supports a claim, for many claims at once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
+
+from app.judging.verification import CheckedClaim, ClaimPair, checked_json
+from app.service.api.jobs_schemas import Reply
+from app.service.api.json_route import JsonRoute, error_responses
+from app.service.engine.answering import Answering
+from app.service.engine.verification import Checking
+from app.service.http.access import Caller, require
+from app.service.http.errors import ApiError
+from evaluation.verifiers.evidence import EvidenceText
+
+verify_router = APIRouter(route_class=JsonRoute, tags=["verify"])
+
+MOST_CLAIMS = 256
+MOST_CHARACTERS = 2_000_000
+_EXAMPLE: dict[str, Any] = {
+    "claims": [
+        {
+            "id": "1",
+            "claim": "The notice period is six weeks.",
+            "evidence": ["Either side may end the contract with six weeks' notice."],
+            "question": "How long is the notice period?",
+        }
+    ]
+}
+
+
+class ClaimBody(BaseModel):
+    """A claim and what it is held against."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    claim: str = Field(min_length=1, max_length=20_000)
+    evidence: list[Annotated[str, Field(max_length=200_000)]] = Field(max_length=64, description="texts, in any number")
+    question: str = Field(default="", max_length=20_000, description="what the claim answers")
+    answerable: bool = Field(
+        default=True,
+        description="false where the documents do not answer the question: a short answer is then judged by the "
+        "verifier's network alone, since the reader that would read it is what errs there",
+    )
+    id: str = Field(default="", max_length=255, description="your own name of it, sent back")
+
+
+class VerifyBody(BaseModel):
+    """Claims, judged together. words: also look for the words that fail (slower)."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
+
+    claims: Annotated[list[ClaimBody], FailFast()] = Field(min_length=1, max_length=MOST_CLAIMS)
+    words: bool = False
+
+    @model_validator(mode="after")
+    def _not_too_long(self) -> VerifyBody:
+        length = sum(len(c.claim) + sum(map(len, c.evidence)) for c in self.claims)
+        if length > MOST_CHARACTERS:
+            raise ValueError(f"claims and evidence have {length} characters, at most {MOST_CHARACTERS} are taken")
+        return self
+
+
+class BestReply(Reply):
+    """The evidence sentence that bears the claim best. document: ``evidence n`` of the request; offsets are its own."""
+
+    document: str
+    start: int
+    end: int
+    text: str
+
+
+class SentenceReply(Reply):
+    """A sentence of the claim, ``claim[start:end]``."""
+
+    start: int
+    end: int
+    label: Literal["supported", "contradicted", "unverifiable", "unscored"]
+    support: float | None
+
+
+class WeakReply(Reply):
+    """A word without which the evidence would support the claim more, by gain."""
+
+    start: int
+    end: int
+    text: str
+    gain: float
+
+
+class CheckedReply(Reply):
+    """What the verifier says of a claim: as good as its worst sentence. support: in [0, 1], null where unscored."""
+
+    id: str = ""
+    claim: str
+    label: Literal["supported", "contradicted", "unverifiable", "unscored"]
+    support: float | None
+    reason: str
+    best: list[BestReply]
+    sentences: list[SentenceReply]
+    weak: list[WeakReply] | None
+
+
+class VerifyReply(Reply):
+    """One result a claim, in order."""
+
+    object: Literal["list"] = "list"
+    data: list[CheckedReply]
+
+
+@verify_router.post(
+    "/v1/verify",
+    summary="Judge claims by evidence",
+    responses=error_responses(400, 401, 403, 408, 413, 415, 422, 429, 500, 503),
+)
+async def verify(
+    body: VerifyBody, request: Request, caller: Annotated[Caller, Depends(require("query"))]
+) -> VerifyReply:
+    """Each claim against its own evidence; support from 0.5 on is "supported", below "unverifiable": this verifier
+    cannot tell a contradiction from silence."""
+    service = request.app.state.answering
+    assert isinstance(service, Answering)  # noqa: S101 - the lifespan puts nothing else there
+    if not service.health.parts.all_open:
+        raise ApiError(503, "not ready: GET /readyz gives the reasons", code="not_ready", retry_after=5)
+    checked = await service.check(Checking(tuple(_pair(claim) for claim in body.claims), body.words))
+    return VerifyReply(data=[_reply(one) for one in checked])
+
+
+def _pair(claim: ClaimBody) -> ClaimPair:
+    texts = enumerate(claim.evidence, start=1)
+    held = tuple(EvidenceText(f"evidence {n}", text, 0) for n, text in texts if text.strip())
+    return ClaimPair(claim.claim, held, claim.question, claim.id, claim.answerable)
+
+
+def _reply(checked: CheckedClaim) -> CheckedReply:
+    return CheckedReply.model_validate(checked_json(checked))

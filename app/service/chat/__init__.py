@@ -1,1 +1,0 @@
-"""OpenAI's interface: chat completions and models."""

@@ -1,0 +1,1 @@
+"""Answering queries, many at a time."""

@@ -1,0 +1,160 @@
+"""Who may come in: so many requests are worked on, so many wait in order, the rest is refused at once.
+
+A refusal is decided from numbers at hand and never waits for anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import perf_counter
+
+from app.service.http.errors import ApiError
+
+_LONGEST_RETRY_S = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """active: requests worked on at once. waiting: how many may wait. least_memory: bytes that must be left."""
+
+    active: int
+    waiting: int
+    least_memory: int = 0
+
+
+class Turn:
+    """A place among those that are worked on. left: told the seconds it was held, once."""
+
+    def __init__(self, left: Callable[[float], None]) -> None:
+        self._left: Callable[[float], None] | None = left
+        self._started = perf_counter()
+
+    def leave(self) -> None:
+        """Give it back; again does nothing."""
+        if self._left is not None:
+            left, self._left = self._left, None
+            left(perf_counter() - self._started)
+
+
+class Admission:
+    """Belongs to one event loop. memory_left: bytes, None where nobody knows."""
+
+    def __init__(self, limits: Limits, memory_left: Callable[[], int | None] = lambda: None) -> None:
+        self._limits, self._memory_left = limits, memory_left
+        self._active = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._seconds = 1.0  # that a request takes, of late
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.draining = False
+
+    @property
+    def active(self) -> int:
+        """Requests that are worked on."""
+        return self._active
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait."""
+        return len(self._waiting)
+
+    @property
+    def inside(self) -> int:
+        """Both."""
+        return self._active + len(self._waiting)
+
+    async def enter(self) -> Turn:
+        """Wait for one's turn, which its holder gives back with ``leave``.
+
+        Raises ApiError at once: 429 when too many wait already, 503 when memory is short or the server stops. Those who
+        wait when it begins to stop get the 503 then.
+        """
+        refusal = self.no_place() or self._memory_short()
+        if refusal is not None:
+            raise refusal
+        if self._active >= self._limits.active:
+            await self._wait()
+        else:
+            self._take()
+        return Turn(self._left)
+
+    def no_place(self) -> ApiError | None:
+        """429 when too many wait already, 503 when the server stops: known without a look at anything but numbers."""
+        if self.draining:
+            return stopping()
+        if self._active >= self._limits.active and len(self._waiting) >= self._limits.waiting:
+            return ApiError(
+                429,
+                f"{self._limits.waiting} requests are waiting already: try again later",
+                code="queue_full",
+                retry_after=self._retry_after(),
+            )
+        return None
+
+    def drain(self) -> None:
+        """Take nobody in any more, and hand those who wait back to their clients."""
+        self.draining = True
+        while self._waiting:
+            future = self._waiting.popleft()
+            if not future.done():
+                future.set_exception(stopping())
+
+    async def idle(self) -> None:
+        """Wait until nothing is worked on."""
+        await self._idle.wait()
+
+    def _memory_short(self) -> ApiError | None:
+        left = self._memory_left() if self._limits.least_memory else None
+        if left is None or left >= self._limits.least_memory:
+            return None
+        return ApiError(
+            503,
+            "memory is short: try again when other requests are done",
+            code="out_of_memory",
+            retry_after=self._retry_after(),
+        )
+
+    def _retry_after(self) -> int:
+        """Seconds until about half of those inside are done, if each takes as long as others did of late."""
+        rounds = max(1.0, self.inside / (2 * self._limits.active))
+        return min(max(1, math.ceil(self._seconds * rounds)), _LONGEST_RETRY_S)
+
+    def _take(self) -> None:
+        self._active += 1
+        self._idle.clear()
+
+    async def _wait(self) -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        try:
+            await future  # whoever leaves gives it its place
+        except asyncio.CancelledError:
+            if future.done() and not future.cancelled() and future.exception() is None:
+                self._leave()  # it had come to its turn just now
+            elif future in self._waiting:
+                self._waiting.remove(future)
+            raise
+
+    def _left(self, seconds: float) -> None:
+        self._seconds += 0.2 * (seconds - self._seconds)
+        self._leave()
+
+    def _leave(self) -> None:
+        self._active -= 1
+        while self._waiting:
+            future = self._waiting.popleft()
+            if not future.done():
+                self._take()
+                future.set_result(None)
+                return
+        if not self._active:
+            self._idle.set()
+
+
+def stopping() -> ApiError:
+    """503: another server, or this one in a while, will take it."""
+    return ApiError(503, "the server is stopping: try again", code="shutting_down", retry_after=1)

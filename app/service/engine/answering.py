@@ -1,0 +1,272 @@
+"""Answers queries, many at a time: admission, retrieval, generation, verification, each shared by all requests.
+
+A query is worked on in a task of its own. What it makes goes into a queue, so that a client that reads slowly holds up
+nothing but its own response.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+
+from app.answers import Answer, QueryResult, Timings, sources_of
+from app.judging.verification import CheckedClaim
+from app.pipeline import Pipeline, query_seed
+from app.service.engine.admission import Admission, Limits, Turn
+from app.service.engine.batching import MicroBatcher
+from app.service.engine.generation_queue import Generating
+from app.service.engine.health import Health, not_ready
+from app.service.engine.last_message import preparation, replied, standing_alone
+from app.service.engine.live_query import Ask, LiveQuery
+from app.service.engine.memory import memory_left
+from app.service.engine.preparation import Preparation, Prepared, Preparing
+from app.service.engine.query_writer import Keeping
+from app.service.engine.verification import Checking, Judging, Verifying
+from app.service.http.access import Caller
+from app.service.http.errors import ApiError
+from app.service.http.problems import late, problem, raise_problem
+from app.service.observability.logs import LOGGER, log_event
+from app.service.observability.metrics import Metrics
+from evaluation.outcomes import AnswerEvaluation, outcome_of
+from generation.completion import TextDelta
+from generation.generator import GenerationTask
+from generation.live import Drawn
+from generation.style.restyling import restyled
+from retrieval.collections import CollectionInfo, list_collections
+
+_GRACE_S = 2.0
+"""A generator that does not keep a deadline by itself is left alone so long after it."""
+_MEBIBYTE = 1 << 20
+
+
+class Answering:
+    """One pipeline behind one admission. Made inside the event loop that it serves; closed there, too.
+
+    spend: told who used how many tokens. log_text: whether questions and answers are logged.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        health: Health,
+        *,
+        metrics: Metrics | None = None,
+        spend: Callable[[Caller, int], None] = lambda caller, tokens: None,
+        log_text: bool = False,
+    ) -> None:
+        self.pipeline = pipeline
+        self.health = health
+        self.metrics = metrics = metrics or Metrics()
+        settings = pipeline.settings
+        limits = Limits(settings.max_active, settings.max_queue, settings.min_free_memory_mb * _MEBIBYTE)
+        self.admission = Admission(limits, memory_left)
+        self._spend, self._log_text = spend, log_text
+        self._generating = Generating()
+        self._keeping = Keeping(pipeline, lambda size: metrics.batch("storing", size))
+        self._preparing: MicroBatcher[Preparation, Prepared] = MicroBatcher(
+            Preparing(pipeline), name="retrieval", seen=lambda size: metrics.batch("retrieval", size)
+        )
+        verifying = Verifying(pipeline)
+        self._judging: MicroBatcher[Judging, tuple[AnswerEvaluation, ...]] = MicroBatcher(
+            verifying.judge, name="judging", seen=lambda size: metrics.batch("verification", size)
+        )
+        self._checking: MicroBatcher[Checking, tuple[CheckedClaim, ...]] = MicroBatcher(
+            verifying.check, name="checking", seen=lambda size: metrics.batch("checking", size)
+        )
+        self._log = logging.getLogger(LOGGER)
+
+    async def begin(self, ask: Ask) -> LiveQuery:
+        """Admit the query, retrieve, and begin to generate. Cancel what is returned, or read it to its end.
+
+        Raises ApiError: 404 and 422 for the request, 429 when the queue is full, 503 when something is not ready,
+        memory is short, the server stops or the deadline comes first.
+        """
+        if not self.health.parts.all_open:
+            raise not_ready()
+        self._check_limits(ask)
+        settings = self.pipeline.settings
+        arrived = perf_counter()
+        deadline = asyncio.get_running_loop().time() + min(
+            ask.deadline_s or settings.max_request_s, settings.max_request_s
+        )
+        turn: Turn | None = None
+        try:
+            async with asyncio.timeout_at(deadline):
+                turn = await self.admission.enter()
+                queued = perf_counter() - arrived
+                ask = await standing_alone(ask, self.pipeline.generator, self._generating)
+                prepared = await self._preparing.do(preparation(ask))
+        except TimeoutError as error:
+            _give_back(turn)
+            raise late() from error
+        except Exception as error:  # every failure gives the turn back and becomes an error object
+            _give_back(turn)
+            raise_problem(error, self._log)
+        except BaseException:
+            _give_back(turn)
+            raise
+        live = LiveQuery(ask, prepared, self.pipeline.generator.name, arrived, queued)
+        live.work(self._work(live, deadline), turn.leave)
+        return live
+
+    async def answer(self, ask: Ask) -> QueryResult:
+        """``begin``, and the end of it. Cancelled, the query is. Raises ApiError as it does."""
+        live = await self.begin(ask)
+        try:
+            return await live.result()
+        finally:
+            live.cancel()
+
+    async def check(self, checking: Checking) -> tuple[CheckedClaim, ...]:
+        """Judge claims by evidence given with them, together with what others ask for. Raises ApiError 503."""
+        try:
+            return await self._checking.do(checking)
+        except Exception as error:  # what the shared judge raised is this request's answer, as an error object
+            raise_problem(error, self._log)
+
+    def collections(self, tenant: str = "") -> tuple[CollectionInfo, ...]:
+        """The tenant's collections, by name. Raises ApiError 503 when the database does not answer."""
+        try:
+            return list_collections(self.pipeline.store, tenant)
+        except Exception as error:
+            raise_problem(error, self._log)
+
+    async def close(self) -> None:
+        """Store what is not stored yet, and let the threads go."""
+        await self._keeping.close()
+        for batcher in (self._preparing, self._judging, self._checking):
+            batcher.close()
+        self._generating.close()
+
+    def _check_limits(self, ask: Ask) -> None:
+        settings, params = self.pipeline.settings, ask.request.params
+        most, given = settings.max_question_characters, len(ask.request.question)
+        if given > most:
+            raise refused(f"question has {given} characters: this server takes at most {most}", "question")
+        if params.n > settings.max_samples:
+            raise refused(f"n is {params.n}: this server draws at most {settings.max_samples} samples", "n")
+        context = self.pipeline.generator.context_length
+        if params.max_tokens >= context:
+            raise refused(
+                f"max_tokens is {params.max_tokens}: it must be less than the model's context of {context} tokens",
+                "max_tokens",
+            )
+        allowed = ask.caller.limits.max_tokens
+        if allowed is not None and params.max_tokens > allowed:
+            raise refused(f"max_tokens is {params.max_tokens}: this key may ask for at most {allowed}", "max_tokens")
+
+    async def _work(self, live: LiveQuery, deadline: float) -> None:
+        """Everything after retrieval. Errors go to whoever reads the query."""
+        try:
+            async with asyncio.timeout_at(deadline + _GRACE_S):
+                result = await self._generated(live, deadline)
+                live.answered(result)
+                if live.ask.verify:
+                    result = await self._verified(live, result)
+                    live.answered(result)
+            self._count(live, result)
+            live.ended()
+        except TimeoutError:
+            live.failed(late())
+        except Exception as error:
+            live.failed(problem(error, self._log))
+
+    async def _generated(self, live: LiveQuery, deadline: float) -> QueryResult:
+        ask, request, prepared = live.ask, live.ask.request, live.prepared
+        params = request.params
+        if ask.reply:
+            for sample in range(params.n):
+                live.said(TextDelta(ask.reply, sample))
+            return replied(live)
+        left = max(0.001, deadline - asyncio.get_running_loop().time())
+        seeds = tuple(query_seed(params.seed, sample) for sample in range(params.n))
+        task = GenerationTask(prepared.prompt, replace(params, deadline_seconds=left), seeds, ask.caller.tenant)
+        begun = perf_counter()
+        first: float | None = None
+        generation = self._generating.begin(self.pipeline.generator, task)
+        try:
+            async for delta in generation:
+                first = first or perf_counter() - live.arrived
+                if request.style == "short":  # another style is made of the whole answer
+                    live.said(delta)
+            drawn: Drawn = generation.drawn
+        finally:
+            generation.close()
+        completions = [restyled(completion, request.question, request.style) for completion in drawn.completions]
+        timings = Timings(prepared.retrieval_s, perf_counter() - begun, live.queued, first)
+        return QueryResult(
+            id=live.id,
+            request=ask.shown,
+            collection=prepared.collection,
+            generation=prepared.generation,
+            model=live.model,
+            answers=tuple(Answer(completion) for completion in completions),
+            sources=sources_of(prepared.prompt, prepared.places),
+            timings=timings,
+            shared_tokens=drawn.shared_tokens,
+            search=prepared.search,
+        )
+
+    async def _verified(self, live: LiveQuery, result: QueryResult) -> QueryResult:
+        begun = perf_counter()
+        stored = live.prepared.judge
+        if stored is None:
+            raise AssertionError("a query that is to be judged was prepared without a judge")
+        texts = tuple(answer.text for answer in result.answers)
+        evaluations: tuple[AnswerEvaluation, ...]
+        if live.ask.reply:  # it claims nothing
+            evaluations = (outcome_of((), refused=False),) * len(texts)
+        else:
+            evaluations = await self._judging.do(Judging(live.ask.request.question, texts, stored))
+        self.metrics.judged(evaluations)
+        judged = zip(result.answers, evaluations, strict=True)
+        return replace(
+            result,
+            answers=tuple(replace(answer, evaluation=evaluation) for answer, evaluation in judged),
+            timings=replace(result.timings, verification=perf_counter() - begun),
+        )
+
+    def _count(self, live: LiveQuery, result: QueryResult) -> None:
+        self._keeping.put(result, live.prepared.stored)
+        self._spend(live.ask.caller, result.prompt_tokens + result.completion_tokens)
+        self.metrics.answered(result.prompt_tokens, result.shared_tokens, result.completion_tokens)
+        timings = result.timings
+        stages = {
+            "queue": timings.queue,
+            "retrieval": timings.retrieval if result.generation is not None else None,
+            "first_token": timings.first_token,
+            "generation": timings.generation,
+            "verification": timings.verification,
+            "total": perf_counter() - live.arrived,
+        }
+        for stage, seconds in stages.items():
+            if seconds is not None:
+                self.metrics.stage(stage, seconds)
+        said = {"question": live.ask.shown.question, "answers": [answer.text for answer in result.answers]}
+        log_event(
+            self._log,
+            "query",
+            f"query {result.id}{f' {json.dumps(said, ensure_ascii=False)}' if self._log_text else ''}",
+            level=logging.INFO if self._log_text else logging.DEBUG,
+            query_id=result.id,
+            collection=result.collection,
+            prompt_tokens=result.prompt_tokens,
+            cached_tokens=result.shared_tokens,
+            completion_tokens=result.completion_tokens,
+            **{f"{stage}_s": seconds for stage, seconds in stages.items() if seconds is not None},
+            **(said if self._log_text else {}),
+        )
+
+
+def refused(message: str, param: str) -> ApiError:
+    """422 for a value that cannot be used."""
+    return ApiError(422, message, code="invalid_value", param=param)
+
+
+def _give_back(turn: Turn | None) -> None:
+    if turn is not None:
+        turn.leave()

@@ -1,0 +1,127 @@
+"""Whether the service can answer, and if not, why: model, database, and every published collection."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from time import monotonic
+
+import anyio.to_thread
+from sqlalchemy.exc import OperationalError
+
+from app.errors import USER_ERRORS
+from app.pipeline import Pipeline
+from app.service.engine.components import Parts
+from app.service.http.access import Caller
+from app.service.http.errors import ApiError
+from app.service.observability.logs import LOGGER
+from retrieval.collections import CollectionInfo, list_collections
+
+RECHECK_S = 2.0
+"""A damaged collection is hashed again with every look: probes that come faster share one look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an answer cannot be given. part: database, encoder, model, server or collection. tenant, name: whose
+    collection, and what its tenant calls it; None for what is not a collection's."""
+
+    part: str
+    reason: str
+    tenant: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """model: its name, when it is loaded. collections: the published ones. problems: empty when all is well."""
+
+    model: str | None
+    collections: tuple[CollectionInfo, ...]
+    problems: tuple[Problem, ...]
+
+    def names(self, caller: Caller | None) -> tuple[str, ...]:
+        """The published collections that the caller may see by name. caller: None for somebody without a key."""
+        if caller is None:
+            return ()
+        return tuple(info.shown for info in self.collections if info.tenant == caller.tenant)
+
+    def reasons(self, caller: Caller | None) -> tuple[str, ...]:
+        """What is wrong, one line each: in full of what is the caller's own, else without names, paths and details."""
+        shown: list[str] = []
+        hidden = 0
+        for problem in self.problems:
+            if problem.part == "server":
+                shown.append(problem.reason)
+            elif problem.tenant is None:
+                known = caller is not None
+                shown.append(f"{problem.part}: {problem.reason if known else 'not available'}")
+            elif caller is not None and problem.tenant == caller.tenant:
+                shown.append(f"collection {problem.name}: {problem.reason}")
+            else:
+                hidden += 1
+        if hidden:
+            shown.append(f"{hidden} of {len(self.collections)} collections cannot be opened")
+        return tuple(shown)
+
+
+def not_ready(detail: str = "GET /readyz gives the reasons") -> ApiError:
+    """503, to be tried again soon."""
+    return ApiError(503, f"not ready: {detail}", code="not_ready", retry_after=5)
+
+
+class Health:
+    """Looks when asked. Made inside the event loop that it serves. recheck_s: how long a look that failed holds."""
+
+    def __init__(self, pipeline: Pipeline, *, recheck_s: float = RECHECK_S) -> None:
+        self.parts = Parts(pipeline)
+        self._pipeline = pipeline
+        self._recheck_s = recheck_s
+        self._looking = asyncio.Lock()
+        self._log = logging.getLogger(LOGGER)
+        self.stopping = False
+        self._last: Readiness | None = None
+        self._looked_at = 0.0
+
+    async def readiness(self) -> Readiness:
+        """Look now, in a worker thread. A server that stops is not ready, whatever else it is."""
+        if self.stopping:
+            return Readiness(None, (), (Problem("server", "the server is stopping"),))
+        async with self._looking:
+            held = self._last is not None and self._last.problems and monotonic() - self._looked_at < self._recheck_s
+            if self._last is None or not held:
+                found = await anyio.to_thread.run_sync(self._look)
+                self._report(found)
+                self._last = found
+                self._looked_at = monotonic()
+            return self._last
+
+    def _look(self) -> Readiness:
+        problems = [Problem(missing.part, self._public(missing.reason)) for missing in self.parts.open()]
+        if problems:
+            return Readiness(None, (), tuple(problems))
+        line = self._pipeline
+        found: tuple[CollectionInfo, ...] = ()
+        try:
+            found = tuple(info for info in list_collections(line.store) if info.generation_hash is not None)
+        except (*USER_ERRORS, OSError, OperationalError) as error:
+            problems.append(Problem("database", self._public(str(error))))
+        for info in found:
+            try:
+                line.search(info.name)  # what tune saved must be readable too
+            except (*USER_ERRORS, OSError, OperationalError) as error:
+                problems.append(Problem("collection", self._public(str(error)), info.tenant, info.shown))
+        return Readiness(line.generator.name, found, tuple(problems))
+
+    def _report(self, found: Readiness) -> None:
+        """Log problems that are new: who asks without a key is not told what they are."""
+        before = self._last.problems if self._last is not None else ()
+        for problem in found.problems:
+            if problem not in before:
+                named = f"{problem.part} {problem.name}" if problem.name else problem.part
+                self._log.error("not ready: %s: %s", named, problem.reason)
+
+    def _public(self, reason: str) -> str:
+        """Where the home lies is this machine's business."""
+        return reason.replace(str(self._pipeline.home), "HOME")

@@ -1,0 +1,84 @@
+"""What becomes of a chat's last message before it is answered: made to stand alone, or replied to without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+
+from app.answers import Answer, QueryResult, Timings
+from app.pipeline import query_seed
+from app.service.engine.generation_queue import Generating
+from app.service.engine.live_query import Ask, LiveQuery
+from app.service.engine.preparation import Preparation
+from app.service.engine.standalone import (
+    REWRITTEN_TOKENS,
+    SHOWN_EXCHANGES,
+    Exchange,
+    read_rewritten,
+    rewriting_task,
+    standalone_by_rule,
+)
+from generation.completion import Completion, Usage
+from generation.decoding.params import SamplingParams
+from generation.errors import ContextLengthError
+from generation.generator import GenerationTask, Generator
+from generation.live import InstructedGenerator
+from generation.prompt import Prompt
+
+
+async def standing_alone(ask: Ask, generator: Generator, generating: Generating) -> Ask:
+    """The query with a question that needs nothing that was said before it. Raises what the generator raises."""
+    if not ask.history or ask.reply:
+        return ask
+    request = ask.request
+    question = standalone_by_rule(request.question, ask.history)
+    if isinstance(generator, InstructedGenerator):
+        prompt = _rewriting_prompt(generator, request.question, ask.history)
+        if prompt is None:
+            return replace(ask, request=replace(request, question=question), original=request)
+        params = SamplingParams(max_tokens=REWRITTEN_TOKENS, stop=("\n",))
+        generation = generating.begin(generator, GenerationTask(prompt, params, (0,), ask.caller.tenant))
+        try:
+            async for _ in generation:
+                pass
+            question = read_rewritten(generation.drawn.completions[0].text) or question
+        finally:
+            generation.close()
+    return replace(ask, request=replace(request, question=question), original=request)
+
+
+def preparation(ask: Ask) -> Preparation:
+    """What is found and shown before the query is answered: nothing where its reply is known."""
+    request = ask.request
+    if ask.reply:  # the collection must be there all the same, as it must for judging
+        request = replace(request, retrieval=False)
+    judged = ask.verify or bool(ask.reply and ask.request.retrieval)
+    return Preparation(request, ask.caller.tenant, ask.instructions, judged)
+
+
+def _rewriting_prompt(generator: Generator, question: str, history: Sequence[Exchange]) -> Prompt | None:
+    """Of as many of the last exchanges as the model's context takes; None where it takes none."""
+    for first in range(max(0, len(history) - SHOWN_EXCHANGES), len(history)):
+        try:
+            return generator.prompt(rewriting_task(question, history[first:]), (), REWRITTEN_TOKENS)
+        except ContextLengthError:
+            continue
+    return None
+
+
+def replied(live: LiveQuery) -> QueryResult:
+    """The result of a query whose answer is known without a model."""
+    params = live.ask.request.params
+    usage = Usage(0, 0)
+    seeds = (query_seed(params.seed, sample) for sample in range(params.n))
+    return QueryResult(
+        id=live.id,
+        request=live.ask.shown,
+        collection=live.prepared.collection,
+        generation=None,
+        model=live.model,
+        answers=tuple(Answer(Completion(live.ask.reply, (), (), "stop", usage, seed)) for seed in seeds),
+        sources=(),
+        timings=Timings(0.0, 0.0, live.queued, perf_counter() - live.arrived),
+    )

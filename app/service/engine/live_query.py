@@ -1,0 +1,116 @@
+"""One query under way, between the task that works on it and the response that reads it."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass
+
+from app.answers import QueryRequest, QueryResult, Source, sources_of
+from app.service.engine.preparation import Prepared
+from app.service.engine.standalone import Exchange
+from app.service.http.access import Caller
+from generation.completion import TextDelta
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A query as it is worked on.
+
+    instructions: of the caller's own. verify: whether its answers are judged. deadline_s: for all of it. history: what
+    was said before, which the question may refer to; it is then rewritten, and ``original`` has it as it was put.
+    reply: the answer, where it is known without asking a model (to a greeting); nothing is then searched for or drawn.
+    """
+
+    request: QueryRequest
+    caller: Caller
+    instructions: str = ""
+    verify: bool = False
+    deadline_s: float | None = None
+    history: tuple[Exchange, ...] = ()
+    original: QueryRequest | None = None
+    reply: str = ""
+
+    @property
+    def shown(self) -> QueryRequest:
+        """The request as results and the store show it."""
+        return self.original or self.request
+
+
+class LiveQuery:
+    """Iterate over its events, once: text as it is drawn, then the result, and the result again when it is judged.
+
+    Text that nobody has read yet is joined, so that a slow reader's queue stays short. arrived: time.perf_counter()
+    when the request came. queued: seconds that it waited for its turn.
+    """
+
+    def __init__(self, ask: Ask, prepared: Prepared, model: str, arrived: float, queued: float) -> None:
+        self.id = uuid.uuid4().hex
+        self.ask, self.prepared, self.model = ask, prepared, model
+        self.arrived, self.queued = arrived, queued
+        self._events: deque[TextDelta | QueryResult | Exception | None] = deque()
+        self._come = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What was retrieved, known before anything is drawn."""
+        return sources_of(self.prepared.prompt, self.prepared.places)
+
+    def work(self, coroutine: Coroutine[None, None, None], done: Callable[[], None]) -> None:
+        """Have the coroutine work on this query, until it ends or is cancelled; ``done`` is called in either case."""
+        self._task = asyncio.create_task(coroutine)
+        self._task.add_done_callback(lambda task: done())
+
+    def said(self, delta: TextDelta) -> None:
+        """Text has come."""
+        last = self._events[-1] if self._events else None
+        if isinstance(last, TextDelta) and last.sample == delta.sample:
+            self._events[-1] = TextDelta(last.text + delta.text, delta.sample)
+        else:
+            self._put(delta)
+
+    def answered(self, result: QueryResult) -> None:
+        """The answers are there; later the same with their evaluations."""
+        self._put(result)
+
+    def ended(self) -> None:
+        """Nothing more comes."""
+        self._put(None)
+
+    def failed(self, error: Exception) -> None:
+        """It ends with an error."""
+        self._put(error)
+
+    async def __aiter__(self) -> AsyncIterator[TextDelta | QueryResult]:
+        while True:
+            while not self._events:
+                self._come.clear()
+                await self._come.wait()
+            event = self._events.popleft()
+            if event is None:
+                return
+            if isinstance(event, Exception):
+                raise event
+            yield event
+
+    async def result(self) -> QueryResult:
+        """Wait for the end. Raises what ended it."""
+        last: QueryResult | None = None
+        async for event in self:
+            if isinstance(event, QueryResult):
+                last = event
+        if last is None:
+            raise AssertionError("a query ended without a result")
+        return last
+
+    def cancel(self) -> None:
+        """Stop it unless it has ended: its place and its rows are free at once."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _put(self, event: TextDelta | QueryResult | Exception | None) -> None:
+        self._events.append(event)
+        self._come.set()

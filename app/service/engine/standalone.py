@@ -1,0 +1,170 @@
+"""Follow-up questions made to stand alone, so that they can be searched for: by rule, or by a model that writes.
+
+The rule, for a model that cannot write: a pronoun is replaced by what the question before was about, the words from its
+first determiner or name on, or, for a person after "Who ...?", by a short answer. A question that only names another
+thing ("What about the Heron 5?") takes the question before, with that thing in place of the one that begins alike;
+where none does, and where the question leaves out what a sentence needs (app.service.engine.follow_ups), both stand one
+after the other. Anything else is left alone, however short. It knows English only, and single question words of a few
+other languages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.service.engine.follow_ups import ENDS, is_elliptical, opener_of, repeats
+from app.service.engine.small_talk import after_small_talk, small_talk_reply
+
+REWRITTEN_TOKENS = 64
+SHOWN_EXCHANGES = 3
+"""Exchanges before the question that a model is shown."""
+_SHOWN_CHARACTERS = 500
+_PRONOUN = re.compile(
+    r"\b(?P<owner>its|their|theirs|his|her|hers)\b|\b(?P<thing>it|they|them|he|she|him|these|those|"
+    r"(?:this|that)(?=\s+(?:is|was|are|were|does|do|did|has|have|had|can|could|will|would|may|must|mean)\b|\s*[?.!]*$|\s+\w+\s*[?.!]*$)|"
+    r"(?<=does )(?:this|that)(?= (?:take|mean|work|cost|happen|apply|include|cover|need|require|change|help|matter|"
+    r"affect|depend|hold|last|start|end|expire|count|look|sound|make|go|come|get|say|imply|compare|differ|exclude|involve)\b))\b",
+    re.IGNORECASE,
+)
+_EXPLETIVE = re.compile(
+    r"\b(?:what (?:time|day|date|year|month) (?:is|was) it|"
+    r"(?:is|was|will|would|can|could|does|isn't) it (?:be )?(?:\w+ly )?"
+    r"(?:possible|impossible|true|ok|okay|allowed|necessary|safe|better|best|worth|required|legal|permitted|mandatory|"
+    r"important|normal|common|likely|correct|right|fine|easy|hard|difficult|advisable|recommended|mean|make sense|take|"
+    r"cost|matter|rain|snow|work) (?:\w+ )?(?:to|that|if|when|for|whether|how|which)\b|"
+    r"it (?:takes?|took|costs?|means?|matters?)(?: \w+){0,4} (?:to|if|when|that)\b)",
+    re.IGNORECASE,
+)
+"""An "it" that stands for nothing: "Is it possible to ...", "How long does it take to ..."."""
+_RELATIVE = re.compile(r"\b(?:the|a|an|any|some|our|my|your|every|each|all)\s+(?:\w+\s+){1,3}$", re.IGNORECASE)
+"""A noun right before "that": "a shop that has closed"."""
+_CLAUSE = re.compile(r"(?:if|when|once|after|before|because|since|while|although|unless|whenever)\b", re.IGNORECASE)
+_NOUN = re.compile(r"\b(?:the|a|an|our|my|your|any|some|each|every)\s+\w+|(?<=\s)[A-Z]\w+|\b\w*\d\w*\b")
+_TOPIC = re.compile(r"\b(?:the|a|an|our|my|your|this|that|these|those)\s+\S.*|(?<=\s)(?:[A-Z]|\d)\S*.*", re.DOTALL)
+_NAMED = re.compile(r"(?:(?:the|a|an|our|my|your)\s+)?(?:\w+\s+)?[A-Z0-9][\w\-/.]*(?:\s+[A-Z0-9][\w\-/.]*)*")
+_SHORT_ANSWER = 4
+_LONGEST_THING = 16
+"""Words of a noun phrase that is put in place of another."""
+_LOOKED_AT = 16
+"""Exchanges before the question that the rule looks at."""
+_KEPT_CHARACTERS = 2_000
+"""Characters of each earlier question that the rule looks at; a longer message says enough to stand alone."""
+_PERSONS = frozenset(("he", "she", "him", "his", "her", "hers", "they", "them", "their", "theirs"))
+_SMALL = frozenset(("the", "a", "an", "our", "my", "your", "this", "that", "these", "those", "of", "in", "for", "to"))
+_CITATION = re.compile(r"\s*\[\d+\]")
+_LABEL = re.compile(r"^\s*(?:(?:stand-?alone|rewritten|final)?\s*question\s*:)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question and what was answered; the answer may be empty."""
+
+    question: str
+    answer: str
+
+
+def standalone_by_rule(question: str, history: Sequence[Exchange]) -> str:
+    """The question with what it refers to put in; itself where it seems to stand alone, or there is nothing before."""
+    if len(question) > _KEPT_CHARACTERS:
+        return question
+    before, answer = "", ""
+    for exchange in history[-_LOOKED_AT:]:
+        asked = exchange.question[:_KEPT_CHARACTERS]
+        if not small_talk_reply(asked):
+            before, answer = _joined(after_small_talk(asked), before, answer), exchange.answer
+    return _joined(after_small_talk(question), before, answer) if before else question
+
+
+def rewriting_task(question: str, history: Sequence[Exchange]) -> str:
+    """What a model is told to write: the last question, so that it can be understood by itself."""
+    said = "\n".join(
+        f"User: {exchange.question[:_SHOWN_CHARACTERS]}\nAssistant: {exchange.answer[:_SHOWN_CHARACTERS]}"
+        for exchange in history[-SHOWN_EXCHANGES:]
+    )
+    return (
+        "Rewrite the last question of this conversation as one question that can be understood without it. Where it "
+        "refers to nothing that was said before, repeat it as it is. Do not answer it; write the question only."
+        f"\n\n{said}\nUser: {question}\n\nStandalone question:"
+    )
+
+
+def read_rewritten(text: str) -> str:
+    """The question that a model wrote; empty where it wrote none."""
+    lines = (line.strip() for line in text.splitlines())
+    first = next((line for line in lines if line), "")
+    found = _LABEL.sub("", first).strip().strip("\"'").strip()
+    return found if any(c.isalnum() for c in found) else ""
+
+
+def _joined(question: str, before: str, answer: str) -> str:
+    """answer: to the question before."""
+    if not before:
+        return question
+    if repeats(question):
+        return before
+    found = _pronoun(question)
+    if found is not None:
+        person = found[0].lower() in _PERSONS and before.lower().startswith("who")
+        topic = (_short(answer) if person else "") or _topic(before)
+        if topic:
+            put = f"{topic}'s" if found["owner"] else topic
+            return question[: found.start()] + put + question[found.end() :]
+        return f"{before.strip()} {question.strip()}"
+    opener = opener_of(question)
+    rest = question.strip()[len(opener) :].strip()
+    elliptical = is_elliptical(question)
+    thing = _exchanged(before, rest.strip(ENDS)) if (opener and elliptical) or _only_names(rest) else ""
+    return thing or (f"{before.strip()} {rest}" if elliptical else question)
+
+
+def _pronoun(question: str) -> re.Match[str] | None:
+    """The first pronoun that stands for nothing in the question itself."""
+    taken = [found.span() for found in _EXPLETIVE.finditer(question)]
+    for found in _PRONOUN.finditer(question):
+        if any(start <= found.start() < end for start, end in taken):
+            continue
+        own = _NOUN.search(question[: found.start()])
+        # "Does the Heron 4 come with its cable?", "If a battery fails, who replaces it?"
+        if found[0].lower() == "that" and _RELATIVE.search(question[: found.start()]):
+            continue
+        if own is not None and (found["owner"] or _CLAUSE.match(question.lstrip())):
+            continue
+        return found
+    return None
+
+
+def _only_names(text: str) -> bool:
+    """Whether the text is a noun phrase with a name, a number or a code: another thing to ask the same about."""
+    return bool(_NAMED.fullmatch(text.strip(ENDS)))
+
+
+def _exchanged(before: str, thing: str) -> str:
+    """The question before with ``thing`` in place of the words that begin as it does; empty where none do."""
+    wanted, words = thing.split(), before.split()
+    if len(wanted) > _LONGEST_THING:
+        return ""
+    if wanted and wanted[0].lower() in _SMALL:
+        wanted[0] = wanted[0].lower()
+    for common in range(len(wanted) - 1, 0, -1):
+        if all(word.lower() in _SMALL for word in wanted[:common]):
+            break
+        for start in range(len(words) - common, -1, -1):
+            if [w.lower().strip(ENDS) for w in words[start : start + common]] == [w.lower() for w in wanted[:common]]:
+                end = min(start + len(wanted), len(words))
+                mark = "?" if words[end - 1].endswith("?") else ""
+                return " ".join([*words[:start], " ".join(wanted) + mark, *words[end:]])
+    return ""
+
+
+def _short(answer: str) -> str:
+    """The answer where it is a name or so; empty for a longer one."""
+    said = _CITATION.sub("", answer).strip(ENDS)
+    return said if 0 < len(said.split()) <= _SHORT_ANSWER else ""
+
+
+def _topic(question: str) -> str:
+    """What a question is about: from its first determiner or name to its end; empty where it has neither."""
+    found = _TOPIC.search(question)
+    return found[0].strip(ENDS) if found is not None else ""

@@ -1,0 +1,100 @@
+"""Judging for several requests at once: answers against a collection, and claims against evidence given with them.
+
+One scorer, loaded when it is first needed; all pairs of a batch go through it together, sorted by length.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.judging.answer_judge import JudgePlan
+from app.judging.run_judge import load_scorer
+from app.judging.verification import CheckedClaim, ClaimChecker, ClaimPair
+from app.pipeline import Pipeline
+from evaluation.outcomes import AnswerEvaluation, outcome_of
+from evaluation.verifiers.context_evidence import AnsweredQuestion
+from evaluation.verifiers.entailment import EntailmentVerifier
+from evaluation.verifiers.evidence import SearchedEvidence
+from evaluation.verifiers.verifier import VerificationItem
+from model.pairs.scoring import PairScorer
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Answers to a question, to be judged by what a search of a collection finds for each claim.
+
+    stored: the collection's name in the store. Evidence depends on question and claim only, so that answers given with
+    and without retrieval are judged by the same (DESIGN.md section 5, rule 1).
+    """
+
+    question: str
+    answers: tuple[str, ...]
+    stored: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checking:
+    """Claims with evidence of their own. words: whether to look for the words that fail."""
+
+    pairs: tuple[ClaimPair, ...]
+    words: bool = False
+
+
+class Verifying:
+    """The work of two MicroBatchers, one of Judgings and one of Checkings."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._lock = threading.Lock()
+        self._scorer: PairScorer | None = None
+        self._checker: ClaimChecker | None = None
+
+    def judge(self, items: Sequence[Judging]) -> list[tuple[AnswerEvaluation, ...] | Exception]:
+        """For each item, an evaluation of every answer, in order."""
+        with self._lock:
+            out: list[tuple[AnswerEvaluation, ...] | Exception] = [()] * len(items)
+            for stored in dict.fromkeys(item.stored for item in items):
+                members = [index for index, item in enumerate(items) if item.stored == stored]
+                judged = self._judge(stored, [items[index] for index in members])
+                for index, evaluations in zip(members, judged, strict=True):
+                    out[index] = evaluations
+            return out
+
+    def check(self, items: Sequence[Checking]) -> list[tuple[CheckedClaim, ...] | Exception]:
+        """For each item, a result for every pair, in order."""
+        with self._lock:
+            if self._checker is None:
+                scorer = self._opened()
+                self._checker = ClaimChecker(JudgePlan(device=self._pipeline.device), lambda _name, _device: scorer)
+            out: list[tuple[CheckedClaim, ...] | Exception] = [()] * len(items)
+            for words in (False, True):
+                members = [index for index, item in enumerate(items) if item.words == words]
+                pairs = [pair for index in members for pair in items[index].pairs]
+                checked = iter(self._checker.check(pairs, words) if pairs else ())
+                for index in members:
+                    out[index] = tuple(next(checked) for _ in items[index].pairs)
+            return out
+
+    def _judge(self, stored: str, items: Sequence[Judging]) -> list[tuple[AnswerEvaluation, ...]]:
+        search = self._pipeline.search(stored)
+        evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.departures)
+        # Each claim has evidence of its own: read together, an answer would be read again for every claim.
+        verifier = EntailmentVerifier(self._opened(), evidence)
+        asked: list[VerificationItem] = []
+        refused: list[bool] = []
+        for number, item in enumerate(items):
+            question = AnsweredQuestion(str(number), item.question)
+            for answer in item.answers:
+                extraction = verifier.extract(question, answer)
+                asked.append(VerificationItem(question, extraction.claims, answer))
+                refused.append(extraction.refused)
+        verdicts = verifier.verify(asked)
+        evaluations = iter([outcome_of(found, said_no) for found, said_no in zip(verdicts, refused, strict=True)])
+        return [tuple(next(evaluations) for _ in item.answers) for item in items]
+
+    def _opened(self) -> PairScorer:
+        if self._scorer is None:
+            self._scorer = load_scorer(None, self._pipeline.device)
+        return self._scorer

@@ -1,0 +1,1 @@
+"""HTTP: access, limits, errors, server-sent events."""

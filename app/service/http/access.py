@@ -1,0 +1,227 @@
+"""Who is asking, and what they may do: one FastAPI dependency for every route.
+
+Use it like this (the scopes are query, index, evaluate, admin; admin implies the others):
+
+    from app.service.http.access import Caller, require
+
+    @router.post("/v1/query", dependencies=[...])
+    async def query(body: QueryBody, caller: Annotated[Caller, Depends(require("query"))]) -> ...:
+        ...
+
+``Caller.tenant`` is whose collections, jobs and runs the request may see ("" is this machine's own: what the command
+line indexed). Filter by it inside the query (app.accounts.tenants does for collections: ``own_collection`` gives the
+name under which the pipeline knows it); what belongs to another tenant does not exist: 404, with the same words as
+for what was never there.
+
+``require`` answers 401 for a missing, wrong, revoked or expired key, 403 for a scope that the key lacks, 429 with
+Retry-After when the key has asked too often or used too many tokens. After an answer, call
+``spend_tokens(request, caller, prompt_tokens + completion_tokens)``; ``caller.limits.max_tokens`` is the longest answer
+that the key may ask for (None: the service's own limit), which the route checks.
+
+Where no key is needed (``Access(required=False)``, the default on loopback) a request without one is this machine's
+own; a token that is none of ours is not looked at, because clients of OpenAI's always send one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import anyio
+import anyio.to_thread
+from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.security import HTTPBearer
+from fastapi.security.http import HTTPAuthorizationCredentials
+from sqlalchemy.exc import OperationalError
+
+from app.accounts.keys import LOCAL, PREFIX, SCOPES, KeyLimits, KeyStore, Scope
+from app.pipeline import Pipeline
+from app.service.http.errors import ApiError
+from app.service.http.rates import Rates
+from data.errors import DataError, StoreBusyError
+
+COOKIE = "plumbline_key"
+"""Where the pages keep the key of the person who logged in: HttpOnly, SameSite=Strict."""
+WRONG_KEYS_PER_MINUTE = 20
+"""From one address, all at once or spread over the minute."""
+_GOOD_KEPT = 10_000
+_THREADS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sent a request. key_id: None where no key was needed. name: of the key, for logs and pages."""
+
+    tenant: str = LOCAL
+    scopes: frozenset[Scope] = frozenset(SCOPES)
+    limits: KeyLimits = field(default_factory=KeyLimits)
+    key_id: str | None = None
+    name: str = ""
+
+    def may(self, scope: Scope) -> bool:
+        """Whether a scope is among this caller's; admin holds all."""
+        return scope in self.scopes or "admin" in self.scopes
+
+
+class Access:
+    """Recognises callers. Made once for an app, at ``app.state.access``. required: whether everyone needs a key."""
+
+    def __init__(self, pipeline: Pipeline, *, required: bool = False, rates: Rates | None = None) -> None:
+        self.required = required
+        self.rates = rates or Rates()
+        self._pipeline = pipeline
+        # Its own threads: a service whose other threads are all at work still says at once who may not ask.
+        self._threads: anyio.CapacityLimiter | None = None
+        self._good: dict[bytes, None] = {}  # digests of tokens that were good: others' wrong ones do not shut them out
+
+    async def caller(self, token: str | None, address: str = "") -> Caller:
+        """The caller of a token. address: where the request came from.
+
+        Raises ApiError 401, 429 for a token that was not good lately from an address that sent many wrong ones, and 503
+        when the database does not answer.
+        """
+        if token is None or not (self.required or token.startswith(PREFIX)):
+            if self.required:
+                raise _unauthorised("an API key is needed: send it as Authorization: Bearer pl-...", "missing_api_key")
+            return Caller()
+        self._threads = self._threads or anyio.CapacityLimiter(_THREADS)
+        digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+        bucket = f"wrong keys {address}"
+        if digest not in self._good:
+            wait = self.rates.wait(bucket, WRONG_KEYS_PER_MINUTE)
+            if wait:
+                raise _too_many("too many wrong API keys came from your address", wait)
+        try:
+            found = await anyio.to_thread.run_sync(self._recognise, token, limiter=self._threads)
+        except ApiError as error:
+            if error.status == 401:
+                self._good.pop(digest, None)
+                self.rates.owe(bucket, WRONG_KEYS_PER_MINUTE, 1)
+            raise
+        self._good[digest] = None
+        while len(self._good) > _GOOD_KEPT:
+            del self._good[next(iter(self._good))]
+        return found
+
+    def admit(self, caller: Caller) -> None:
+        """Count a request. Raises ApiError 429 when the caller's rate of requests or of tokens is used up."""
+        limits = caller.limits
+        if limits.requests_per_minute is not None:
+            wait = self.rates.take(f"requests {caller.key_id}", limits.requests_per_minute)
+            if wait:
+                raise _too_many(f"this key may send {limits.requests_per_minute} requests a minute", wait)
+        if limits.tokens_per_minute is not None:
+            wait = self.rates.take(f"tokens {caller.key_id}", limits.tokens_per_minute)
+            if wait:
+                raise _too_many(f"this key may use {limits.tokens_per_minute} tokens a minute", wait)
+
+    def spend(self, caller: Caller, tokens: int) -> None:
+        """Count tokens that an answer used; admit refuses until they have flown back in."""
+        if caller.limits.tokens_per_minute is not None:
+            self.rates.owe(f"tokens {caller.key_id}", caller.limits.tokens_per_minute, tokens)
+
+    def _recognise(self, token: str) -> Caller:
+        try:
+            key = KeyStore(self._pipeline.store).recognise(token)
+        except StoreBusyError as error:
+            raise ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1) from error
+        except (DataError, OperationalError) as error:
+            raise ApiError(
+                503, "the database is not available: try again", code="database_unavailable", retry_after=30
+            ) from error
+        if key is None:
+            raise _unauthorised("this API key is wrong, revoked or expired", "invalid_api_key")
+        return Caller(key.tenant, key.scopes, key.limits, key.id, key.name)
+
+
+_BEARER = HTTPBearer(
+    auto_error=False, scheme_name="key", description="an API key: plumbline keys create NAME --scopes query"
+)
+
+
+def access_of(request: Request) -> Access:
+    """What recognises callers, as create_app made it."""
+    found = request.app.state.access
+    assert isinstance(found, Access)  # noqa: S101 - create_app puts nothing else there
+    return found
+
+
+def require(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
+    """The dependency of a route that needs one of these scopes (none: whoever is recognised may ask)."""
+
+    async def caller(
+        request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
+    ) -> Caller:
+        return await _admitted(request, scopes, bearer)
+
+    _SCOPES[caller] = scopes
+    return caller
+
+
+_SCOPES: dict[object, tuple[Scope, ...]] = {}
+"""Of the dependencies that ``require`` made."""
+
+
+async def admit_route(request: Request, dependant: Dependant) -> None:
+    """Do for a route what its ``require`` dependencies will, before anything of the body is read.
+
+    The dependencies find the caller that was recognised here, and count no second request. Raises ApiError as they do.
+    """
+    waiting = [dependant]
+    while waiting:
+        one = waiting.pop()
+        waiting += one.dependencies
+        if one.call in _SCOPES:
+            await _admitted(request, _SCOPES[one.call], await _BEARER(request))
+
+
+async def _admitted(request: Request, scopes: tuple[Scope, ...], bearer: HTTPAuthorizationCredentials | None) -> Caller:
+    access = access_of(request)
+    found = getattr(request.state, "caller", None)
+    known = isinstance(found, Caller)
+    if not isinstance(found, Caller):
+        found = await access.caller(_token(request, bearer), address_of(request))
+    if scopes and not any(found.may(scope) for scope in scopes):
+        raise ApiError(
+            403, f"this key may not do that: it needs the scope {' or '.join(scopes)}", code="insufficient_scope"
+        )
+    if not known:
+        access.admit(found)
+        request.state.caller = found
+    return found
+
+
+def address_of(request: Request) -> str:
+    """Where a request came from: the client's address, or what a trusted proxy says it is."""
+    return request.client.host if request.client is not None else ""
+
+
+def _token(request: Request, bearer: HTTPAuthorizationCredentials | None) -> str | None:
+    return bearer.credentials if bearer else request.cookies.get(COOKIE)
+
+
+async def recognised(request: Request) -> Caller | None:
+    """Who asks, for a path that answers everybody; None for a request without a good key where one is needed."""
+    bearer = await _BEARER(request)
+    try:
+        return await access_of(request).caller(_token(request, bearer), address_of(request))
+    except ApiError:
+        return None
+
+
+def spend_tokens(request: Request, caller: Caller, tokens: int) -> None:
+    """Count the tokens that a request used, prompt and completions."""
+    access_of(request).spend(caller, tokens)
+
+
+def _unauthorised(message: str, code: str) -> ApiError:
+    return ApiError(401, message, code=code)
+
+
+def _too_many(message: str, wait_s: float) -> ApiError:
+    seconds = max(1, math.ceil(wait_s))
+    return ApiError(429, f"{message}: try again in {seconds} s", code="rate_limit_exceeded", retry_after=seconds)

@@ -1,0 +1,31 @@
+"""One budget of memory for all request bodies in flight: connections cannot multiply what a single body may take."""
+
+from __future__ import annotations
+
+from app.service.http.errors import ApiError
+
+FREE_BYTES = 65_536
+"""Of each body: not counted, so that questions are still taken while large bodies have used up the budget."""
+
+
+class BodyBudget:
+    """Belongs to one event loop. most: bytes, beside the first FREE_BYTES of each body."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.used = 0
+
+    def take(self, size: int) -> None:
+        """Reserve memory. Raises ApiError 429, taking nothing, where less is left."""
+        if self.used + size > self.most:
+            raise ApiError(
+                429,
+                f"bodies in flight use up the {self.most // 1_000_000} MB that this server allows: try again",
+                code="too_many_bodies",
+                retry_after=2,
+            )
+        self.used += size
+
+    def give_back(self, size: int) -> None:
+        """Release memory that ``take`` reserved."""
+        self.used -= size

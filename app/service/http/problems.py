@@ -1,0 +1,112 @@
+"""What went wrong, as a client may learn it: the part and what to do; files and paths are for the log."""
+
+from __future__ import annotations
+
+import errno
+import logging
+from typing import NoReturn
+
+from sqlalchemy.exc import OperationalError
+
+from app.errors import AppError
+from app.service.http.errors import ApiError
+from data.errors import DataError, StoreBusyError, StoreFullError
+from evaluation.errors import EvaluationError
+from generation.errors import (
+    ContextLengthError,
+    GenerationError,
+    ModelOutputError,
+    OutOfMemoryError,
+    ParameterError,
+    UnavailableError,
+)
+from model.errors import ModelError
+from retrieval.errors import RetrievalError
+
+
+def raise_problem(error: Exception, log: logging.Logger) -> NoReturn:
+    """Raise what ``problem`` makes of the error."""
+    found = problem(error, log)
+    if found is error:
+        raise error
+    raise found from error
+
+
+def problem(error: Exception, log: logging.Logger) -> Exception:
+    """The error to raise in place of ``error``: an ApiError where it is one of ours, else itself, which is internal."""
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, OperationalError):  # what the store did not explain: still the database's, never a 500
+        log.error("cannot answer: the database failed: %s", error.orig)
+        return _unavailable("database")
+    if isinstance(error, StoreBusyError):
+        return ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1)
+    if isinstance(error, StoreFullError):
+        log.error("cannot work: %s", error)
+        return disk_full()
+    if isinstance(error, UnavailableError):
+        log.error("cannot answer: %s", error)
+        return ApiError(503, "the model's server is not available: try again", code="model_unavailable", retry_after=30)
+    if isinstance(error, GenerationError):
+        return _generation_problem(error, log)
+    kinds: tuple[tuple[type[Exception], str], ...] = (
+        (DataError, "database"),
+        (RetrievalError, "collection"),
+        (EvaluationError, "verifier"),
+        (AppError, "service"),
+        (ModelError, "service"),
+    )
+    part = next((name for kind, name in kinds if isinstance(error, kind)), None)
+    if part is None:
+        return error
+    log.error("cannot answer: %s", error)
+    return _unavailable(part)
+
+
+def _unavailable(part: str) -> ApiError:
+    return ApiError(
+        503,
+        f"the {part} is not available; GET /readyz gives the reason",
+        code=f"{part}_unavailable",
+        retry_after=30,
+    )
+
+
+def _generation_problem(error: GenerationError, log: logging.Logger) -> ApiError:
+    """``context_length_exceeded`` only for a prompt that is too long: clients answer it by cutting the conversation."""
+    if isinstance(error, ContextLengthError):
+        return ApiError(422, f"question: {error}", code="context_length_exceeded", param="question")
+    if isinstance(error, ParameterError):
+        return ApiError(422, str(error), code="invalid_value", param=error.parameter)
+    if isinstance(error, OutOfMemoryError):
+        log.error("cannot answer: %s", error)
+        return ApiError(
+            503, "memory is short: try again when other requests are done", code="out_of_memory", retry_after=5
+        )
+    if isinstance(error, ModelOutputError):
+        log.error("cannot answer: %s", error)
+        return ApiError(500, "the model computed no usable answer; the server's log says more", code="model_failed")
+    return ApiError(422, str(error), code="invalid_value")
+
+
+def storage_problem(error: OSError, log: logging.Logger) -> ApiError:
+    """503 for a file that cannot be written or read; a full disk has a name of its own."""
+    log.error("cannot work: %s", error.strerror)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return disk_full()
+    return ApiError(503, "the server's files are not available", code="storage_unavailable", retry_after=30)
+
+
+def disk_full() -> ApiError:
+    """503: somebody must make space."""
+    return ApiError(503, "the server's disk is full: nothing was kept", code="disk_full", retry_after=60)
+
+
+def late() -> ApiError:
+    """503: the deadline came before the answer."""
+    return ApiError(
+        503,
+        "the deadline came before the answer: try again, with more time or fewer tokens",
+        code="deadline_exceeded",
+        retry_after=5,
+    )

@@ -1,0 +1,99 @@
+"""A chat request as a query: which collection, how it is drawn, and what of it could not be followed."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from app.answers import QueryRequest
+from app.service.engine.live_query import Ask
+from app.service.engine.small_talk import small_talk_reply
+from app.service.http.access import Caller
+from app.service.http.errors import ApiError
+from app.service.openai.conversation import read_conversation
+from app.service.openai.schemas import ChatBody
+from generation.decoding.params import SamplingParams
+from generation.errors import ParameterError
+from generation.generator import Generator
+from generation.live import InstructedGenerator, NamesTokens
+
+_SHARE, _LEAST, _MOST = 16, 32, 1024
+"""How long an answer may become where nobody says: a sixteenth of the context, within these."""
+_TELL_SEED = 2**53
+"""Seeds that are drawn stay below this, so that JavaScript's numbers hold them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatAsk:
+    """The query, its seed, and notes on what was asked for and cannot be had."""
+
+    ask: Ask
+    seed: int
+    notes: tuple[str, ...]
+
+
+def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
+    """Raises ApiError 400 for what cannot be meant or cannot be done, with the name of the parameter."""
+    conversation = read_conversation(body.messages)
+    if body.logprobs and not isinstance(generator, NamesTokens):
+        raise ApiError(
+            400,
+            f"logprobs is not supported with {generator.name}: its server does not name tokens by id",
+            code="unsupported_parameter",
+            param="logprobs",
+        )
+    notes: list[str] = []
+    instructed = isinstance(generator, InstructedGenerator)
+    if conversation.instructions and not instructed:
+        notes.append(f"system messages are not followed: {generator.name} copies short answers from the documents")
+    context = generator.context_length
+    tokens = body.max_completion_tokens or body.max_tokens
+    if tokens is None:
+        tokens = min(max(_LEAST, context // _SHARE), _MOST)
+    elif tokens >= context:
+        notes.append(f"max_tokens is {context // 4}: the model's context has {context} tokens, and {tokens} were asked")
+        tokens = context // 4
+    seed = secrets.randbelow(_TELL_SEED) if body.seed is None else body.seed % 2**63
+    params = _sampling(body, tokens, seed)
+    alone = body.model == generator.name
+    request = QueryRequest(
+        conversation.question,
+        None if alone else body.model,
+        retrieval=not alone,
+        k=body.k or 4,
+        mode=body.mode,
+        fusion=body.fusion,
+        params=params,
+        style=body.style or "short",
+    )
+    instructions = conversation.instructions if instructed else ""
+    ask = Ask(
+        request,
+        caller,
+        instructions=instructions,
+        verify=bool(body.verify),
+        history=conversation.history,
+        reply=small_talk_reply(conversation.question),
+    )
+    return ChatAsk(ask, seed, tuple(notes))
+
+
+def _sampling(body: ChatBody, tokens: int, seed: int) -> SamplingParams:
+    """Raises ApiError 400 for values that do not go together, such as two biases of one token."""
+    greedy = body.top_p == 0  # the smallest set of tokens with that probability is the likeliest one alone
+    try:
+        return SamplingParams(
+            temperature=body.temperature or 0.0,
+            top_k=1 if greedy else body.top_k,
+            top_p=1.0 if greedy or body.top_p is None else body.top_p,
+            max_tokens=tokens,
+            stop=tuple(body.stop or ()),
+            n=body.n or 1,
+            seed=seed,
+            min_p=body.min_p or 0.0,
+            repetition_penalty=body.repetition_penalty or 1.0,
+            logit_bias=tuple((int(token), nats) for token, nats in (body.logit_bias or {}).items()),
+            top_logprobs=body.top_logprobs or 0,
+        )
+    except ParameterError as error:
+        raise ApiError(400, str(error), code="invalid_value", param=error.parameter) from error

@@ -1,0 +1,71 @@
+"""A chat completion in chunks, as OpenAI's clients read a stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from app.answers import QueryResult, source_json
+from app.service.engine.live_query import LiveQuery
+from app.service.http.errors import error_body
+from app.service.http.sse import event
+from app.service.http.stream_errors import streamed_error
+from app.service.openai.replies import (
+    ChatHead,
+    annotations_json,
+    chat_usage_json,
+    finish_json,
+    logprobs_json,
+    plumbline_json,
+)
+from generation.completion import TextDelta
+from generation.generator import Generator
+
+_DONE = b"data: [DONE]\n\n"
+
+
+async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, usage: bool) -> AsyncIterator[bytes]:
+    """The chunks: sources with the first, text, citations and log-probabilities with the last of each choice.
+
+    usage: whether a chunk with the tokens used follows. Verdicts come with the last chunk that has any choice.
+    """
+    fields = head.fields("chat.completion.chunk")
+    held = live.ask.request.style != "short"
+    nothing = {"usage": None} if usage else {}
+
+    def chunk(choices: list[dict[str, Any]], **more: Any) -> bytes:
+        return event({**fields, "choices": choices, **nothing, **more})
+
+    samples = range(live.ask.request.params.n)
+    opening = {"role": "assistant", "content": ""}
+    sources = [source_json(source) for source in live.sources]
+    yield chunk([_choice(sample, opening) for sample in samples], sources=sources)
+    last: QueryResult | None = None
+    try:
+        async for item in live:
+            if isinstance(item, TextDelta):
+                yield chunk([_choice(item.sample, {"content": item.text})])
+                continue
+            last = item
+        if last is None:
+            raise AssertionError("a query ended without a result")
+    except Exception as error:
+        found = streamed_error(error)
+        yield event(error_body(found.status, found.message, found.code, found.param))
+        return
+    choices = []
+    for sample, answer in enumerate(last.answers):
+        delta: dict[str, Any] = {"content": answer.text} if held else {}
+        delta["annotations"] = annotations_json(answer, last)
+        choice = _choice(sample, delta, finish_json(answer.completion))
+        if head.logprobs:
+            choice["logprobs"] = logprobs_json(answer.completion, generator)
+        choices.append(choice)
+    yield chunk(choices, plumbline=plumbline_json(head, last, live.ask.request.question))
+    if usage:
+        yield chunk([], usage=chat_usage_json(last))
+    yield _DONE
+
+
+def _choice(index: int, delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+    return {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}

@@ -1,0 +1,91 @@
+"""The text of a chat message, whose content may be a text or a list of parts.
+
+Clients send parts with fields of their own beside the text (``cache_control``, ``id``, ``annotations``): those are not
+looked at. A part that is no text is refused in a message that is to be answered or followed, and passed over in what
+the assistant or a tool said before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from app.service.http.errors import ApiError
+from data.fields import kind_of
+
+Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
+
+_TEXT_TYPES = frozenset(("text", "input_text", "output_text"))
+_ASKING: frozenset[Role] = frozenset(("system", "developer", "user"))
+CONTENT_SCHEMA: dict[str, Any] = {
+    "description": "a text, or parts of type text; what else stands in a part is not looked at",
+    "anyOf": [
+        {"type": "string"},
+        {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"type": {"type": "string"}, "text": {"type": "string"}},
+                "required": ["type"],
+            },
+        },
+        {"type": "null"},
+    ],
+}
+
+
+def text_of(content: object, role: Role, place: str) -> str:
+    """The text, that of parts joined by line breaks; empty where there is none.
+
+    place: where the message stands, such as ``messages.0``. Raises ApiError 400 for content that is neither text nor a
+    list of parts, for a part that is no text where the role asks for something, and for characters that cannot be
+    stored (NUL, half of a surrogate pair).
+    """
+    where = f"{place}.content"
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return _checked(content, where)
+    if not isinstance(content, list):
+        raise refused(f"{where} is {kind_of(content)}: it must be text, or a list of parts of type text", where)
+    texts = (_part(part, role, f"{where}.{number}") for number, part in enumerate(content))
+    return "\n".join(text for text in texts if text is not None)
+
+
+def refused(message: str, param: str) -> ApiError:
+    """400 for a value that cannot be used."""
+    return ApiError(400, message, code="invalid_value", param=param)
+
+
+def _part(part: object, role: Role, where: str) -> str | None:
+    """The text of a part; None for one that is passed over."""
+    if isinstance(part, str):
+        return _checked(part, where)
+    if not isinstance(part, Mapping):
+        raise refused(f'{where} is {kind_of(part)}: a part looks like {{"type": "text", "text": "..."}}', "messages")
+    kind, text = part.get("type"), part.get("text")
+    if isinstance(kind, str) and kind in _TEXT_TYPES:
+        if isinstance(text, str):
+            return _checked(text, where)
+        said = "has no text" if text is None else f"has a text that is {kind_of(text)}"
+        raise refused(f'{where} {said}: a part looks like {{"type": "text", "text": "..."}}', "messages")
+    if role not in _ASKING:
+        return None
+    name = f"of the type {_shown(kind)}" if isinstance(kind, str) else "without a type"
+    raise refused(f"{where} is a part {name}: only text can be read here, so leave it out", "messages")
+
+
+def _checked(text: str, where: str) -> str:
+    if "\0" in text:
+        raise refused(f"{where} contains a NUL character: remove it", where)
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise refused(
+            f"{where} contains half of a surrogate pair at character {error.start}: send the whole character", where
+        ) from None
+    return text
+
+
+def _shown(kind: str) -> str:
+    return ascii(kind[:40])

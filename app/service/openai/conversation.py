@@ -1,0 +1,52 @@
+"""Messages read as a conversation: instructions, what was said before, and the question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.service.engine.standalone import Exchange
+from app.service.openai.content import refused, text_of
+from app.service.openai.schemas import Message
+from data.blank import is_blank
+
+_READ = ("system", "developer", "user", "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """instructions: of system and developer messages, in their order. history: questions with their answers."""
+
+    instructions: str
+    history: tuple[Exchange, ...]
+    question: str
+
+
+def read_conversation(messages: Sequence[Message]) -> Conversation:
+    """Raises ApiError 400 where the last message is no question, or the text of one cannot be read.
+
+    Of user messages one after the other the last is the question that was answered; answers without a question before
+    them are not looked at, nor are the calls and results of tools in earlier turns.
+    """
+    last = messages[-1]
+    where = f"messages.{len(messages) - 1}"
+    if last.role != "user":
+        raise refused(f"the last message is the {last.role}'s: it must be the user's question", f"{where}.role")
+    texts = [text_of(m.content, m.role, f"messages.{number}") for number, m in enumerate(messages) if m.role in _READ]
+    read = [m for m in messages if m.role in _READ]
+    question = texts[-1]
+    if is_blank(question):
+        raise refused("the last message is empty: ask something", f"{where}.content")
+    told: list[str] = []
+    history: list[Exchange] = []
+    for message, text in zip(read[:-1], texts[:-1], strict=True):
+        said = text.strip()
+        if not said:
+            continue  # an assistant's turn that only called tools
+        if message.role in ("system", "developer"):
+            told.append(said)
+        elif message.role == "user":
+            history.append(Exchange(said, ""))
+        elif history:
+            history[-1] = Exchange(history[-1].question, said)
+    return Conversation("\n\n".join(told), tuple(history), question)

@@ -1,0 +1,167 @@
+"""The page at /: a question, its answers with citations and unsupported claims marked, and the sources.
+
+A form that works without a script; with one (app/templates/ask.js, from this server) answers come live. Nothing is
+loaded from anywhere else, and all text of documents and models is escaped.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import parse_qs, urlsplit
+
+import anyio.to_thread
+import jinja2
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import ValidationError
+
+from app.service.api.query_body import QueryBody
+from app.service.api.routes import answering
+from app.service.engine.answering import Answering
+from app.service.engine.live_query import Ask
+from app.service.http.access import Caller, require
+from app.service.http.errors import ApiError, validation_error
+from app.service.http.stream_errors import unless_gone
+from app.service.http.sub_path import root
+from app.service.pages.answer_view import Piece, Quoted, pieces, quoted
+
+_TEMPLATES = Path(__file__).parents[2] / "templates"
+_WAYS = ("on", "off", "both")
+
+page_router = APIRouter(include_in_schema=False)
+
+Service = Annotated[Answering, Depends(answering)]
+MayAsk = Annotated[Caller, Depends(require("query"))]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One way of answering, as the page shows it. sources: each with its text cut at what was quoted."""
+
+    title: str
+    result: dict[str, Any]
+    answers: tuple[tuple[tuple[Piece, ...], dict[str, Any]], ...]
+    sources: tuple[tuple[dict[str, Any], Quoted], ...]
+    cited: frozenset[int]
+
+
+@page_router.get("/")
+async def form(service: Service, caller: MayAsk) -> HTMLResponse:
+    """The empty form."""
+    return await _page(service, caller)
+
+
+@page_router.get("/assets/ask.js")
+async def script() -> Response:
+    """What makes answers come live."""
+    text = await anyio.to_thread.run_sync((_TEMPLATES / "ask.js").read_text, "utf-8")
+    return Response(text, media_type="text/javascript; charset=utf-8")
+
+
+@page_router.post("/")
+async def ask(request: Request, service: Service, caller: MayAsk) -> HTMLResponse:
+    """The form's answer; an error is shown on the page, with its status."""
+    fields: dict[str, str] = {}
+    columns: list[Column] = []
+    try:
+        _require_own_form(request)
+        fields = _fields(await request.body())
+        way = fields.get("retrieval", "on")
+        for retrieval in (True, False) if way == "both" else (way == "on",):
+            body = _query(fields, retrieval)
+            result = await unless_gone(request, service.answer(Ask(body.to_request(), caller, verify=body.verify)))
+            columns.append(_column(result.to_json(), retrieval))
+    except ApiError as error:
+        return await _page(service, caller, fields=fields, error=error)
+    return await _page(service, caller, fields=fields, columns=columns)
+
+
+def _column(result: dict[str, Any], retrieval: bool) -> Column:
+    answers = result["answers"]
+    return Column(
+        "From the documents" if retrieval else "The model alone",
+        result,
+        tuple((pieces(a["text"], a["annotations"], a["verdicts"] or ()), a) for a in answers),
+        tuple((source, quoted(source, answers)) for source in result["sources"]),
+        frozenset(a["number"] for answer in answers for a in answer["annotations"]),
+    )
+
+
+def _require_own_form(request: Request) -> None:
+    """A form on another site can post here too; browsers say where a post comes from."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise ApiError(415, "this path takes the form of the page only; programs use POST /v1/query", code="not_a_form")
+    origin = request.headers.get("origin")
+    foreign = origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
+    if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise ApiError(403, "this form was sent by a page of another site", code="foreign_form")
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    try:
+        parsed = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=16)
+    except ValueError as error:
+        raise ApiError(400, "the form cannot be read: send it in UTF-8", code="bad_request") from error
+    return {name: values[-1] for name, values in parsed.items()}
+
+
+def _query(fields: dict[str, str], retrieval: bool) -> QueryBody:
+    try:
+        return QueryBody(
+            question=fields.get("question", ""),
+            collection=fields.get("collection") or None,
+            retrieval=retrieval,
+            verify=fields.get("verify") == "on",
+        )
+    except ValidationError as error:
+        # As FastAPI does for a body: the place begins with where the value came from.
+        raise validation_error([{**problem, "loc": ("body", *problem["loc"])} for problem in error.errors()]) from error
+
+
+async def _page(
+    service: Answering,
+    caller: Caller,
+    *,
+    fields: dict[str, str] | None = None,
+    columns: list[Column] | None = None,
+    error: ApiError | None = None,
+) -> HTMLResponse:
+    given = fields or {}
+    try:
+        infos = await anyio.to_thread.run_sync(service.collections, caller.tenant)
+        names = [info.label or info.name for info in infos if info.generation_hash is not None]
+    except ApiError as problem:
+        names, error = [], error or problem
+    nonce = secrets.token_urlsafe(16)
+    way = given.get("retrieval", "on")
+    html = _template().render(
+        nonce=nonce,
+        names=names,
+        chosen=given.get("collection", ""),
+        question=given.get("question", ""),
+        way=way if way in _WAYS else "on",
+        verify=(fields is None and bool(names)) or given.get("verify") == "on",
+        most=service.pipeline.settings.max_question_characters,
+        columns=columns or [],
+        error=error,
+    )
+    policy = (
+        f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+    headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
+    if error is not None and error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    return HTMLResponse(html, status_code=error.status if error else 200, headers=headers)
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    environment.globals["root"] = root
+    return environment.get_template("ask.html.j2")

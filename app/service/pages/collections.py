@@ -1,0 +1,159 @@
+"""The pages of collections: all of them, and one with its documents, its jobs, and what they refused."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from app.accounts.tenants import create_own_collection, own_collections
+from app.jobs.job import Job
+from app.jobs.job_store import JobStore
+from app.service.api.collections_work import delete_own, remove_document, upload
+from app.service.api.jobs import found_job
+from app.service.api.resources import Resources, missing, refuse_other_sites, refused, resources
+from app.service.http.access import Caller, require
+from app.service.http.errors import ApiError
+from app.service.pages.frame import fields_of, own_path, page, see
+from data.parsing.file_kinds import SHOWN_KINDS
+from retrieval.errors import RetrievalError
+from retrieval.generations.contents import list_documents
+
+_PAGE = 100
+_JOBS = 3
+
+collections_pages = APIRouter(include_in_schema=False)
+Reader = Annotated[Caller, Depends(require("query", "index"))]
+Writer = Annotated[Caller, Depends(require("index"))]
+Worker = Annotated[Caller, Depends(require("index", "evaluate"))]
+Held = Annotated[Resources, Depends(resources)]
+
+
+@collections_pages.get("/collections")
+async def show_all(caller: Reader, held: Held) -> HTMLResponse:
+    """All collections of the caller's tenant."""
+    return await _all(caller, held)
+
+
+@collections_pages.post("/collections")
+async def make(request: Request, caller: Writer, held: Held) -> Response:
+    """Make one, and go on to it."""
+    name = ""
+    try:
+        name = (await fields_of(request)).get("name", "").strip()
+        own = await held.do(_made, held, caller, name)
+    except ApiError as error:
+        return await _all(caller, held, error=error, name=name)
+    return see(f"/collections/{own}")
+
+
+@collections_pages.get("/collections/{name}")
+async def show(
+    name: str, caller: Reader, held: Held, offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
+) -> HTMLResponse:
+    """One collection."""
+    return await _one(name, caller, held, offset)
+
+
+@collections_pages.post("/collections/{name}/documents")
+async def upload_files(name: str, request: Request, caller: Writer, held: Held) -> Response:
+    """Take files in; their job is followed on the collection's page."""
+    try:
+        refuse_other_sites(request)
+        await upload(request, held, caller, name, None)
+    except ApiError as error:
+        return await _one(name, caller, held, 0, error=error)
+    return see(f"/collections/{quote(name)}")
+
+
+@collections_pages.post("/collections/{name}/remove")
+async def remove(name: str, request: Request, caller: Writer, held: Held) -> Response:
+    """Remove one document."""
+    try:
+        document = (await fields_of(request)).get("document", "")
+        own = await held.do(held.own, caller.tenant, name)
+        await held.do(remove_document, held.pipeline, caller, own, document, None)
+    except ApiError as error:
+        return await _one(name, caller, held, 0, error=error)
+    return see(f"/collections/{quote(name)}")
+
+
+@collections_pages.post("/collections/{name}/delete")
+async def delete(name: str, request: Request, caller: Writer, held: Held) -> Response:
+    """Delete the collection, if the box was ticked."""
+    try:
+        fields = await fields_of(request)
+        own = await held.do(held.own, caller.tenant, name)
+        if fields.get("sure") != "yes":
+            raise ApiError(422, "tick the box to delete the collection", code="invalid_value", param="sure")
+        await held.do(delete_own, held.pipeline, own)
+    except ApiError as error:
+        return await _one(name, caller, held, 0, error=error)
+    return see("/collections")
+
+
+@collections_pages.post("/jobs/{job_id}/{action}")
+async def act(job_id: str, action: str, request: Request, caller: Worker, held: Held) -> Response:
+    """Cancel a job, or try it again."""
+    fields = await fields_of(request)
+
+    def change() -> Job | None:
+        found_job(held.pipeline, caller, job_id)
+        jobs = JobStore(held.pipeline.store)
+        if action not in ("cancel", "retry"):
+            raise missing("page")
+        return jobs.cancel(caller.tenant, job_id) if action == "cancel" else jobs.retry(caller.tenant, job_id)
+
+    try:
+        await held.do(change)
+    except ApiError as error:
+        if error.status != 409:  # it ended meanwhile: the page says so
+            raise
+    return see(own_path(fields.get("back", "/collections")))
+
+
+def _made(held: Resources, caller: Caller, name: str) -> str:
+    try:
+        return create_own_collection(held.pipeline.store, caller.tenant, name).name
+    except RetrievalError as error:
+        raise refused(error, "name") from error
+
+
+async def _all(caller: Caller, held: Resources, *, error: ApiError | None = None, name: str = "") -> HTMLResponse:
+    found = await held.do(own_collections, held.pipeline.store, caller.tenant)
+    return page("collections.html.j2", caller, "collections", error=error, collections=found, name=name)
+
+
+async def _one(
+    name: str, caller: Caller, held: Resources, offset: int, *, error: ApiError | None = None
+) -> HTMLResponse:
+    def look() -> dict[str, Any]:
+        own = held.own(caller.tenant, name)
+        store = held.pipeline.store
+        jobs = JobStore(store).list(caller.tenant, kind="index", stored=own.stored, limit=_JOBS)
+        done = next((job.result for job in jobs if job.result is not None), None) or {}
+        return {
+            "own": own,
+            "jobs": jobs if caller.may("index") else (),
+            "refused": done.get("refused", []) if caller.may("index") else [],
+            "refused_count": done.get("refused_count", 0),
+            "page": list_documents(store, own.stored, _PAGE, offset),
+        }
+
+    found = await held.do(look)
+    return page(
+        "collection.html.j2",
+        caller,
+        "collections",
+        error=error,
+        following=any(not job.ended for job in found["jobs"]),
+        offset=offset,
+        size=_PAGE,
+        key=secrets.token_urlsafe(16),
+        kinds=SHOWN_KINDS,
+        most_mb=held.pipeline.settings.max_upload_mb,
+        **found,
+    )

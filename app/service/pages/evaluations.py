@@ -1,0 +1,176 @@
+"""The pages of evaluations: starting and watching them, one with its estimates, and two held against each other."""
+
+from __future__ import annotations
+
+import io
+import secrets
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from pydantic import ValidationError
+from starlette.datastructures import FormData, UploadFile
+
+from app.accounts.tenants import own_collections
+from app.jobs.job_store import JobStore
+from app.runs.report import report_data
+from app.service.api.collections_upload import read_form
+from app.service.api.evaluations import Made
+from app.service.api.evaluations_schemas import EvaluationBody
+from app.service.api.evaluations_work import own_run, start
+from app.service.api.resource_limits import BATCH_BYTES
+from app.service.api.resources import Resources, refuse_other_sites, resources
+from app.service.http.access import Caller, require
+from app.service.http.errors import ApiError, validation_error
+from app.service.pages.frame import page, see
+from data.jsonl import json_lines
+from data.refused import Refused
+from evaluation.runs.run_store import RunStore
+
+_SHOWN = 50
+_JOBS = 5
+_TYPED = 200  # characters of a field
+_ARMS = (
+    ("closed_book", "the model alone"),
+    ("rag", "with retrieved documents"),
+    ("oracle", "with the right documents"),
+)
+
+evaluations_pages = APIRouter(include_in_schema=False)
+Evaluator = Annotated[Caller, Depends(require("evaluate"))]
+Held = Annotated[Resources, Depends(resources)]
+
+
+@evaluations_pages.get("/evaluations")
+async def show_runs(caller: Evaluator, held: Held) -> HTMLResponse:
+    """Runs, jobs, and the form of a new one."""
+    return await _all(caller, held)
+
+
+@evaluations_pages.post("/evaluations")
+async def begin(request: Request, caller: Evaluator, held: Held) -> Response:
+    """Start one; its job is followed on the page. Where it is refused the fields stay filled in, but for the file."""
+    kept: dict[str, Any] = {}
+    try:
+        refuse_other_sites(request)
+        form = await read_form(request, BATCH_BYTES)
+        try:
+            kept = _kept(form)
+            body = await _body(form)
+            key = form.get("key")
+        finally:
+            await form.close()
+        sent = key if isinstance(key, str) and key.isascii() and 0 < len(key) <= 255 else None
+        await held.do(start, held.pipeline, caller, body.to_request(), sent)
+    except ApiError as error:
+        return await _all(caller, held, error=error, kept=kept)
+    return see("/evaluations")
+
+
+@evaluations_pages.get("/evaluations/compare")
+async def compare(
+    caller: Evaluator,
+    held: Held,
+    made: Made,
+    one: Annotated[str, Query(max_length=64)] = "",
+    other: Annotated[str, Query(max_length=64)] = "",
+) -> Response:
+    """The report of one run against another."""
+
+    def make() -> str:
+        if not one or not other or one == other:
+            raise ApiError(422, "choose two runs to compare", code="invalid_value", param="other")
+        first, second = own_run(held.pipeline, caller, one), own_run(held.pipeline, caller, other)
+        return made.html(held.pipeline, first.id, second.id)
+
+    try:
+        return HTMLResponse(await held.do(make))
+    except ApiError as error:
+        return await _all(caller, held, error=error)
+
+
+@evaluations_pages.get("/evaluations/{run_id}")
+async def show(run_id: str, caller: Evaluator, held: Held) -> HTMLResponse:
+    """One run, while it goes on and afterwards."""
+
+    def look() -> dict[str, Any]:
+        info = own_run(held.pipeline, caller, run_id)
+        jobs = JobStore(held.pipeline.store).list(caller.tenant, kind="evaluation", limit=_SHOWN)
+        mine = [job for job in jobs if job.run_id == info.id][:1]
+        # Estimates take a second of a core, which a page that is looked at every second must not.
+        over = bool(info.samples) and all(job.ended for job in mine)
+        return {"run": info, "jobs": mine, "summary": report_data(held.pipeline, info.id).summary if over else None}
+
+    found = await held.do(look)
+    following = any(not job.ended for job in found["jobs"])
+    return page("evaluation.html.j2", caller, "evaluations", following=following, **found)
+
+
+async def _all(
+    caller: Caller, held: Resources, *, error: ApiError | None = None, kept: dict[str, Any] | None = None
+) -> HTMLResponse:
+    def look() -> dict[str, Any]:
+        store = held.pipeline.store
+        return {
+            "runs": RunStore(store).list_runs(caller.tenant)[:_SHOWN],
+            "jobs": JobStore(store).list(caller.tenant, kind="evaluation", limit=_JOBS),
+            "collections": own_collections(store, caller.tenant),
+        }
+
+    found = await held.do(look)
+    return page(
+        "evaluations.html.j2",
+        caller,
+        "evaluations",
+        error=error,
+        following=any(not job.ended for job in found["jobs"]),
+        key=secrets.token_urlsafe(16),
+        most_samples=held.pipeline.settings.max_samples,
+        arms=_ARMS,
+        kept={"samples": "1", "arms": [arm for arm, _ in _ARMS], **(kept or {})},
+        **found,
+    )
+
+
+def _kept(form: FormData) -> dict[str, Any]:
+    """What the form is filled with again, as it was typed; no more of it than a form of ours takes."""
+    typed = {name: form.get(name) for name in ("name", "collection", "samples", "limit")}
+    kept: dict[str, Any] = {name: value[:_TYPED] for name, value in typed.items() if isinstance(value, str)}
+    return kept | {"arms": [arm for arm in form.getlist("arms") if isinstance(arm, str)]}
+
+
+async def _body(form: FormData) -> EvaluationBody:
+    """The form as the API's body. Raises ApiError 422 in the words that the API has for it."""
+    given: dict[str, Any] = {"arms": [str(arm) for arm in form.getlist("arms")]}
+    for name in ("name", "collection"):
+        value = form.get(name)
+        if isinstance(value, str) and value.strip():
+            given[name] = value.strip()
+    for name in ("samples", "limit"):
+        value = form.get(name)
+        if isinstance(value, str) and value.strip():
+            given[name] = int(value) if value.strip().isdecimal() and len(value) < 10 else value
+    file = form.get("questions")
+    given["questions"] = "samples"
+    if isinstance(file, UploadFile) and (file.filename or file.size):
+        given["questions"] = _questions(await file.read())
+    try:
+        return EvaluationBody(**given)
+    except ValidationError as error:
+        raise validation_error([{**problem, "loc": ("body", *problem["loc"])} for problem in error.errors()]) from error
+
+
+def _questions(content: bytes) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for line in json_lines(io.BytesIO(content), "questions"):
+        if isinstance(line, Refused):
+            raise ApiError(422, str(line), code="invalid_value", param="questions")
+        fields = {name: value for name, value in line.fields.items() if name in _KNOWN}
+        for other, name in (("_id", "id"), ("question", "text"), ("answers", "references")):
+            if other in line.fields:
+                fields.setdefault(name, line.fields[other])
+        found.append(fields)
+    return found
+
+
+_KNOWN = ("id", "text", "references", "relevant_document_ids", "answerable", "kind", "evidence")

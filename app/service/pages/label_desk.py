@@ -1,0 +1,146 @@
+"""Labelling for many people at once: their sessions of a run's draw, kept while the draw stays as it is."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from app.accounts.tenants import own_collections
+from app.errors import AppError, UsageError
+from app.labelling.items import LabelItem
+from app.labelling.sessions import DrawRequest, LabelledRunInfo, LabelSession, export_labels, open_draw
+from app.pipeline import Pipeline
+from app.service.http.access import Caller
+from app.service.http.errors import ApiError
+from evaluation.correction.label_progress import LabelProgress, progress_of
+from evaluation.correction.label_store import LabelStore, StoredDraw
+from evaluation.errors import EvaluationError
+from evaluation.runs.run_store import RunInfo
+
+_RUNS_KEPT = 2
+_PEOPLE_KEPT = 8
+_NAMES = ("trusted", "collection")
+"""Labels of a run that name the collections its evidence is shown from."""
+
+
+@dataclass(slots=True)
+class _Held:
+    """A run whose answers are in memory, and the sessions of it by annotator."""
+
+    run: LabelledRunInfo
+    sessions: OrderedDict[str, LabelSession] = field(default_factory=OrderedDict)
+
+
+class LabelDesk:
+    """One for the app. Labels themselves are never kept here: they are in the store as soon as they are given."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: OrderedDict[str, _Held] = OrderedDict()
+
+    def session(self, pipeline: Pipeline, caller: Caller, info: RunInfo, annotator: str, settles: bool) -> LabelSession:
+        """One person's. settles: of what annotators disagree on, which changes with every label of theirs.
+
+        Raises ApiError 409 before anything is drawn, 422 for a name that cannot be.
+        """
+        try:
+            with self._lock:
+                held = self._run(pipeline, caller, info)
+                if not settles:
+                    return _session(pipeline, held, annotator)
+            return LabelSession(pipeline.store, held.run, annotator, adjudicate=True)
+        except EvaluationError as error:
+            raise ApiError(422, str(error), code="invalid_value", param="annotator") from error
+
+    def run(self, pipeline: Pipeline, caller: Caller, info: RunInfo) -> LabelledRunInfo:
+        """The run with its draw. Raises ApiError 409 before anything is drawn."""
+        with self._lock:
+            return self._run(pipeline, caller, info).run
+
+    def _run(self, pipeline: Pipeline, caller: Caller, info: RunInfo) -> _Held:
+        stored = stored_draw(pipeline, info)
+        if stored is None:
+            raise ApiError(409, "nothing is drawn yet: say how many questions are to be labelled", code="no_draw")
+        held = self._held.get(info.id)
+        if held is None or held.run.stored != stored or held.run.info.samples != info.samples:
+            run = _opened(pipeline, info, DrawRequest())
+            held = self._held[info.id] = _Held(replace(run, info=own_documents(pipeline, caller, run.info)))
+            while len(self._held) > _RUNS_KEPT:
+                self._held.popitem(last=False)
+        return held
+
+
+def _session(pipeline: Pipeline, held: _Held, annotator: str) -> LabelSession:
+    found = held.sessions.get(annotator)
+    if found is None:
+        found = held.sessions[annotator] = LabelSession(pipeline.store, held.run, annotator)
+        while len(held.sessions) > _PEOPLE_KEPT:
+            held.sessions.popitem(last=False)
+    return found
+
+
+def stored_draw(pipeline: Pipeline, info: RunInfo) -> StoredDraw | None:
+    """The run's draw; None where nothing is drawn. Raises ApiError 409 for one that cannot be read."""
+    try:
+        return LabelStore(pipeline.store).load_draw(info.id)
+    except EvaluationError as error:
+        raise ApiError(409, str(error), code="no_draw") from error
+
+
+def draw(pipeline: Pipeline, info: RunInfo, questions: int | None, stratify: bool) -> None:
+    """Draw, or have another number of the drawn questions labelled. questions: None is as it is, or the default.
+
+    Raises ApiError 409 for a run that is not finished and for what would be another draw, 422 for an impossible number.
+    """
+    stored = stored_draw(pipeline, info)
+    if stored is not None and (stratify or stored.stratified):
+        if questions in (None, stored.wanted) and stratify == stored.stratified:
+            return
+        said = f"this run's questions are drawn already; on the server, plumbline label {info.id} --redraw draws anew"
+        raise ApiError(409, said, code="already_drawn")
+    most = len(stored.draw.questions) if stored is not None else None
+    if most is not None and questions is not None and not 2 <= questions <= most:
+        said = f"questions is {questions}: name 2 to {most}"
+        raise ApiError(422, said, code="invalid_value", param="questions")
+    _opened(pipeline, info, DrawRequest(questions=questions, stratify=stratify))
+
+
+def progress(pipeline: Pipeline, info: RunInfo, stored: StoredDraw) -> LabelProgress:
+    """Everybody's labels, without the answers themselves."""
+    return progress_of(stored, LabelStore(pipeline.store).load(info.id, stored.decoding))
+
+
+def item_of(session: LabelSession, item_id: str) -> tuple[int, LabelItem]:
+    """An item and its place from 0. Raises ApiError 404: unknown, or drawn anew, or settled by nobody any more."""
+    for place, item in enumerate(session.items):
+        if item.id == item_id:
+            return place, item
+    raise ApiError(404, "there is no such answer to label: the draw may have changed meanwhile", code="item_not_found")
+
+
+def exported(session: LabelSession) -> bytes:
+    """The session's items with this person's labels, as ``plumbline label --export`` writes them."""
+    with TemporaryDirectory(prefix="plumbline-labels-") as folder:
+        path = Path(folder) / "labels.csv"
+        export_labels(session, path)
+        return path.read_bytes()
+
+
+def _opened(pipeline: Pipeline, info: RunInfo, request: DrawRequest) -> LabelledRunInfo:
+    try:
+        return open_draw(pipeline, info.id, request)
+    except (EvaluationError, UsageError) as error:
+        raise ApiError(422, str(error), code="invalid_value", param="questions") from error
+    except AppError as error:
+        raise ApiError(409, str(error), code="run_not_finished") from error
+
+
+def own_documents(pipeline: Pipeline, caller: Caller, info: RunInfo) -> RunInfo:
+    """The run without the names of collections that are not the caller's (any more): labels show what surrounds the
+    evidence, and a name that was given up may be another tenant's by now."""
+    own = {collection.stored for collection in own_collections(pipeline.store, caller.tenant)}
+    kept = tuple((name, value) for name, value in info.labels if name not in _NAMES or value in own)
+    return replace(info, labels=kept)

@@ -1,0 +1,83 @@
+"""Labels as a file on the service's pages: the answers to be filled in somewhere else, and what was filled in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import PurePath
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.datastructures import UploadFile
+
+from app.errors import AppError
+from app.labelling.sessions import Imported, filled_in, keep_labels
+from app.service.api.collections_upload import read_form
+from app.service.api.evaluations_work import own_run
+from app.service.api.resource_limits import BATCH_BYTES
+from app.service.api.resources import refuse_other_sites, refused
+from app.service.http.errors import ApiError
+from app.service.pages.label_desk import exported
+from app.service.pages.labels import Desk, Evaluator, Held, Person, as_annotator, run_page
+from data.errors import DataError
+from data.refused import printable
+from evaluation.errors import EvaluationError
+
+label_files_pages = APIRouter(include_in_schema=False)
+
+
+@label_files_pages.get("/evaluations/{run_id}/label/labels.csv")
+async def download(run_id: str, caller: Evaluator, held: Held, person: Person, labels: Desk) -> Response:
+    """The answers and this person's labels, for a spreadsheet; ``import`` and ``plumbline label --import`` read it."""
+
+    def make() -> bytes:
+        info = own_run(held.pipeline, caller, run_id)
+        return exported(labels.session(held.pipeline, caller, info, *as_annotator(person)))
+
+    try:
+        content = await held.do(make)
+    except ApiError as error:
+        return await run_page(run_id, caller, held, person, error=error)
+    headers = {"Content-Disposition": f'attachment; filename="labels-{run_id}.csv"'}
+    return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@label_files_pages.post("/evaluations/{run_id}/label/import")
+async def upload(
+    run_id: str, request: Request, caller: Evaluator, held: Held, person: Person, labels: Desk
+) -> Response:
+    """A file that was filled in: all of its labels are kept, or none.
+
+    With a key the labels are its own; only an admin's file may name others in its column annotator.
+    """
+    others = caller.key_id is None or caller.may("admin")
+    try:
+        refuse_other_sites(request)
+        form = await read_form(request, BATCH_BYTES)
+        try:
+            file, name = form.get("file"), form.get("annotator")
+            if person.named and isinstance(name, str) and name.strip():
+                person = replace(person, annotator=name.strip())
+            if not isinstance(file, UploadFile) or not file.filename:
+                raise ApiError(422, "choose the file with the labels", code="invalid_value", param="file")
+            content, called = await file.read(), printable(PurePath(file.filename).name[:100])
+        finally:
+            await form.close()
+        annotator, _ = as_annotator(person)
+
+        def take() -> Imported:
+            run = labels.run(held.pipeline, caller, own_run(held.pipeline, caller, run_id))
+            try:
+                found = filled_in(run, content, called, annotator, others=others)
+            except (AppError, DataError, EvaluationError) as error:  # of the file itself: the store is not asked yet
+                raise refused(error, "file") from error
+            try:
+                return keep_labels(held.pipeline.store, run, found)
+            except EvaluationError as error:
+                raise ApiError(409, str(error), code="draw_changed") from error
+
+        taken = await held.do(take)
+    except ApiError as error:
+        return await run_page(run_id, caller, held, person, error=error)
+    blank = f"; {taken.blank} lines without a label were passed over" if taken.blank else ""
+    said = f"{taken.labels} labels of {', '.join(taken.annotators)} were taken from {called}{blank}."
+    return await run_page(run_id, caller, held, person, said=said)

@@ -1,0 +1,233 @@
+"""The pages on which people label a run's drawn answers, blind to arm and verdict, as ``plumbline label`` shows them.
+
+With a key, its name is the annotator's; without one, people say who they are, in the address. Forms name the answer,
+not its number, so that a label never lands on another one when the draw grows or a disagreement is settled meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
+
+from app.labelling.sessions import DEFAULT_QUESTIONS
+from app.labelling.terminal import KEYS
+from app.service.api.evaluations_work import own_run
+from app.service.api.resources import Resources, resources
+from app.service.http.access import Caller, require
+from app.service.http.errors import ApiError
+from app.service.pages.frame import fields_of, page, see
+from app.service.pages.label_desk import LabelDesk, draw, item_of, progress, stored_draw
+from data.label_file import word_of_label
+from evaluation.reports.corrected_view import agreement_lines
+
+_SCRIPT = Path(__file__).parents[2] / "templates" / "label.js"
+_KEYS = tuple((key, word_of_label(outcome), outcome) for key, outcome in KEYS.items())
+
+labels_pages = APIRouter(include_in_schema=False)
+Evaluator = Annotated[Caller, Depends(require("evaluate"))]
+Held = Annotated[Resources, Depends(resources)]
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """Whose labels they are. named: by the address, because no key says it. settles: whether they settle disputes."""
+
+    annotator: str
+    named: bool
+    settles: bool
+
+    def at(self, run_id: str, place: str = "", *, settles: bool | None = None) -> str:
+        """The address of a page of this person's; place: behind ``/label``."""
+        given = {"annotator": self.annotator} if self.named and self.annotator else {}
+        if self.settles if settles is None else settles:
+            given["settle"] = "yes"
+        return f"/evaluations/{run_id}/label{place}" + (f"?{urlencode(given)}" if given else "")
+
+
+async def who(
+    caller: Evaluator,
+    annotator: Annotated[str, Query(max_length=64)] = "",
+    settle: Annotated[str, Query(max_length=8)] = "",
+) -> Who:
+    """The dependency of every page here."""
+    named = caller.key_id is None
+    return Who(annotator.strip() if named else caller.name, named, settle == "yes")
+
+
+async def desk(request: Request) -> LabelDesk:
+    """One for the app."""
+    state = request.app.state
+    found = getattr(state, "label_desk", None)
+    if not isinstance(found, LabelDesk):
+        found = state.label_desk = LabelDesk()
+    return found
+
+
+Person = Annotated[Who, Depends(who)]
+Desk = Annotated[LabelDesk, Depends(desk)]
+
+
+@labels_pages.get("/evaluations/{run_id}/label")
+async def show(run_id: str, caller: Evaluator, held: Held, person: Person) -> HTMLResponse:
+    """How far it is, who labelled, how far they agree; or the form that draws."""
+    return await run_page(run_id, caller, held, person)
+
+
+@labels_pages.post("/evaluations/{run_id}/label")
+async def begin(run_id: str, request: Request, caller: Evaluator, held: Held, person: Person) -> Response:
+    """Draw questions, or more of them."""
+    try:
+        fields = await fields_of(request)
+        questions = _number(fields.get("questions", ""))
+
+        def work() -> None:
+            draw(held.pipeline, own_run(held.pipeline, caller, run_id), questions, fields.get("stratify") == "yes")
+
+        await held.do(work)
+    except ApiError as error:
+        return await run_page(run_id, caller, held, person, error=error)
+    return see(person.at(run_id))
+
+
+@labels_pages.get("/evaluations/{run_id}/label/next")
+async def go_on(run_id: str, caller: Evaluator, held: Held, person: Person, labels: Desk) -> Response:
+    """To the first answer that this person has not labelled."""
+
+    def look() -> str | None:
+        session = labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *as_annotator(person))
+        place = session.first_open()
+        return None if place is None else session.items[place].id
+
+    try:
+        found = await held.do(look)
+    except ApiError as error:
+        return await run_page(run_id, caller, held, person, error=error)
+    return see(person.at(run_id, f"/{found}") if found else person.at(run_id))
+
+
+@labels_pages.get("/evaluations/{run_id}/label/{item_id}")
+async def item(run_id: str, item_id: str, caller: Evaluator, held: Held, person: Person, labels: Desk) -> HTMLResponse:
+    """One answer."""
+    try:
+        return await _item(run_id, item_id, caller, held, person, labels)
+    except ApiError as error:
+        if error.status == 404:
+            raise
+        return await run_page(run_id, caller, held, person, error=error)
+
+
+@labels_pages.post("/evaluations/{run_id}/label/{item_id}")
+async def give(
+    run_id: str, item_id: str, request: Request, caller: Evaluator, held: Held, person: Person, labels: Desk
+) -> Response:
+    """A label, committed; then the next answer."""
+    try:
+        label = KEYS.get((await fields_of(request)).get("label", ""))
+        if label is None:
+            raise ApiError(422, "press one of the four buttons", code="invalid_value", param="label")
+
+        def work() -> str | None:
+            info = own_run(held.pipeline, caller, run_id)
+            session = labels.session(held.pipeline, caller, info, *as_annotator(person))
+            place, shown = item_of(session, item_id)
+            session.label(shown, label)
+            return session.items[place + 1].id if place + 1 < len(session.items) else None
+
+        following = await held.do(work)
+    except ApiError as error:
+        if error.status == 404:
+            raise
+        if error.param == "label":
+            return await _item(run_id, item_id, caller, held, person, labels, error=error)
+        return await run_page(run_id, caller, held, person, error=error)
+    return see(person.at(run_id, f"/{following}") if following else person.at(run_id))
+
+
+async def _item(
+    run_id: str,
+    item_id: str,
+    caller: Caller,
+    held: Resources,
+    person: Who,
+    labels: LabelDesk,
+    *,
+    error: ApiError | None = None,
+) -> HTMLResponse:
+    def look() -> dict[str, Any]:
+        session = labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *as_annotator(person))
+        place, shown = item_of(session, item_id)
+        own = session.own()
+        ids = [other.id for other in session.items]
+        return {
+            "item": shown,
+            "number": place + 1,
+            "total": len(ids),
+            "labelled": sum(other.key in own for other in session.items),
+            "chosen": own.get(shown.key, ""),
+            "back": person.at(run_id, f"/{ids[place - 1]}") if place else "",
+            "onward": person.at(run_id, f"/{ids[place + 1]}" if place + 1 < len(ids) else ""),
+            "script": Markup(_SCRIPT.read_text("utf-8")),  # noqa: S704 - our own file
+        }
+
+    found = await held.do(look)
+    action = person.at(run_id, f"/{item_id}")
+    end = person.at(run_id)
+    return page(
+        "label_item.html.j2",
+        caller,
+        "evaluations",
+        error=error,
+        who=person,
+        keys=_KEYS,
+        action=action,
+        end=end,
+        **found,
+    )
+
+
+async def run_page(
+    run_id: str, caller: Caller, held: Resources, person: Who, *, error: ApiError | None = None, said: str = ""
+) -> HTMLResponse:
+    """The page of a run. said: what was done just now."""
+
+    def look() -> dict[str, Any]:
+        info = own_run(held.pipeline, caller, run_id)
+        stored = stored_draw(held.pipeline, info)
+        far = progress(held.pipeline, info, stored) if stored is not None else None
+        mine = next((a for a in far.annotators if a.name == person.annotator), None) if far else None
+        return {
+            "run": info,
+            "drawn": stored,
+            "progress": far,
+            "agreement": agreement_lines(far.agreement) if far else (),
+            "labelled": mine.labelled if mine else 0,
+        }
+
+    found = await held.do(look)
+    default = DEFAULT_QUESTIONS
+    return page(
+        "label_run.html.j2", caller, "evaluations", error=error, who=person, default=default, said=said, **found
+    )
+
+
+def as_annotator(person: Who) -> tuple[str, bool]:
+    """Annotator, and whether disagreements are settled. Raises ApiError 422 for nobody."""
+    if not person.annotator:
+        raise ApiError(422, "say who labels: fill in your name", code="invalid_value", param="annotator")
+    return person.annotator, person.settles
+
+
+def _number(text: str) -> int | None:
+    """None for an empty field. Raises ApiError 422 for what is no number."""
+    text = text.strip()
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal() and len(text) < 8):
+        raise ApiError(422, "questions must be a whole number", code="invalid_value", param="questions")
+    return int(text)

@@ -1,1 +1,0 @@
-"""Seeing the service run: metrics and logs."""

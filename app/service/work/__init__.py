@@ -1,1 +1,0 @@
-"""How requests share what there is: turns, batches, generation, verification."""

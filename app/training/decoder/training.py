@@ -1,0 +1,154 @@
+"""Teaching a decoder checkpoint to answer from passages: reading files to rows, rows to weights, a checkpoint."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+
+from app.training.reader.reading_dataset import reading_material
+from data.reading_examples import ReadingExample
+from evaluation.reading.reading_scores import ReadingScore, score_reading
+from generation.causal.generator import CausalGenerator
+from generation.causal.rows import CausalRowWriter
+from generation.reader.rows import RowMix, chunk_contexts
+from generation.reader.vocabulary import reader_vocabulary
+from model.checkpoints.end_tokens import eos_token_ids
+from model.checkpoints.files import write_json, write_whole
+from model.checkpoints.gguf.files import is_gguf
+from model.checkpoints.llama_export import llama_config_json, save_llama
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.source import fingerprint, tokenizer_config, tokenizer_text
+from model.decoder.decoder import Decoder
+from model.errors import ModelError
+from model.training.loop import TrainProgress, TrainResult, TrainSettings
+from model.training.trainer import train
+from retrieval.chunking.chunker import ChunkingParams
+
+_TEXT_FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json")
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderRecipe:
+    """What a decoder checkpoint is taught on. Fields of the same name mean what they do in
+    app.training.reader.training.
+
+    model: the checkpoint's folder, of Llama's shape. context: positions of a row at most, None for the checkpoint's
+    own. near_misses: so many of the answerable examples also with a changed question that is not answered. dtype: of
+    the weights that are written. shard_bytes: the longest file of them, None for no limit.
+    """
+
+    model: Path
+    reading: tuple[Path, ...]
+    closed_book: tuple[Path, ...] = ()
+    texts: tuple[Path, ...] = ()
+    made: int = 0
+    context: int | None = None
+    tokens: int | None = None
+    closed_book_rows: int = 24_000
+    near_misses: float = 0.0
+    hold_out: tuple[str, ...] = ()
+    limit: int | None = None
+    skip_bad: bool = False
+    development: int = 300
+    dtype: torch.dtype = torch.float16
+    shard_bytes: int | None = None
+    mix: RowMix = field(default_factory=lambda: RowMix(max_chunks=6))
+    settings: TrainSettings = field(
+        default_factory=lambda: TrainSettings(learning_rate=5e-4, tokens_per_batch=16_384, answer_tokens_per_batch=3000)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedDecoder:
+    """The outcome. skipped: bad lines left out. scores: by source, on held-out articles. files: of the weights."""
+
+    folder: Path
+    rows: int
+    skipped: tuple[str, ...]
+    training: TrainResult
+    scores: tuple[ReadingScore, ...]
+    files: tuple[str, ...]
+
+
+def train_decoder(
+    recipe: DecoderRecipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    say: Callable[[str], None],
+    progress: Callable[[TrainProgress], None] | None = None,
+    scoring: Callable[[int, int], None] | None = None,
+) -> TrainedDecoder:
+    """Build the rows, train (resuming from folder/checkpoints), write the checkpoint to ``folder``, score it.
+
+    Raises DataError for unreadable files; ModelError where the checkpoint cannot be read, is not of Llama's shape or
+    names no end token, and as model.training.trainer.train and save_llama do.
+    """
+    if folder.resolve() == recipe.model.resolve():
+        raise ModelError(f"{folder} is the checkpoint that is trained on: name another folder to write to")
+    model = load_decoder(recipe.model, device=device)
+    ends = eos_token_ids(recipe.model)
+    if not ends:
+        raise ModelError(f"{recipe.model} names no end token (eos_token_id): an answer would never end")
+    llama_config_json(model.config, ends[0])  # now, and not when the weights are to be written
+    started = fingerprint(recipe.model)
+    context = min(recipe.context or model.config.max_positions, model.config.max_positions)
+    writer = CausalRowWriter(recipe.model, context=context, end_id=ends[0])
+    # Passages are cut as the indexer cuts documents, by MiniLM's tokens: that is what it is shown in use.
+    material = reading_material(recipe, writer, reader_vocabulary().tokenizer, say)
+    model.requires_grad_(True)
+    result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
+    files = _write(recipe, folder, model, ends)
+    sample = list(material.development)
+    random.Random(recipe.settings.seed).shuffle(sample)
+    scores = score_decoder(folder, sample[: recipe.development], device=device, progress=scoring) if sample else ()
+    write_json(
+        folder / "training.json",
+        {
+            "recipe": {
+                **asdict(recipe),
+                "model": started,
+                "dtype": str(recipe.dtype).removeprefix("torch."),
+                "context": context,
+                **{name: [path.name for path in getattr(recipe, name)] for name in ("reading", "closed_book", "texts")},
+            },
+            "rows": len(material.rows),
+            "training": asdict(result),
+            "scores": [asdict(score) for score in scores],
+        },
+    )
+    return TrainedDecoder(folder, len(material.rows), material.skipped, result, scores, files)
+
+
+def score_decoder(
+    folder: Path,
+    examples: Sequence[ReadingExample],
+    *,
+    device: str = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[ReadingScore, ...]:
+    """Score a decoder's folder on examples, each with all chunks of its own context."""
+    pool = chunk_contexts(examples, reader_vocabulary().tokenizer, ChunkingParams())
+    passages = [[pool.chunks[i] for i in own] for own in pool.of_example]
+    return score_reading(CausalGenerator(folder, device=device), examples, passages, progress=progress)
+
+
+def _write(recipe: DecoderRecipe, folder: Path, model: Decoder, ends: Sequence[int]) -> tuple[str, ...]:
+    """The checkpoint: the tokenizer's files as they were, the weights last."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if is_gguf(recipe.model):
+            write_whole(folder / "tokenizer.json", tokenizer_text(recipe.model).encode())
+            write_json(folder / "tokenizer_config.json", tokenizer_config(recipe.model))
+        for name in _TEXT_FILES:
+            if (recipe.model / name).is_file():
+                write_whole(folder / name, (recipe.model / name).read_bytes())
+    except OSError as error:
+        raise ModelError(
+            f"the tokenizer could not be written to {folder} ({error}): make room and try again"
+        ) from error
+    return save_llama(model, folder, end_id=ends[0], dtype=recipe.dtype, shard_bytes=recipe.shard_bytes)

@@ -1,0 +1,1 @@
+"""Training a decoder from scratch."""

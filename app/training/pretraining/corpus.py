@@ -1,0 +1,200 @@
+"""From documents to a tokenised corpus: which are held out, the tokenizer trained on the rest, and the token files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+
+from app.errors import AppError
+from data.documents import Document
+from data.errors import DataError
+from data.folders import find_files
+from data.loaders import load_documents
+from data.refused import Refused
+from model.checkpoints.files import sha256_of, write_whole
+from model.errors import ModelError
+from model.training.bpe import END_ID, BpeEncoder, train_bpe
+from model.training.pretrain_corpus import CorpusFacts, CorpusWriter, open_corpus
+
+_FEW = 50
+_EVERY = 6
+_AT_ONCE = 64
+_FORMAT = 1  # of the text that is made of a document, of the split and of the streams
+TOKENIZER = "tokenizer.json"
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusRecipe:
+    """What a corpus is made of. paths: as `index` takes them. limit: only the first documents. hold_out: per cent of
+    documents that are not trained on; 0 for none. tokenizer: one made before, in place of training one of
+    ``vocabulary`` tokens. shard_bytes: the longest file."""
+
+    paths: tuple[Path, ...]
+    vocabulary: int
+    limit: int | None = None
+    hold_out: int = 4
+    skip_bad: bool = False
+    tokenizer: Path | None = None
+    shard_bytes: int = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCorpus:
+    """A finished corpus: its folder (tokenizer.json, shards, corpus.json) and what corpus.json says."""
+
+    folder: Path
+    facts: CorpusFacts
+
+
+def only_corpus(parent: Path) -> PreparedCorpus:
+    """The one finished corpus below ``parent``. Raises AppError when there is none or more than one."""
+    folders = sorted(path.parent for path in parent.glob("*/corpus.json"))
+    if len(folders) != 1:
+        raise AppError(f"{parent} holds {len(folders)} finished corpora, one is needed: name the text with --data")
+    facts = open_corpus(folders[0])
+    if facts is None:
+        raise AppError(f"{folders[0]}/corpus.json cannot be read: fetch it again, or tokenise anew with --data")
+    return PreparedCorpus(folders[0], facts)
+
+
+def prepare_corpus(
+    recipe: CorpusRecipe,
+    parent: Path,
+    *,
+    say: Callable[[str], None],
+    progress: Callable[[int], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> PreparedCorpus | None:
+    """The tokenised corpus of ``recipe``, in a folder of ``parent`` named by its content; made unless it is there.
+
+    Goes on where an earlier call was killed. stop: asked between documents; when true what is done is kept and None
+    comes back. progress: documents so far. Raises DataError for a path that is missing, the first bad item unless
+    ``skip_bad``, or no document to train on; ModelError for a full disk or a damaged shard.
+    """
+    identity = _identity(recipe)
+    folder = parent / hashlib.sha256(identity.encode()).hexdigest()[:16]
+    facts = open_corpus(folder)
+    if facts is not None:
+        return PreparedCorpus(folder, facts)
+    held_out = _held_out(recipe)
+    tokenizer = folder / TOKENIZER
+    if not tokenizer.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        if recipe.tokenizer is not None:
+            content = recipe.tokenizer.read_bytes()
+        else:
+            say(f"training a tokenizer of at most {recipe.vocabulary:,} tokens")
+            source = _Source(recipe)
+            # Held out is held out: its words must not shape the tokens it is measured in.
+            content = train_bpe((_text(d) for d in source if not held_out(d)), recipe.vocabulary)
+        write_whole(tokenizer, content)
+    encoder = BpeEncoder(tokenizer)
+    writer = CorpusWriter(folder, identity, end_id=END_ID, shard_bytes=recipe.shard_bytes)
+    if writer.documents:
+        say(f"going on after {writer.documents:,} documents tokenised before")
+    source = _Source(recipe)
+    rest = islice(iter(source), writer.documents, None)
+    while batch := list(islice(rest, _AT_ONCE)):
+        for document, ids in zip(batch, encoder.encode_many([_text(d) for d in batch]), strict=True):
+            writer.add(ids, held_out=held_out(document))
+        if progress is not None:
+            progress(writer.documents)
+        if stop():
+            writer.flush()
+            return None
+    if not writer.documents:
+        raise DataError(f"no document in {', '.join(map(str, recipe.paths))}: nothing to train on")
+    return PreparedCorpus(folder, writer.finish(tuple(map(str, source.skipped))))
+
+
+class _Source:
+    """The recipe's documents, in order; what was refused is in ``skipped`` once they have been gone through."""
+
+    def __init__(self, recipe: CorpusRecipe) -> None:
+        self._recipe = recipe
+        self.skipped: list[Refused] = []
+
+    def __iter__(self) -> Iterator[Document]:
+        self.skipped.clear()
+        good = 0
+        for item in load_documents(self._recipe.paths):
+            if isinstance(item, Refused):
+                if not self._recipe.skip_bad:
+                    raise DataError(f"{item}; mend it or leave such items out with --skip-bad")
+                self.skipped.append(item)
+                continue
+            yield item
+            good += 1
+            if good == self._recipe.limit:
+                return
+
+
+def _held_out(recipe: CorpusRecipe) -> Callable[[Document], bool]:
+    """Whether a document is held out: by the SHA-256 of its name alone, so the same on every machine and subset.
+
+    Of fewer than 50 documents every sixth in order of name is taken instead, since a share of few may be none; a single
+    one is trained on.
+    """
+    if recipe.hold_out == 0:
+        return lambda document: False
+    names = sorted(_name(document) for document in islice(_Source(recipe), _FEW))
+    if len(names) < _FEW:
+        chosen = frozenset(names[::_EVERY]) if len(names) > 1 else frozenset()
+        return lambda document: _name(document) in chosen
+    percent = recipe.hold_out
+    return lambda document: int(hashlib.sha256(_name(document).encode()).hexdigest(), 16) % 100 < percent
+
+
+def _name(document: Document) -> str:
+    """Articles in parts share a title, and must stay on one side."""
+    return document.title or document.id
+
+
+def _text(document: Document) -> str:
+    return f"{document.title}\n\n{document.text}" if document.title else document.text
+
+
+def _identity(recipe: CorpusRecipe) -> str:
+    """What the corpus is a function of: the bytes of the files, and how they are read and cut."""
+    files: list[tuple[str, str]] = []
+    missing = [path for path in recipe.paths if not path.exists()]
+    if missing:
+        raise DataError(f"{missing[0]} does not exist: give folders of text or JSONL files of documents")
+    for found in find_files(recipe.paths):
+        if not isinstance(found, Refused):
+            try:
+                files.append((found.inside, sha256_of(found.path)))
+            except OSError as error:
+                raise DataError(f"{found.path} cannot be read: {error.strerror}") from error
+    if recipe.tokenizer is not None:
+        try:
+            tokenizer: object = sha256_of(recipe.tokenizer)
+        except OSError as error:
+            raise ModelError(f"{recipe.tokenizer} cannot be read: {error.strerror}; give a tokenizer.json") from error
+    else:
+        tokenizer = recipe.vocabulary
+    fields = {
+        "format": _FORMAT,
+        "limit": recipe.limit,
+        "hold_out": recipe.hold_out,
+        "tokenizer": tokenizer,
+        "files": files,
+    }
+    return json.dumps(fields, sort_keys=True)
+
+
+def facts_json(facts: CorpusFacts) -> dict[str, object]:
+    """What a report says of a corpus, without its list of files."""
+    whole = asdict(facts)
+    kept: Sequence[str] = ("documents", "validation_documents")
+    return {
+        **{name: whole[name] for name in kept},
+        "skipped": len(facts.skipped),
+        "tokens": facts.tokens("train"),
+        "validation_tokens": facts.tokens("validation"),
+        "sha256": hashlib.sha256("".join(shard.sha256 for shard in facts.shards).encode()).hexdigest(),
+    }

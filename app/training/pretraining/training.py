@@ -1,0 +1,164 @@
+"""Pretraining a decoder from nothing, wired: documents to tokens, tokens to weights, weights to a checkpoint folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+
+from app.training.pretraining.corpus import (
+    TOKENIZER,
+    CorpusRecipe,
+    PreparedCorpus,
+    facts_json,
+    only_corpus,
+    prepare_corpus,
+)
+from model.checkpoints.files import write_json
+from model.checkpoints.llama_export import largest_tensor_bytes, save_llama
+from model.checkpoints.loading import load_decoder
+from model.errors import ModelError
+from model.training.bpe import END_ID, PAD_ID, BpeEncoder, write_tokenizer
+from model.training.pretrain import PretrainProgress, PretrainResult, PretrainSettings, ValidationPlan, pretrain
+from model.training.pretrain_corpus import TokenStream
+from model.training.pretrain_shape import Size, new_decoder, parameter_count, pretrain_config
+from model.training.pretrain_validation import Validation, validate
+
+
+@dataclass(frozen=True, slots=True)
+class PretrainRecipe:
+    """What is trained on what, and how. corpus: None for the one that is in the output folder already.
+
+    shard_bytes: the longest file written, of corpus, checkpoint and model; None sets no limit for the last two.
+    dtype: of the weights that are written. validation_tokens: at most so many of the held-out documents are measured.
+    """
+
+    size: Size
+    settings: PretrainSettings
+    corpus: CorpusRecipe | None
+    dtype: torch.dtype = torch.float16
+    shard_bytes: int | None = None
+    max_seconds: float | None = None
+    checkpoint_seconds: float = 120.0
+    validation_tokens: int = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pretrained:
+    """The outcome. training and corpus are None when time ran out before; validation: of the model as it was written,
+    None when it is not finished or nothing was held out. files: the weights', empty when not finished."""
+
+    folder: Path
+    parameters: int
+    corpus: PreparedCorpus | None
+    training: PretrainResult | None
+    validation: Validation | None
+    files: tuple[str, ...]
+
+    @property
+    def finished(self) -> bool:
+        """Whether the model was written."""
+        return bool(self.files)
+
+
+def pretrain_decoder(
+    recipe: PretrainRecipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    say: Callable[[str], None],
+    reading: Callable[[int], None] | None = None,
+    progress: Callable[[PretrainProgress], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Pretrained:
+    """Tokenise to folder/corpus, train with checkpoints in folder/checkpoints, write the model to ``folder``.
+
+    Each part goes on where it was stopped or killed. Stops by itself, with everything kept, once max_seconds have
+    passed since the call. Raises DataError for unreadable text, ModelError as model.training.pretrain.pretrain does.
+    """
+    begun = clock()
+
+    def out_of_time() -> bool:
+        return recipe.max_seconds is not None and clock() - begun >= recipe.max_seconds
+
+    if recipe.corpus is None:
+        corpus: PreparedCorpus | None = only_corpus(folder / "corpus")
+    else:
+        corpus = prepare_corpus(recipe.corpus, folder / "corpus", say=say, progress=reading, stop=out_of_time)
+    if corpus is None:
+        return Pretrained(folder, 0, None, None, None, ())
+    encoder = BpeEncoder(corpus.folder / TOKENIZER)
+    facts, settings = corpus.facts, recipe.settings
+    config = pretrain_config(recipe.size, encoder.size, settings.context)
+    if recipe.shard_bytes is not None and largest_tensor_bytes(config, recipe.dtype) > recipe.shard_bytes:
+        raise ModelError(  # now, and not when the model is to be written
+            f"the largest matrix takes {largest_tensor_bytes(config, recipe.dtype):,} bytes in {recipe.dtype}, a file "
+            f"may have {recipe.shard_bytes:,}: allow more, a smaller --dtype or a smaller --vocabulary"
+        )
+    model = new_decoder(config, settings.seed).to(device)
+    parameters = parameter_count(model)
+    held = TokenStream(corpus.folder, facts, "validation")
+    say(
+        f"{facts.tokens('train'):,} tokens of {facts.documents - facts.validation_documents:,} documents to train on, "
+        f"{len(held):,} of {facts.validation_documents:,} others held out; {parameters / 1e6:.2f} million parameters"
+    )
+    measured = ValidationPlan(held, encoder.token_bytes(), END_ID, recipe.validation_tokens) if len(held) else None
+    result = pretrain(
+        model,
+        TokenStream(corpus.folder, facts, "train"),
+        settings,
+        folder / "checkpoints",
+        corpus=corpus.folder.name,
+        validation=measured,
+        checkpoint_seconds=recipe.checkpoint_seconds,
+        part_bytes=recipe.shard_bytes,
+        stop=out_of_time,
+        progress=progress,
+    )
+    if not result.finished:
+        return Pretrained(folder, parameters, corpus, result, None, ())
+    write_tokenizer(folder, (corpus.folder / TOKENIZER).read_bytes(), settings.context)
+    files = save_llama(model, folder, end_id=END_ID, pad_id=PAD_ID, dtype=recipe.dtype, shard_bytes=recipe.shard_bytes)
+    # What is measured is what was written: rounded, and read back by the loader that everybody uses.
+    written = load_decoder(folder, device=device)
+    final = (
+        validate(
+            written,
+            held,
+            encoder.token_bytes(),
+            context=settings.context,
+            end_id=END_ID,
+            tokens=recipe.validation_tokens,
+            bf16=False,
+        )
+        if measured is not None
+        else None
+    )
+    write_json(
+        folder / "training.json",
+        {
+            "size": recipe.size,
+            "parameters": parameters,
+            "settings": asdict(settings),
+            "corpus": facts_json(facts),
+            "training": asdict(result),
+            "validation": validation_json(final),
+        },
+    )
+    return Pretrained(folder, parameters, corpus, result, final, files)
+
+
+def validation_json(found: Validation | None) -> dict[str, object] | None:
+    """A validation as JSON fields."""
+    if found is None:
+        return None
+    return {
+        "tokens": found.tokens,
+        "loss": found.loss,
+        "perplexity": found.perplexity,
+        "bits_per_byte": found.bits_per_byte,
+        "byte_perplexity": found.byte_perplexity,
+    }

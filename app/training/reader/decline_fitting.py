@@ -1,0 +1,79 @@
+"""When a reader declines, fitted behind its training: which rows are read for it, and what is said of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+from generation.reader.vocabulary import ReaderVocabulary
+from model.decoder.decline_head import Decline
+from model.decoder.decoder import Decoder
+from model.hardware.device import bf16_pays
+from model.reader.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID, with_decline
+from model.training.decline_fitting import DeclineFit, first_states, fit_decline
+from model.training.rows import TokenRow
+
+_KEPT = {"fitted": "", "begun": ", which is kept", "none": ", so it is left as it was trained"}
+LEAST_ROWS, LEAST_HELD = 400, 100
+"""Rows to fit on and rows of other articles, of both kinds, below which nothing is fitted."""
+
+
+def fit_declining(
+    model: Decoder,
+    rows: Sequence[TokenRow],
+    held: Sequence[TokenRow],
+    vocabulary: ReaderVocabulary,
+    *,
+    most: int,
+    seed: int,
+    tokens_per_batch: int,
+    begun: Decline | None = None,
+    say: Callable[[str], None],
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Decoder, DeclineFit | None]:
+    """The reader with its correction fitted on ``most`` of ``rows``, drawn at random; with ``begun``, that of the
+    reader it was trained on from; or with none: whichever is best on ``held``, rows of articles not trained on.
+
+    None: there were too few rows of either kind to tell, which is said; then it has none.
+    """
+    shown = [row for row in rows if vocabulary.chunks[0] in row.prompt]
+    shown = random.Random(seed).sample(shown, min(most, len(shown)))
+    beside = [row for row in held if vocabulary.chunks[0] in row.prompt]
+    held_out = "of other articles (--development)"
+    for kind, found, least in (("to fit on", shown, LEAST_ROWS), (held_out, beside, LEAST_HELD)):
+        fewest = min(sum((row.answer[0] == NULL_ID) == declines for row in found) for declines in (False, True))
+        if fewest < least // 10 or len(found) < least:
+            say(
+                f"when it declines is as it was trained: of {len(found)} rows {kind} {fewest} are of the rarer kind, "
+                f"and {least} rows with {least // 10} of each are needed to fit it behind the training"
+            )
+            return model, None
+    model.eval()
+    total = len(shown) + len(beside)
+    states = []
+    for found, before in ((shown, 0), (beside, len(shown))):
+
+        def count(done: int, _: int, before: int = before) -> None:
+            if progress is not None:
+                progress(before + done, total)
+
+        states.append(
+            first_states(
+                model,
+                found,
+                null_id=NULL_ID,
+                first_copyable_id=FIRST_COPYABLE_ID,
+                tokens_per_batch=tokens_per_batch,
+                bf16=bf16_pays(model.device),
+                progress=count,
+            )
+        )
+    decline, fit = fit_decline(states[0], states[1], seed=seed, begun=begun)
+    say(
+        f"when it declines, fitted on {fit.rows} rows: loss on {fit.held} of other articles {fit.loss_before:.4f} by "
+        f"the pointer, {fit.loss_after:.4f} corrected"
+        + (f", {fit.loss_begun:.4f} by the correction it began with" if fit.loss_begun is not None else "")
+        + _KEPT[fit.used]
+    )
+    chosen = {"fitted": decline, "begun": begun, "none": None}[fit.used]
+    return (with_decline(model, chosen) if chosen is not None else model), fit

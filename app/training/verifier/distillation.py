@@ -1,0 +1,118 @@
+"""Rows whose targets lie between their labels and what other verifiers say of them: distillation (Hinton et al. 2015).
+
+Labels say that a claim is wrong, teachers how clearly; an ensemble of them, trained apart, errs less than each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from app.training.verifier.calibration import row_logits
+from data.source_splits import sources_named
+from model.checkpoints.files import write_tensors
+from model.errors import ModelError
+from model.training.pair_rows import PairRow, pair_rows_sha256
+from model.verifier.files import LoadedSupport, load_support
+from model.verifier.scorer import SupportScorer
+
+_AT_ONCE = 500  # rows between two words on how far it is
+KEPT = "teachers.safetensors"
+
+
+class Teachers:
+    """Trained verifiers that say of each claim how well it is supported, the mean of their calibrated logits.
+
+    What is looked up beside the network is left out of what they say, since the one that is taught looks it up itself.
+    """
+
+    def __init__(self, folders: Sequence[Path], share: float, *, device: str = "cpu") -> None:
+        """share: of the teachers in a target, in [0, 1]. Raises ModelError for another, and as load_support does."""
+        if not 0 <= share <= 1:  # nor NaN
+            raise ModelError(f"the teachers' share is {share}: it must be in [0, 1]")
+        self._loaded = [load_support(folder, device=device) for folder in folders]
+        for folder, teacher in zip(folders, self._loaded, strict=True):
+            if not teacher.model.features.worst_word:
+                raise ModelError(f"{folder} judges no claim by its own words, and cannot teach: name another verifier")
+        self._share = share
+
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """SHA-256 of each, in order."""
+        return tuple(teacher.fingerprint for teacher in self._loaded)
+
+    def taught(
+        self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None], *, but: Collection[str] = ()
+    ) -> list[PairRow]:
+        """The rows with targets. What teachers say is kept in ``folder``, so that a run that is resumed need not ask.
+
+        but: sources (NAME* for all that begin so) whose rows stay as they are, since teachers know nothing of what was
+        written because they fail at it. Raises ModelError when it cannot be written there, DataError for a source that
+        no row has.
+        """
+        sources = {row.source for row in rows}
+        left = {source for said in but for source in sources_named(said, sources)}
+        asked = [row for row in rows if row.source not in left]
+        if self._loaded and left:
+            say(f"teachers have no say in {len(rows) - len(asked)} rows of {', '.join(sorted(left))}")
+        if not self._loaded or not asked:
+            return list(rows)
+        told = iter(self._with_targets(asked, folder, say))
+        return [row if row.source in left else next(told) for row in rows]
+
+    def _with_targets(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> list[PairRow]:
+        logits = self._said(rows, folder, say)
+        own = torch.tensor([float(claim.supported) for row in rows for claim in row.claims], dtype=torch.float64)
+        support = torch.sigmoid(logits)
+        told = ((support >= 0.5) == (own >= 0.5)).double().mean().item()
+        say(f"the teachers agree with {told:.1%} of the labels; they are {self._share:g} of each target")
+        targets = iter((self._share * support + (1 - self._share) * own).clamp(0, 1).tolist())
+        return [replace(row, claims=tuple(replace(c, target=next(targets)) for c in row.claims)) for row in rows]
+
+    def _said(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> Tensor:
+        """Mean calibrated logit of each claim (C,), fp64."""
+        asked = {"rows": pair_rows_sha256(rows), "teachers": " ".join(self.fingerprints)}
+        if (kept := _kept(folder / KEPT, asked)) is not None:
+            return kept
+        found = torch.zeros(sum(len(row.claims) for row in rows), dtype=torch.float64)
+        for number, teacher in enumerate(self._loaded, 1):
+            found += self._of(teacher, rows, f"teacher {number} of {len(self._loaded)}", say)
+        found /= len(self._loaded)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_tensors(folder / KEPT, {"logits": found}, asked)
+        except OSError as error:
+            raise ModelError(f"{folder / KEPT} cannot be written: {error.strerror}") from error
+        return found
+
+    def _of(self, teacher: LoadedSupport, rows: Sequence[PairRow], name: str, say: Callable[[str], None]) -> Tensor:
+        scorer, use = SupportScorer(teacher), teacher.use
+        together = use.answer_tokens > 0
+        said: list[float] = []
+        for begin in range(0, len(rows), _AT_ONCE):
+            some = rows[begin : begin + _AT_ONCE]
+            several = [together and len(row.claims) > 1 for row in some for _ in row.claims]
+            for logit, is_several in zip(row_logits(scorer, some), several, strict=True):
+                # Rows are tokens: whether a claim of one is a short answer is not told by them.
+                slope, intercept = use.curve(together=is_several, short=False)
+                said.append(slope * logit + intercept)
+            if begin // _AT_ONCE % 4 == 3:
+                say(f"{name} has read {begin + len(some):,} of {len(rows):,} rows")
+        return torch.tensor(said, dtype=torch.float64)
+
+
+def _kept(path: Path, asked: dict[str, str]) -> Tensor | None:
+    """What the same teachers said of the same rows before; None where nothing of the kind, or damage, is found."""
+    try:
+        with safe_open(path, "pt") as file:
+            if file.metadata() != asked:
+                return None
+            found: Tensor = file.get_tensor("logits")
+            return found
+    except (OSError, SafetensorError):
+        return None

@@ -1,0 +1,57 @@
+"""The labelled files that a verifier is trained on: pairs, and responses with marked words (RAGTruth's layout)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.models.evaluation_data import file_format
+from data.errors import DataError
+from data.pairs import PairExample, PairFile, load_pairs
+from data.ragtruth import load_ragtruth
+from evaluation.synthetic_claims.response_claims import response_claims
+
+_TRAIN = "train"
+
+
+def load_training_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | None = None) -> PairFile:
+    """The examples of all files, in order; each file's layout is told by its content.
+
+    Of responses with marked words the split "train" is taken, all of them where none has a split. limit: pairs, or
+    responses, of a file at most. Raises DataError as load_pairs and load_ragtruth do, and for responses of which the
+    split "train" holds none: a test set must not be trained on by mistake.
+    """
+    examples: list[PairExample] = []
+    skipped: list[str] = []
+    for path in paths:
+        if not _holds_responses(path):
+            pairs = load_pairs([path], skip_bad=skip_bad, limit=limit)
+            examples += pairs.examples
+            skipped += pairs.skipped
+            continue
+        read = load_ragtruth(path, split="all", skip_bad=skip_bad)
+        splits = {response.split for response in read.responses}
+        wanted = [r for r in read.responses if r.split == _TRAIN or splits == {""}][:limit]
+        if not wanted:
+            raise DataError(
+                f"no response of {path} is in the split {_TRAIN!r}, there are {', '.join(sorted(splits))}: give those "
+                "to train on that split, or none of them any"
+            )
+        found = list(response_claims(wanted, path.name.split(".")[0] or path.resolve().name))
+        if not found:
+            raise DataError(f"no response of {path} claims anything: nothing to train on")
+        examples += found
+        skipped += read.skipped
+    if not examples:
+        raise DataError("no file to train on")
+    return PairFile(tuple(examples), tuple(skipped))
+
+
+def _holds_responses(path: Path) -> bool:
+    """A file whose first lines are no layout's is left to load_pairs, which names the line; a folder is not."""
+    try:
+        return file_format(path) == "ragtruth"
+    except DataError:
+        if path.is_dir():
+            raise
+        return False

@@ -1,0 +1,90 @@
+"""A verifier's rows as a folder, made on one machine and trained on by another: whole, checked, in small files.
+
+``rows.json`` names the files and their SHA-256; ``part-*.xz`` hold the rows, ``held-*.xz`` the claims held out to
+calibrate and score on. Every file stays under 15 MB, unless a single row or claim is larger.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+
+from app.errors import AppError
+from app.training.verifier.rows import VerifierRows
+from model.checkpoints.files import sha256_of, write_json
+from model.checkpoints.minilm import MINILM_SHA256
+from model.training.pair_store import PART_BYTES, pack_rows
+
+LIST, FORMAT = "rows.json", 1
+
+
+class RowsFolder:
+    """A folder to be written, as a context: whole after ``write``, else not there at all."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises AppError at once where something lies there already, or it cannot be written: rows take minutes."""
+        self._folder = folder
+        self._aside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+        if os.path.lexists(folder):  # a link that leads nowhere too
+            raise AppError(f"{folder} is there already: name another folder for the rows, or remove that one")
+        try:
+            self._aside.mkdir(parents=True)
+        except OSError as error:
+            raise AppError(f"the rows cannot be written to {folder}: {error.strerror or error}") from error
+
+    def __enter__(self) -> RowsFolder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        shutil.rmtree(self._aside, ignore_errors=True)
+
+    def write(self, rows: VerifierRows) -> tuple[Path, ...]:
+        """Its files. Raises AppError when they cannot be written, or something lies there by now."""
+        try:
+            self._write(rows)
+        except OSError as error:
+            raise AppError(f"the rows cannot be written to {self._folder}: {error.strerror or error}") from error
+        return tuple(sorted(self._folder.iterdir()))
+
+    def _write(self, rows: VerifierRows) -> None:
+        sources = sorted({row.source for row in rows.rows})
+        for number, part in enumerate(pack_rows(rows.rows, sources)):
+            (self._aside / f"part-{number:04d}.xz").write_bytes(part)
+        for number, lines in enumerate(_held(rows)):
+            (self._aside / f"held-{number:04d}.xz").write_bytes(lzma.compress(lines))
+        about = {
+            "format": FORMAT,
+            "minilm": MINILM_SHA256,  # whose tokens they are
+            "window_tokens": rows.window_tokens,
+            "answer_tokens": rows.answer_tokens,
+            "rows": len(rows.rows),
+            "sources": sources,
+            "made": {**rows.made, "bad_lines": len(rows.skipped)},
+            "files": {file.name: sha256_of(file) for file in sorted(self._aside.iterdir())},
+        }
+        write_json(self._aside / LIST, about)
+        self._aside.rename(self._folder)
+
+
+def _held(rows: VerifierRows) -> Iterator[bytes]:
+    """JSON lines, in pieces of about PART_BYTES."""
+    lines: list[bytes] = []
+    size = 0
+    for unseen, examples in ((False, rows.development), (True, rows.unseen)):
+        for example in examples:
+            line = json.dumps({**asdict(example), "unseen": unseen}).encode() + b"\n"
+            if lines and size + len(line) > PART_BYTES:
+                yield b"".join(lines)
+                lines, size = [], 0
+            lines.append(line)
+            size += len(line)
+    if lines:
+        yield b"".join(lines)

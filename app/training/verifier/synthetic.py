@@ -1,0 +1,80 @@
+"""What a verifier is trained on beside labelled files: claims made by rule, and short answers to questions."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Sequence
+from itertools import islice
+from pathlib import Path
+
+from app.training.texts import training_documents
+from data.pairs import PairExample
+from data.reading_examples import ReadingExample, load_reading
+from data.source_splits import PairSplit
+from evaluation.synthetic_claims.claims import ClaimMix, make_claims
+from evaluation.synthetic_claims.short_answers import short_answer_claims
+from evaluation.synthetic_claims.source_text import SourceText
+from generation.synthetic_questions.reading_examples import SourceArticle, make_reading
+
+_SHORTEST_PASSAGE = 60  # words: below, a passage gives no claims worth making
+_CLAIMS_A_TEXT = 3
+_REPLIES = ClaimMix(**{kind: float(kind == "reply") for kind in ClaimMix().kinds()})
+
+
+def claim_sources(split: PairSplit, texts: Sequence[Path]) -> list[SourceText]:
+    """What claims are made from: the documents of ``texts`` and the evidence of the rows trained on.
+
+    Raises DataError as training_documents does.
+    """
+    sources = [SourceText(document.title, document.text, document.id) for document in training_documents(texts)]
+    passages = {e.evidence for e in split.train if len(e.evidence.split()) >= _SHORTEST_PASSAGE}
+    sources += [SourceText("", text, hashlib.sha256(text.encode()).hexdigest()) for text in sorted(passages)]
+    return sources
+
+
+def claims_by_rule(
+    sources: Sequence[SourceText], most: int, seed: int, say: Callable[[str], None], *, replies: bool = False
+) -> list[PairExample]:
+    """``most`` claims at most, from some of the sources. replies: turns of a conversation only, else all other
+    kinds.
+    """
+    chosen = list(sources)
+    random.Random(seed).shuffle(chosen)
+    chosen = chosen[: most // 2]
+    say(f"making {'replies' if replies else 'claims'} from {len(chosen)} texts")
+    made = list(make_claims(chosen, seed=seed, per_passage=_CLAIMS_A_TEXT, mix=_REPLIES if replies else None))
+    random.Random(seed).shuffle(made)
+    return made[:most]
+
+
+def short_answers(
+    split: PairSplit,
+    reading: Sequence[Path],
+    texts: Sequence[Path],
+    most: int,
+    seed: int,
+    *,
+    limit: int | None = None,
+    skip_bad: bool = False,
+) -> list[PairExample]:
+    """``most`` answers of a few words at most, right and wrong, with their questions; none on evidence held out.
+
+    Half of them to questions made from ``texts``, where there are any, the others to those of ``reading``, of each of
+    whose files ``limit`` questions at most are read. Raises DataError as load_reading and training_documents do.
+    """
+    held = {example.evidence for example in (*split.development, *split.unseen)}
+    chance = random.Random(seed)
+    asked: list[ReadingExample] = []
+    if reading:
+        asked = list(load_reading(reading, skip_bad=skip_bad, limit=limit, texts=texts).examples)
+    known = list(short_answer_claims([e for e in asked if e.context not in held], seed=seed))
+    chance.shuffle(known)
+    if not texts:
+        return known[:most]
+    known = known[: most // 2]
+    articles = [SourceArticle(document.title, document.text) for document in training_documents(texts)]
+    chance.shuffle(articles)
+    wanted = most - len(known)
+    made = make_reading(articles, seed=seed, per_article=max(1, -(-wanted // max(1, len(articles)))))
+    return known + list(islice(short_answer_claims(list(islice(made, wanted)), seed=seed), wanted))

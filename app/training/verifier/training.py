@@ -1,0 +1,154 @@
+"""Training the embedded verifier, wired: files to pairs, made claims, rows, weights, calibration, figures."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.errors import AppError
+from app.training.verifier.calibration import calibrated
+from app.training.verifier.check import HeldOutCheck
+from app.training.verifier.distillation import Teachers
+from app.training.verifier.drawing import fair_sample
+from app.training.verifier.mixing import Mixed
+from app.training.verifier.recipe import VerifierRecipe
+from app.training.verifier.row_reading import read_rows
+from app.training.verifier.rows import VerifierRows, make_rows
+from data.pairs import PairExample
+from evaluation.detection.calibration import Calibration
+from evaluation.detection.support import SupportProgress
+from evaluation.detection.verifier_scores import VerifierReport, score_pairs
+from evaluation.training_examples.answer_rows import by_answer
+from model.errors import ModelError
+from model.reader.prefix_decoder import prefix_decoder_fingerprint
+from model.training.loop import TrainProgress, TrainResult
+from model.training.pair_trainer import train_pairs
+from model.verifier.encoder import SupportEncoder, warm_start_support
+from model.verifier.files import LoadedSupport, as_written, load_support, save_support
+from model.verifier.reader_layers import is_reader, support_from_reader
+from model.verifier.scorer import SupportScorer
+
+_CHECKED, _CHECKED_ANSWERS = 300, 80  # held-out claims and answers scored while it trains: some ten seconds
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedVerifier:
+    """The outcome. skipped: bad lines left out. calibration: None where none could be found (``say`` was told why).
+
+    development: other groups of the sources trained on. unseen: what was held out. None where there are none.
+    """
+
+    folder: Path
+    rows: int
+    skipped: tuple[str, ...]
+    training: TrainResult
+    calibration: Calibration | None
+    development: VerifierReport | None
+    unseen: VerifierReport | None
+
+
+def train_verifier(
+    recipe: VerifierRecipe,
+    folder: Path,
+    *,
+    device: str = "cpu",
+    say: Callable[[str], None],
+    progress: Callable[[TrainProgress], None] | None = None,
+    scoring: Callable[[SupportProgress], None] | None = None,
+) -> TrainedVerifier:
+    """Build the rows, train (resuming from folder/checkpoints), write the verifier, calibrate it, score it.
+
+    Raises DataError for unreadable files and for a source not to be taught that no row has, AppError as
+    app.training.verifier.row_reading.read_rows does, ModelError as model.training.loop.run_steps does.
+    """
+    # What a wrong folder or share is refused for is said at once, before minutes of reading.
+    model, start_name = _starting(recipe, device)
+    teachers = Teachers(recipe.teachers, recipe.teacher_share, device=device)
+    # Of a start they are its own.
+    recipe = replace(recipe, features=model.features, num_layers=model.config.num_layers)
+    others = Mixed(recipe, model)  # by the end of the run another model may lie in the start's folder
+    told_apart = model.features.worst_word  # else all claims of a window would get one logit
+    if recipe.rows_from:
+        made = read_rows(recipe.rows_from, say)
+        if made.answer_tokens and not told_apart:
+            raise AppError(
+                "these rows have claims that are read together, which a plain cross-encoder cannot tell apart"
+            )
+    else:
+        made = make_rows(recipe, told_apart=told_apart, say=say)
+    use = replace(recipe.use, window_tokens=made.window_tokens, answer_tokens=made.answer_tokens)
+    recipe = replace(recipe, use=use)
+    rows = teachers.taught(made.rows, folder, say, but=recipe.not_taught)
+    check = _check(recipe, model, made.development, say, progress)
+    check.begin()
+    result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=check)
+    others.into(model)
+    named = {"start": start_name, "mix": others.named, "teachers": teachers.fingerprints}
+    return _finish(recipe, folder, model, named, made, result, device, say, scoring)
+
+
+def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]:
+    """The network that is trained on, its word embeddings frozen, and the fingerprint of what it was."""
+    if recipe.start is None:
+        model = warm_start_support(recipe.settings.seed, recipe.features, num_layers=recipe.num_layers)
+        return model.to(device), "MiniLM"
+    if is_reader(recipe.start):
+        if recipe.start_share:
+            raise ModelError(f"{recipe.start} is a reader: no share of it can be in a verifier, whose heads it lacks")
+        made = support_from_reader(recipe.start, recipe.settings.seed, recipe.features)
+        return made.to(device), f"reader {prefix_decoder_fingerprint(recipe.start)}"
+    loaded = load_support(recipe.start, device=device)
+    if loaded.model.features.worst_word and not recipe.features.worst_word:
+        raise ModelError(f"{recipe.start} is no plain cross-encoder: leave --plain out, or begin from another one")
+    model = loaded.model.requires_grad_(True)
+    model.embedding.weight.requires_grad_(False)
+    return model, loaded.fingerprint
+
+
+def _check(
+    recipe: VerifierRecipe,
+    model: SupportEncoder,
+    development: Sequence[PairExample],
+    say: Callable[[str], None],
+    progress: Callable[[TrainProgress], None] | None,
+) -> HeldOutCheck:
+    alone, answers = by_answer(development) if recipe.use.answer_tokens else (list(development), [])
+    random.Random(recipe.settings.seed).shuffle(answers)
+    answers = answers[: min(recipe.development, _CHECKED_ANSWERS)]
+    some = fair_sample(alone, min(recipe.development, _CHECKED), recipe.settings.seed)
+    return HeldOutCheck(model, recipe.use, some, answers, recipe.check, say, progress)
+
+
+def _finish(
+    recipe: VerifierRecipe,
+    folder: Path,
+    model: SupportEncoder,
+    named: Mapping[str, object],
+    made: VerifierRows,
+    result: TrainResult,
+    device: str,
+    say: Callable[[str], None],
+    scoring: Callable[[SupportProgress], None] | None,
+) -> TrainedVerifier:
+    facts: dict[str, object] = {
+        "recipe": {**recipe.facts(made.made), **named},  # models by their fingerprints: paths mean nothing elsewhere
+        "rows": len(made.rows),
+        "steps": result.steps,
+        "schedules": result.schedules,
+        "loss": result.loss,
+        "seconds": round(result.seconds),
+    }
+    development = fair_sample(made.development, recipe.development, recipe.settings.seed)
+    # Before it is written: weights without their curve would look like a verifier to whoever finds them.
+    loaded = LoadedSupport(as_written(model), recipe.use, "")
+    found = calibrated(loaded, recipe.use, development, made.development, say=say)
+    fitted = {"calibrated_on": found.claims, "calibrated_on_answers": found.answers} if found.alone else {}
+    save_support(model, folder, found.use, facts | fitted)
+    scorer = SupportScorer(load_support(folder, device=device))
+    reports = [
+        score_pairs(scorer, some, progress=scoring) if some else None
+        for some in (development, fair_sample(made.unseen, recipe.development, recipe.settings.seed))
+    ]
+    return TrainedVerifier(folder, len(made.rows), made.skipped, result, found.alone, reports[0], reports[1])

@@ -1,0 +1,1 @@
+"""Claims: found in answers and split into sentences."""

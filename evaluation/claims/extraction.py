@@ -1,0 +1,114 @@
+"""From a completion's text to the claim it makes: a short answer is one claim, read together with its question.
+
+(Longer completions, and verifiers that judge sentence by sentence: evaluation.claims.sentences.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from evaluation.declining.echoes import before_echo
+from evaluation.declining.refusals import is_refusal
+from evaluation.language.citation_marks import MARK
+from evaluation.outcomes import Claim
+from generation.causal.answer_part import answer_part
+from retrieval.chunking.sentences import Span, sentence_spans
+
+CUT_OFF = "the completion ends while the model was still thinking: there is no answer yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a completion says. claims: empty when it refuses or says nothing. refused: whether it declines to answer.
+
+    reason: why nothing is claimed, where that is known.
+    """
+
+    claims: tuple[Claim, ...]
+    refused: bool
+    reason: str = ""
+
+
+def extract_claims(text: str, question: str = "") -> Extraction:
+    """The claims of a completion's text, with offsets into it: ``text[claim.start:claim.end] == claim.text``.
+
+    White space and citation marks are taken off the ends; what stands between them is left alone. What a model thought
+    before it answered, passages repeated below the answer, and sentences that decline before or behind an answer are
+    no part of the claim. An empty text, and one of marks or punctuation only, makes no claim and does not refuse.
+    """
+    part = answer_part(text)
+    if part.cut_off:
+        return Extraction((), False, CUT_OFF)
+    answer = text[part.start : part.end]
+    span = stated_span(answer)
+    if span is None:
+        return Extraction((), False)
+    if is_refusal(answer[span.start : span.end], question):
+        return Extraction((), True)
+    stated = _answering(answer, Span(span.start, len(before_echo(answer[: span.end]))))
+    start, end = part.start + stated.start, part.start + stated.end
+    return Extraction((Claim(text[start:end], start, end),), False)
+
+
+def _answering(text: str, span: Span) -> Span:
+    """The part of a text from the first to the last sentence that does not decline."""
+    sentences = sentence_spans(text[span.start : span.end])
+    kept = [s for s in sentences if not is_refusal(text[span.start + s.start : span.start + s.end])]
+    whole = stated_span(text[span.start : span.end])
+    if kept and len(kept) < len(sentences):
+        first, last = kept[0].start, kept[-1].end
+        said = stated_span(text[span.start + first : span.start + last])
+        if said is not None:
+            return Span(span.start + first + said.start, span.start + first + said.end)
+    return Span(span.start + whole.start, span.start + whole.end) if whole else span
+
+
+def stated_span(text: str) -> Span | None:
+    """What a text says, without white space and citation marks at its ends; None when no letter or digit is left."""
+    start = _after_marks(text)
+    end = _before_marks(text, start)
+    return Span(start, end) if any(c.isalnum() for c in text[start:end]) else None
+
+
+def _after_marks(text: str) -> int:
+    """Where the text begins behind leading white space and marks such as ``[1], [2]``."""
+    place = 0
+    while True:
+        place = _skip_space(text, place)
+        mark = MARK.match(text, place)
+        if mark is None:
+            return place
+        close = mark.end()
+        if close < len(text) and text[close] in ",;:.":
+            close += 1
+        if close < len(text) and not text[close].isspace() and text[close] not in "[【(":
+            return place
+        place = close
+
+
+def _before_marks(text: str, start: int) -> int:
+    """Where the text ends before trailing white space and marks such as ``. [1] [2].``"""
+    marks = {match.end(): match.start() for match in MARK.finditer(text, start)}
+    end = len(text)
+    while True:
+        end = _skip_space_back(text, start, end)
+        inner = end - 1 if end > start and text[end - 1] in ".!?,;。" else end
+        inner = _skip_space_back(text, start, inner)
+        opened = marks.get(inner)
+        if opened is None:
+            return end
+        end = _skip_space_back(text, start, opened)
+        if end > start and text[end - 1] in ".,;:。":
+            end -= 1
+
+
+def _skip_space(text: str, place: int) -> int:
+    while place < len(text) and text[place].isspace():
+        place += 1
+    return place
+
+
+def _skip_space_back(text: str, start: int, end: int) -> int:
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return end

@@ -1,0 +1,190 @@
+"""Sentences cut into simpler claims where two statements are joined: by rule, and only where each stands on its own.
+
+Cut: clauses with subjects of their own behind "and", "but", "while", "whereas" or a semicolon, and a relative clause
+that ends a sentence (", which ..."), which keeps the noun it belongs to, so that two claims may share some words. Not
+cut: what would lose its subject ("was built and sold"), its condition ("if"), its speaker ("said that") or its
+alternative ("either ... or"). Pronouns are kept. A claim stays a stretch of the completion.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from evaluation.claims.extraction import Extraction
+from evaluation.claims.sentences import extract_sentences
+from evaluation.language.words import word_set
+from evaluation.outcomes import Claim
+from retrieval.chunking.sentences import Span
+
+VERSION = 1
+_TOKEN = re.compile(r"\w+(?:['’.-]\w+)*|[^\w\s]")
+_PRONOUNS = word_set("it he she they we this these those there")
+_DETERMINERS = word_set("the a an its his her their our each every both some most many several no all")
+_FINITE = word_set(
+    "is was are were has have had does did do will would can could may might must shall should cannot isn't wasn't "
+    "aren't weren't hasn't haven't hadn't doesn't didn't don't won't wouldn't can't couldn't became becomes began "
+    "begins bought broke brought built came carries caught chose closes comes contains cost costs covers cut drew "
+    "drove ended fell fought found gave gives goes grew held holds includes kept keeps knew lasts led left lies lost "
+    "made makes measures meant met needs offers opens owns paid ran requires rose runs sang sat saw says sells sent "
+    "serves sits sold spent spoke stands stood swam takes taught took uses wears weighs went won works wrote writes"
+)
+_SCOPES = word_set(
+    "if unless whether because although though when whenever until since once either neither lest except said says "
+    "claim claims claimed believes believed reported reports argues argued stated states thinks thought suggests "
+    "suggested according alleges alleged denies denied supposedly allegedly reportedly assuming suppose provided like "
+    "as than"
+)
+"""What reaches beyond its clause: a condition, a speaker, an alternative. Cut there, the rest would claim more."""
+_NO_VERBS = word_set("need seed feed weed speed indeed hundred sacred naked breed")
+_JOINTS = word_set("and but while whereas")
+_RELATIVES = word_set("which who where whose")
+_OPEN, _CLOSE = "([{", ")]}"
+_LEAST_WORDS = 3
+_MOST_SUBJECT = 8
+_MOST_NOUN = 6
+
+
+def extract_by(split: bool, text: str, question: str = "") -> Extraction:
+    """The claims of a completion: cut further where ``split``, else one per sentence. question: what was asked."""
+    return extract_split_claims(text, question) if split else extract_sentences(text, question)
+
+
+def split_name(split: bool) -> str:
+    """What the name of a verifier says of it."""
+    return f" split/{VERSION}" if split else ""
+
+
+def extract_split_claims(text: str, question: str = "") -> Extraction:
+    """As ``extract_sentences``, each claim cut where it joins statements: ``text[c.start:c.end] == c.text`` for all.
+
+    Claims come in the order in which they begin; those of one sentence may overlap in a shared noun.
+    """
+    found = extract_sentences(text, question)
+    claims = tuple(
+        Claim(text[c.start + s.start : c.start + s.end], c.start + s.start, c.start + s.end)
+        for c in found.claims
+        for s in split_spans(c.text)
+    )
+    return Extraction(claims, found.refused, found.reason)
+
+
+def split_spans(sentence: str) -> tuple[Span, ...]:
+    """Where the simpler claims of a sentence stand in it; all of it where it is not cut. Never empty."""
+    tokens = [Span(m.start(), m.end()) for m in _TOKEN.finditer(sentence)]
+    words = [sentence[t.start : t.end].casefold().replace("’", "'") for t in tokens]
+    if not tokens:
+        return (Span(0, len(sentence)),)
+    places = _clause_starts(sentence, tokens, words)
+    bounds = [0, *(start for _, start in places), len(tokens)]
+    ends = [*(joint for joint, _ in places), len(tokens)]
+    spans: list[Span] = []
+    for first, last in zip(bounds, ends, strict=False):
+        spans.extend(_with_relative(sentence, tokens[first:last], words[first:last]))
+    if len(spans) < 2:
+        return (Span(0, len(sentence)),)
+    # The ends of the whole are the sentence's own: a closing mark, an opening one.
+    spans[0] = Span(0, spans[0].end)
+    if not places or spans[-1].end == tokens[-1].end:
+        spans[-1] = Span(spans[-1].start, len(sentence))
+    return tuple(spans)
+
+
+def _clause_starts(sentence: str, tokens: Sequence[Span], words: Sequence[str]) -> list[tuple[int, int]]:
+    """(token that ends the clause before, token that begins the next) of every cut."""
+    found: list[tuple[int, int]] = []
+    depth, begun = 0, 0
+    quoted = False
+    for index, word in enumerate(words):
+        depth += (word in _OPEN) - (word in _CLOSE)
+        quoted ^= word in '"“”'
+        if depth or quoted or index < begun + _LEAST_WORDS:
+            continue
+        if word == ";":
+            joint, start = index, index + 1
+            if start < len(words) and words[start] in _JOINTS:
+                start += 1
+        elif word in _JOINTS:
+            joint, start = (index - 1 if words[index - 1] == "," else index), index + 1
+        else:
+            continue
+        if _stands(words[begun:joint]) and _begins_clause(sentence, tokens, words, start):
+            found.append((joint, start))
+            begun = start
+    return found
+
+
+def _stands(words: Sequence[str]) -> bool:
+    """Whether a clause says something by itself: it has a finite verb, and nothing that reaches beyond it."""
+    return len(words) >= _LEAST_WORDS and any(map(_is_finite, words)) and not _SCOPES & set(words)
+
+
+def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], start: int) -> bool:
+    """Whether a subject and its verb stand at ``start``."""
+    rest = words[start:]
+    if len(rest) < _LEAST_WORDS or _SCOPES & set(rest[:2]):
+        return False
+    if rest[0] in _PRONOUNS:
+        return _is_finite(rest[1]) or rest[1].endswith(("ed", "s"))
+    if rest[0] not in _DETERMINERS and not sentence[tokens[start].start].isupper():
+        return False
+    for place, word in enumerate(rest[1 : _MOST_SUBJECT + 1], start=1):
+        if word in _FINITE:
+            return True
+        if not word[0].isalnum() or word in _JOINTS or word in _RELATIVES:
+            return False
+        # "and the painted door": a participle right behind its article is no verb.
+        if place > 1 and _is_finite(word):
+            return True
+    return False
+
+
+def has_verb(text: str) -> bool:
+    """Whether a text has a finite verb that the rules know: a statement of its own, and not only a value."""
+    return any(_is_finite(m.group().casefold().replace("’", "'")) for m in _TOKEN.finditer(text))
+
+
+def _is_finite(word: str) -> bool:
+    return word in _FINITE or (len(word) > 3 and word.endswith("ed") and word not in _NO_VERBS)
+
+
+def _with_relative(sentence: str, tokens: Sequence[Span], words: Sequence[str]) -> Iterator[Span]:
+    """A clause, and the relative clause at its end, if it has one, with the noun before it."""
+    whole = Span(tokens[0].start, tokens[-1].end)
+    comma = _relative_at(words)
+    noun = _noun_before(sentence, tokens, comma) if comma is not None else None
+    if comma is None or noun is None or not _stands(words[:comma]):
+        yield whole
+        return
+    yield Span(whole.start, tokens[comma - 1].end)
+    yield Span(tokens[noun].start, whole.end)
+
+
+def _relative_at(words: Sequence[str]) -> int | None:
+    """The comma before the only relative clause, when it runs to the end; None else."""
+    places = [i for i in range(1, len(words) - 2) if words[i] == "," and words[i + 1] in _RELATIVES]
+    if len(places) != 1 or places[0] < _LEAST_WORDS:
+        return None
+    rest = words[places[0] + 2 :]
+    if any(word in {",", ";", ":"} or word in _OPEN or word in '"“”' for word in rest) or len(rest) < 2:
+        return None
+    return places[0] if any(map(_is_finite, rest)) or rest[0].endswith("s") else None
+
+
+def _noun_before(sentence: str, tokens: Sequence[Span], comma: int) -> int | None:
+    """Where the noun that a relative clause belongs to begins: at its article, or a name's first capital."""
+    place = comma - 1
+    if sentence[tokens[place].start].isupper():
+        while place > 0 and sentence[tokens[place - 1].start].isupper():
+            place -= 1
+        before = sentence[tokens[place - 1].start : tokens[place - 1].end].casefold() if place else ""
+        return place - 1 if before in _DETERMINERS else place if place else None
+    for back in range(1, _MOST_NOUN + 1):
+        if comma - 1 - back < 0:
+            return None
+        word = sentence[tokens[comma - 1 - back].start : tokens[comma - 1 - back].end].casefold()
+        if word in _DETERMINERS:
+            return comma - 1 - back
+        if not word[0].isalnum() or word in _FINITE:
+            return None
+    return None

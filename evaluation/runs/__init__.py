@@ -1,0 +1,1 @@
+"""Experiments: arms, cells, seeds, and the store of runs."""

@@ -1,0 +1,1 @@
+"""Claims written by rule, right and wrong, that train and test verifiers."""

@@ -1,0 +1,68 @@
+"""Answers read against altered evidence: what was true of the one is not of the other, word for word.
+
+A verifier that goes by an answer's manner, or by words that stand anywhere in the passage, gets one of the two wrong
+(contrastive evidence: Schuster et al. 2021, "Get Your Vitamin C! Robust Fact Verification with Contrastive Evidence").
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+from data.pairs import PairExample
+from evaluation.synthetic_claims.altered.alteration import Alteration, Exchange, agreeing, altered
+from evaluation.synthetic_claims.altered.records import altered_record
+from evaluation.synthetic_claims.altered.removal import removed
+from evaluation.synthetic_claims.altered.values import names_in, new_value, swapped_values
+from evaluation.synthetic_claims.seeded_random import chance_of
+
+_AGREEING = 0.3
+"""How often claims are altered as their evidence is and stay true: else an odd text would tell a wrong claim."""
+_RECORD, _REMOVED, _SWAPPED = 0.7, 0.3, 0.7
+_NAMES = 2_000
+
+
+def altered_answers(answers: Sequence[Sequence[PairExample]], share: float, seed: int) -> list[list[PairExample]]:
+    """Of a share of the answers another one with altered evidence, in order; a function of the answers and the seed.
+
+    Answers whose evidence cannot be altered so that it is sure what becomes of each claim give none.
+    """
+    pool = Counter(name for answer in answers[:_NAMES] for name in names_in(answer[0].evidence))
+    names = sorted(name for name, _ in pool.most_common(_NAMES))
+    out = []
+    for answer in answers:
+        chance = chance_of(seed, "altered", answer[0].source, answer[0].group, answer[0].answer)
+        if chance.random() < share:
+            found = _altered(answer, names, chance)
+            if found is not None:
+                out.append(found)
+    return out
+
+
+def _altered(answer: Sequence[PairExample], names: Sequence[str], chance: Random) -> list[PairExample] | None:
+    if chance.random() < _RECORD and (record := altered_record(answer, chance)):
+        return _read_against(answer, record)
+    if chance.random() < _REMOVED and (shorter := removed(answer, chance)):
+        return _read_against(answer, shorter)
+    first_swap = chance.random() < _SWAPPED
+    exchange = swapped_values(answer, chance) if first_swap else new_value(answer, names, chance)
+    if exchange is None:
+        exchange = new_value(answer, names, chance) if first_swap else swapped_values(answer, chance)
+    if exchange is None:
+        return None
+    evidence = exchange.applied(answer[0].evidence)
+    if chance.random() < _AGREEING:
+        return [agreeing(example, evidence, exchange) for example in answer]
+    return _read_against(answer, _values_wrong(answer, evidence, exchange))
+
+
+def _values_wrong(answer: Sequence[PairExample], evidence: str, exchange: Exchange) -> Alteration:
+    return Alteration(evidence, tuple(exchange.places(example.claim) for example in answer))
+
+
+def _read_against(answer: Sequence[PairExample], found: Alteration) -> list[PairExample] | None:
+    if not found.tells or not re.search(r"\w", found.evidence):
+        return None
+    return [altered(e, found.evidence, spans) for e, spans in zip(answer, found.claims, strict=True)]

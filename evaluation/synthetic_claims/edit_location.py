@@ -1,0 +1,94 @@
+"""Where an edited claim is wrong, found by comparing it with the supported claims on the same evidence.
+
+Sets of edited summaries (SummEdits, Laban et al. 2023) label a whole summary, of which two or three words were changed.
+Beside its supported neighbour the change is plain to see. A verifier is then told which words are wrong, and reads a
+summary as it will be read: sentence by sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+
+from data.pairs import PairExample
+from retrieval.chunking.sentences import sentence_spans
+
+_WORD = re.compile(r"\w+(?:[.,'’:/-]\w+)*|[^\w\s]")
+_LEAST_ALIKE = 0.75
+"""Share of words in common: below, a claim is another claim and no edit of its neighbour."""
+
+_MOST_WRONG = 0.3
+"""Share of a claim's words that may be marked: where more differs, the marks would point at paraphrases too."""
+
+_SHORTEST_SENTENCE = 4  # words: below, a sentence is an aside and no claim
+
+
+def by_sentence(examples: Sequence[PairExample]) -> list[PairExample]:
+    """The examples with wrong words marked where a neighbour shows them, long claims replaced by their sentences.
+
+    A supported claim's sentences are supported. Of a wrong claim whose wrong words are known, a sentence is wrong if
+    one of them stands in it, and else the neighbour's own, so supported. A wrong claim of sentences without marks
+    stays whole. A sentence that comes twice with the same evidence and question is given once. Order is kept.
+    """
+    neighbours: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for example in examples:
+        if example.supported:
+            neighbours[example.evidence, example.question].append(example.claim)
+    out: dict[tuple[str, str, str, bool], PairExample] = {}
+    for example in examples:
+        marked = example
+        if not example.supported and example.wrong is None:
+            found = differing_words(example.claim, neighbours[example.evidence, example.question])
+            marked = replace(example, wrong=found) if found else example
+        for part in _sentences(marked):
+            out.setdefault((part.evidence, part.question, part.claim, part.supported), part)
+    return list(out.values())
+
+
+def differing_words(claim: str, neighbours: Sequence[str]) -> tuple[tuple[int, int], ...]:
+    """(start, end) in ``claim`` of the words that its nearest neighbour has otherwise; none where that says nothing.
+
+    It says nothing where no neighbour is alike enough, words are only missing from the claim, or too much differs.
+    """
+    mine = list(_WORD.finditer(claim))
+    words = [match.group().lower() for match in mine]
+    if not words:
+        return ()
+    best: tuple[float, SequenceMatcher[str]] | None = None
+    for neighbour in neighbours:
+        theirs = [match.group().lower() for match in _WORD.finditer(neighbour)]
+        matcher = SequenceMatcher(None, theirs, words, autojunk=False)
+        alike = matcher.ratio()
+        if alike >= _LEAST_ALIKE and (best is None or alike > best[0]):
+            best = alike, matcher
+    if best is None:
+        return ()
+    changed = [
+        (mine[first].start(), mine[last - 1].end(), last - first)
+        for kind, _, _, first, last in best[1].get_opcodes()
+        if kind in ("replace", "insert")
+        and any(character.isalnum() for word in words[first:last] for character in word)
+    ]
+    if not changed or sum(count for _, _, count in changed) > max(1.0, _MOST_WRONG * len(words)):
+        return ()
+    return tuple((start, end) for start, end, _ in changed)
+
+
+def _sentences(example: PairExample) -> Iterator[PairExample]:
+    spans = sentence_spans(example.claim)
+    if len(spans) < 2 or (not example.supported and example.wrong is None):
+        yield example
+        return
+    for span in spans:
+        text = example.claim[span.start : span.end]
+        inside = tuple(
+            (max(start, span.start) - span.start, min(end, span.end) - span.start)
+            for start, end in example.wrong or ()
+            if start < span.end and end > span.start
+        )
+        if len(_WORD.findall(text)) >= _SHORTEST_SENTENCE or inside:
+            supported = example.supported or not inside
+            yield replace(example, claim=text, supported=supported, wrong=None if supported else inside)

@@ -1,0 +1,93 @@
+"""What a record says and what may be said of it: sentences with slots, each with its true value and false ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from evaluation.synthetic_claims.edits import Edited
+from evaluation.synthetic_claims.shortening import lowered_start
+
+_SLOT = re.compile(r"\{(\w+)\}")
+_JOINTS = (". ", ". ", ", and ", "; ", ". It is also worth noting that ", ". In addition, ")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """templates: ways to say it, with {slots}. true: the value of each slot, empty where nothing true can be said.
+
+    false: values of a slot that make it wrong; a slot that is not there is never changed.
+    """
+
+    templates: tuple[str, ...]
+    true: Mapping[str, str]
+    false: Mapping[str, tuple[str, ...]]
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """value: what is shown (JSON-like). facts: what can be said. name: what it is about.
+
+    rows: for a table, its lines.
+    """
+
+    name: str
+    value: object
+    facts: tuple[Fact, ...]
+    rows: tuple[Mapping[str, str], ...] = ()
+
+
+def said(facts: Sequence[Fact], supported: bool, chance: Random) -> Edited | None:
+    """A claim of one to three of the facts; where it is not to be supported, one of them (now and then two) is
+    wrong.
+    """
+    count = chance.choice((1, 1, 1, 2, 2, 3))
+    known = [fact for fact in facts if fact.known]
+    able = [fact for fact in facts if fact.false]
+    if not known or (not supported and not able):
+        return None
+    chosen = chance.sample(known, min(count, len(known)))
+    lies: set[int] = set()
+    if not supported:
+        place = chance.randrange(len(chosen))
+        chosen[place] = chance.choice(able)
+        lies.add(place)
+    text, wrong = "", []
+    for place, fact in enumerate(chosen):
+        sentence = _filled(fact, place in lies, chance)
+        if not text:
+            text, wrong = sentence.text, list(sentence.wrong)
+            continue
+        joint = chance.choice(_JOINTS)
+        part = sentence.text if joint == ". " else lowered_start(sentence.text)
+        start = len(text) - 1 + len(joint)
+        text = text[:-1] + joint + part
+        wrong += [(a + start, b + start) for a, b in sentence.wrong]
+    return Edited(text, tuple(wrong))
+
+
+def _filled(fact: Fact, lie: bool, chance: Random) -> Edited:
+    template = chance.choice(fact.templates)
+    slots = _SLOT.findall(template)
+    changeable = [slot for slot in slots if fact.false.get(slot)]
+    changed = chance.choice(changeable) if lie and changeable else ""
+    text, wrong, at = "", [], 0
+    for match in _SLOT.finditer(template):
+        slot = match[1]
+        text += template[at : match.start()]
+        value = chance.choice(fact.false[slot]) if slot == changed else fact.true.get(slot, "")
+        if slot == changed:
+            wrong.append((len(text), len(text) + len(value)))
+        text += value
+        at = match.end()
+    text += template[at:]
+    return Edited(text[:1].upper() + text[1:], tuple(wrong))
+
+
+def others(values: Sequence[str], but: str, chance: Random, count: int = 3) -> tuple[str, ...]:
+    """Up to ``count`` of the values, without ``but``."""
+    rest = [value for value in values if value != but]
+    return tuple(chance.sample(rest, min(count, len(rest))))

@@ -1,0 +1,66 @@
+"""Openings such as chatbots use. They go before right and wrong claims alike, so that they say nothing of either."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from random import Random
+
+from evaluation.synthetic_claims.edits import Edited
+from evaluation.synthetic_claims.shortening import lowered_start
+
+_LEADS = tuple(
+    line.strip()
+    for line in """
+According to the passage,
+According to the passages,
+According to the text,
+According to the given passage,
+According to the article,
+According to the provided information,
+According to the information provided,
+According to passage 1,
+According to passage 2,
+Based on the given information,
+Based on the passages,
+Based on the provided passages,
+Based on the passage,
+Based on the information provided,
+Based on the text,
+Based on the data,
+From the passage,
+As stated in the passage,
+As mentioned in the text,
+As described in the article,
+In summary,
+In short,
+Overall,
+To summarize,
+To answer the question,
+In addition,
+Additionally,
+Furthermore,
+Moreover,
+Also,
+The passage states that
+The text says that
+The article mentions that
+The passage explains that
+The author notes that
+It is stated that
+It is mentioned that
+The document says that
+The report says that
+The article reports that
+Sources say that
+The information provided shows that
+The passages show that
+""".strip().splitlines()
+)
+
+
+def with_lead(claim: Edited, chance: Random, plain: Collection[str] = (), share: float = 0.12) -> Edited:
+    """The claim behind an opening, in that share of the draws. plain: as in ``lowered_start``."""
+    if chance.random() >= share:
+        return claim
+    lead = chance.choice(_LEADS) + " "
+    return Edited(lowered_start(claim.text, plain), claim.wrong).after(lead)

@@ -1,0 +1,60 @@
+"""Responses whose hallucinated words people marked, as the claims that a verifier learns: sentence by sentence."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from data.pairs import PairExample
+from data.ragtruth import RagResponse
+from evaluation.claims.sentences import extract_sentences, spoken
+from evaluation.outcomes import Claim
+
+
+def response_claims(responses: Sequence[RagResponse], name: str) -> Iterator[PairExample]:
+    """One example a claim of each response, in order, as ``model eval`` reads them: cut and spoken the same way.
+
+    A claim is unsupported where a marked span has a letter or digit in it; the rest of the response is taken for
+    supported, as its annotators left it unmarked. Sentences that claim nothing give nothing, marked or not. name: of
+    the set; an example's source is "name:task", its group the response's source text.
+    """
+    for number, response in enumerate(responses):
+        if not response.evidence.strip():
+            continue
+        for claim in extract_sentences(response.text).claims:
+            said = spoken(claim.text)
+            if not any(c.isalnum() for c in said):
+                continue
+            marked = _inside(claim, response)
+            example = PairExample(
+                response.evidence,
+                said,
+                supported=not marked,
+                question=response.question,
+                source=f"{name}:{response.task}",
+                group=f"{name}:{response.source_id}",
+                answer=f"{number}:{response.id}",
+            )
+            yield replace(example, wrong=_moved(claim.text, said, marked)) if marked else example
+
+
+def _inside(claim: Claim, response: RagResponse) -> list[tuple[int, int]]:
+    """(start, end) in characters of the claim of what is marked in it, where that has a letter or digit."""
+    pieces = [(max(start - claim.start, 0), min(end, claim.end) - claim.start) for start, end in response.spans]
+    return [(start, end) for start, end in pieces if any(c.isalnum() for c in claim.text[start : max(start, end)])]
+
+
+def _moved(text: str, said: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...] | None:
+    """Spans of ``text`` as spans of what is said of it, which has lost its markers, emphasis and wider spaces.
+
+    None where ``said`` is not what remains of the text, or nothing remains of a span.
+    """
+    kept: list[int] = []  # of each character said, its place in the text
+    for place, character in enumerate(text):
+        if len(kept) < len(said) and (character == said[len(kept)] or (character.isspace() and said[len(kept)] == " ")):
+            kept.append(place)
+    if len(kept) < len(said):
+        return None
+    moved = [(bisect_left(kept, start), bisect_left(kept, end)) for start, end in spans]
+    return tuple(moved) if all(start < end for start, end in moved) else None

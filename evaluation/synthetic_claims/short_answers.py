@@ -1,0 +1,216 @@
+"""Short answers to questions on a passage, right and wrong, as claims: what stands in a passage need not answer it.
+
+A verifier that never saw a wrong answer from the passage itself learns that every short answer that stands there is
+supported. So the wrong ones come from where a reader would take them: what the same passage says in answer to another
+question, another name, number or phrase of it, words of the question, and the right answer to a question that was
+changed until the passage no longer answers it. Where somebody wrote a wrong answer down, it is mostly that one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from data.pairs import PairExample
+from data.reading_examples import ReadingExample
+from evaluation.language.words import word_set
+from evaluation.synthetic_claims.seeded_random import chance_of
+from generation.english.tokens import read_sentence
+from generation.style.answer_style import as_sentence
+from generation.synthetic_questions.candidates import answer_spans
+from generation.synthetic_questions.passages import Passage
+from generation.synthetic_questions.unanswerable import perturbed
+from retrieval.chunking.sentences import sentence_spans
+
+_LONGEST_ANSWER = 12  # words
+_WRITTEN_DOWN = 0.7
+"""How often a wrong answer that a person wrote down is taken, of those there are: rules know fewer ways to be wrong."""
+_NEAR = 1400  # characters of a context that are looked through for other answers
+_FIGURES = frozenset({"date", "number", "measure"})
+_NAMES = frozenset({"person", "place", "group", "name"})
+_WORD = re.compile(r"\w+")
+_SMALL = word_set("a an the of in on at to by for and or is was were are it he she they that this with as from")
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """What a passage offers to answer with: text and kind."""
+
+    passage: Passage
+    found: tuple[tuple[str, str], ...]
+
+
+def short_answer_claims(examples: Sequence[ReadingExample], *, seed: int, both: float = 0.5) -> Iterator[PairExample]:
+    """A right or a wrong answer to each question (both of them with the probability ``both``), as a claim with it.
+
+    An unanswerable question gives a wrong one only, where its passage holds something to answer with. Examples without
+    a context, with a long answer or with an answer that does not stand in the context are left out. A function of
+    (seed, example, the other questions on the same context) alone.
+    """
+    asked: dict[str, list[ReadingExample]] = defaultdict(list)
+    for example in examples:
+        asked[example.context].append(example)
+    cut: dict[str, _Spans] = {}
+    for example in examples:
+        chance = chance_of(seed, "short answers", example.context, example.question)
+        if not example.context.strip() or "\n" in example.question.strip():
+            continue
+        if example.context not in cut:
+            if len(cut) > 64:
+                cut.clear()
+            cut[example.context] = _spans(example.context)
+        if not example.answerable:
+            yield from _wrong(example, asked, cut, chance)
+            continue
+        answer = example.answers[0].strip(" .")
+        if not answer or len(answer.split()) > _LONGEST_ANSWER or answer.lower() not in example.context.lower():
+            continue
+        right = [_pair(example, example.question, answer, True, chance)]
+        wrong = list(_wrong(example, asked, cut, chance))
+        if wrong and chance.random() < both:
+            yield from right + wrong
+        else:
+            yield from right if not wrong or chance.random() < 0.5 else wrong
+
+
+def _wrong(
+    example: ReadingExample,
+    asked: Mapping[str, Sequence[ReadingExample]],
+    cut: Mapping[str, _Spans],
+    chance: Random,
+) -> Iterator[PairExample]:
+    spans = cut[example.context]
+    ways = [_other_answer, _other_span, _other_span, _question_words, _changed_question]
+    chance.shuffle(ways)
+    # Drawn only where there is something to draw from: what examples without one give stays what it was.
+    if example.wrong and chance.random() < _WRITTEN_DOWN:
+        ways.insert(0, _written_down)
+    for way in ways:
+        made = way(example, asked[example.context], spans, chance)
+        if made is not None:
+            question, answer = made
+            yield _pair(example, question, answer, False, chance)
+            return
+
+
+def _written_down(
+    example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
+) -> tuple[str, str] | None:
+    """What a careless reader would say, as whoever wrote the question noted."""
+    found = [text.strip(" .") for text in example.wrong]
+    kept = [text for text in found if text and len(text.split()) <= _LONGEST_ANSWER and not _alike(text, example)]
+    return (example.question, chance.choice(kept)) if kept else None
+
+
+def _other_answer(
+    example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
+) -> tuple[str, str] | None:
+    """The answer to another question on the same passage, of the same look where there is one."""
+    found = [
+        answer
+        for other in others
+        if other.answerable
+        for answer in [other.answers[0].strip(" .")]
+        if answer and len(answer.split()) <= _LONGEST_ANSWER and not _alike(answer, example)
+    ]
+    alike = [a for a in found if example.answerable and _figure(a) == _figure(example.answers[0])]
+    return (example.question, chance.choice(alike or found)) if found else None
+
+
+def _other_span(
+    example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
+) -> tuple[str, str] | None:
+    """Another span of the passage, of the kind the question asks for where that is known."""
+    found = [(text, kind) for text, kind in spans.found if not _alike(text, example)]
+    if not found:
+        return None
+    wanted = _wanted(example)
+    fitting = [text for text, kind in found if wanted and kind in wanted]
+    pool = fitting if fitting and chance.random() < 0.75 else [text for text, _ in found]
+    return example.question, chance.choice(pool)
+
+
+def _question_words(
+    example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
+) -> tuple[str, str] | None:
+    """Words that the question itself says: they stand in the passage, and answer nothing."""
+    words = example.question.rstrip("?").split()
+    runs = [words[i : i + n] for n in (1, 2, 3) for i in range(1, len(words) - n + 1)]
+    low = example.context.lower()
+    kept = [
+        text
+        for run in runs
+        if run[0].lower() not in _SMALL and run[-1].lower() not in _SMALL
+        for text in [" ".join(run).strip(",'\"")]
+        if len(text) > 3 and text.lower() in low and not _alike(text, example)
+    ]
+    return (example.question, chance.choice(kept)) if kept else None
+
+
+def _changed_question(
+    example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
+) -> tuple[str, str] | None:
+    """The right answer, to a question with a name, a number or a word turned into its opposite."""
+    if not example.answerable or not spans.passage.spans:
+        return None
+    # Names that look alike in another case are no change.
+    changed = perturbed(example.question, spans.passage, [spans.passage], chance)
+    if changed is None or changed.lower() == example.question.lower():
+        return None
+    return changed, example.answers[0].strip(" .")
+
+
+def _pair(example: ReadingExample, question: str, answer: str, supported: bool, chance: Random) -> PairExample:
+    claim = answer
+    style = chance.random()
+    if style < 0.25:
+        claim = as_sentence(question, answer)
+    elif style < 0.4:
+        claim = f"{answer}."
+    elif style < 0.5:
+        claim = f"{chance.choice(('It was', 'The answer is', 'It is'))} {answer}."
+    return PairExample(
+        evidence=example.context,
+        claim=claim,
+        supported=supported,
+        question=question,
+        source="made_short_answer",
+        group=example.context,
+    )
+
+
+def _spans(context: str) -> _Spans:
+    text = context[:_NEAR]
+    places = tuple((span.start, span.end) for span in sentence_spans(text))
+    found: list[tuple[str, str]] = []
+    for start, end in places:
+        tokens = read_sentence(text, start, end)
+        for span in answer_spans(tokens):
+            said = text[tokens[span.start].start : tokens[span.end - 1].end]
+            if 0 < len(said.split()) <= _LONGEST_ANSWER and span.kind != "listed":
+                found.append((said, span.kind))
+    return _Spans(Passage(text, places), tuple(dict.fromkeys(found)))
+
+
+def _wanted(example: ReadingExample) -> frozenset[str]:
+    low = example.question.lower()
+    if re.search(r"\b(?:when|year|date|how (?:many|much|long|old|far|tall|high|deep|big|large|often))\b", low):
+        return _FIGURES
+    if re.search(r"\b(?:who|whom|whose|where)\b", low):
+        return _NAMES
+    return frozenset()
+
+
+def _figure(text: str) -> bool:
+    return any(character.isdigit() for character in text)
+
+
+def _alike(text: str, example: ReadingExample) -> bool:
+    """Whether text may be right too: it shares a telling word with a right answer, or has none."""
+    words = {w for w in _WORD.findall(text.lower()) if w not in _SMALL}
+    if not words:
+        return True
+    return any(words & set(_WORD.findall(answer.lower())) for answer in example.answers)

@@ -1,0 +1,40 @@
+"""Pairs made from made-up records: the record as evidence, a fluent claim about it, right or with one fact wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+from data.pairs import PairExample
+from evaluation.synthetic_claims.business import business
+from evaluation.synthetic_claims.facts import Record, said
+from evaluation.synthetic_claims.lead_ins import with_lead
+from evaluation.synthetic_claims.rendering import rendered
+from evaluation.synthetic_claims.tables import box_score, person, product, towns
+
+_MAKERS: tuple[tuple[Callable[[Random], Record], float], ...] = (
+    (business, 0.62),
+    (product, 0.12),
+    (person, 0.08),
+    (box_score, 0.1),
+    (towns, 0.08),
+)
+
+
+def structured_pair(chance: Random) -> PairExample | None:
+    """One pair, half of them supported; None where the record drawn has nothing to say."""
+    makers, shares = zip(*_MAKERS, strict=True)
+    record: Record = chance.choices(makers, shares)[0](chance)
+    supported = chance.random() < 0.5
+    claim = said(record.facts, supported, chance)
+    if claim is None or (not supported and not claim.wrong):
+        return None
+    shown = with_lead(claim, chance)
+    return PairExample(
+        evidence=rendered(record, chance),
+        claim=shown.text,
+        supported=supported,
+        source="made_structured",
+        group=f"made_structured:{record.name}",
+        wrong=None if supported else shown.wrong,
+    )

@@ -1,0 +1,87 @@
+"""Words exchanged for others that make a sentence say something else: antonyms, quantifiers, directions, relations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+from evaluation.synthetic_claims.edits import Edited, replaced
+from evaluation.synthetic_claims.swap_words import QUALITIES, RELATIONS
+
+_UNSEEN = 0.3
+_TABLES = {"word": QUALITIES, "relation": RELATIONS}
+_WORD = re.compile(r"[\w'’-]+")
+# A fixed phrase with one of the words in it, which must stay as it is.
+_FIXED = re.compile(
+    r"(?:as well as|long before|at first|at last|at least|no longer|not only|so long as|as long as|as far as|more "
+    r"or less|"
+    r"of all|first of all|above all|in the end|after all|left over|right to|rights?|black hole|white paper|New York|"
+    r"low countries|light years?|each other|how (?:many|long|often)|known as|known for|well known|also known|best "
+    r"known|"
+    r"so[- ]called|high school|all over|long[- ]term|short[- ]term|public school|at all|cold war|right-wing|left-wing|"
+    r"good deal|in short|the same time|(?:a|great|as|how|so|too|very) many|high priest|short story|short stories|"
+    r"first name|last name|last year|light of|light on|by far|of old|years? old|hours? long|shortly|end of|long "
+    r"as|early as|"
+    r"late as|new(?=ly)|led to|lead to|many of|some of|before and after|once and for all|led by|all but|short-lived|"
+    r"most of|same as|not known|became known|come to be known|to be known|other than|rather than)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A word or phrase of a table at text[start:end]."""
+
+    word: str
+    start: int
+    end: int
+
+
+def swap_word(text: str, chance: Random, which: str, counts: Mapping[str, int]) -> Edited | None:
+    """text with one word replaced by one that changes the meaning; None where nothing fits.
+
+    which: "word" (qualities, quantities, directions, kin) or "relation" (verbs). counts: how often each word occurs in
+    the texts; a replacement by a rarer word is taken in that proportion only, so that no word is commoner among wrong
+    claims than among right ones (Hastings 1970, eq. 6: a word with few alternatives is proposed more often).
+    """
+    found = _free(text, which)
+    if not found:
+        return None
+    place = chance.choice(found)
+    old = place.word
+    new = chance.choice(_TABLES[which][old])
+    ways, back = len(_TABLES[which][old]), len(_TABLES[which][new])
+    if chance.random() * (counts.get(old, 0) + _UNSEEN) * back >= (counts.get(new, 0) + _UNSEEN) * ways:
+        return None
+    return replaced(text, place.start, place.end, new)
+
+
+def has_word(text: str, which: str) -> bool:
+    """Whether ``swap_word`` may find something in the text."""
+    return bool(_free(text, which))
+
+
+def occurrences(text: str) -> list[str]:
+    """The words of the tables in a text, for the counts."""
+    return [place.word for which in _TABLES for place in _free(text, which)]
+
+
+def _free(text: str, which: str) -> list[_Place]:
+    """The words and two-word phrases of a table in the text that no fixed phrase holds."""
+    table, found, taken = _TABLES[which], [], 0
+    words = list(_WORD.finditer(text))
+    for index, match in enumerate(words):
+        start, end = match.span()
+        if start < taken:
+            continue
+        following = words[index + 1].end() if index + 1 < len(words) else end
+        if text[start:following] in table:
+            end = following
+        elif match.group() not in table:
+            continue
+        found.append(_Place(text[start:end], start, end))
+        taken = end
+    fixed = [match.span() for match in _FIXED.finditer(text)] if found else []
+    return [p for p in found if not any(start < p.end and p.start < end for start, end in fixed)]

@@ -1,0 +1,1 @@
+"""Labelled pairs as rows that train the verifier."""

@@ -1,0 +1,97 @@
+"""Pair examples as the token rows that train the embedded verifier: windows cut as they are when it is used."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from data.pairs import PairExample
+from evaluation.errors import EvaluationError
+from evaluation.evidence.rendering import read_evidence
+from evaluation.evidence.windows import evidence_windows
+from model.checkpoints.tokenizer import Encoding
+from model.training.pair_rows import PairRow, RowClaim
+from model.verifier.tokens import MAX_CLAIM_TOKENS, SupportTokens
+
+_AT_ONCE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class WindowMix:
+    """most: windows of one row at most; of longer evidence those that share most tokens with the claim are kept.
+
+    strangers: how often a row of one window gets a window of another example's evidence beside its own, as retrieval
+    brings passages that have nothing to do with the claim.
+    """
+
+    most: int = 5
+    strangers: float = 0.12
+
+    def __post_init__(self) -> None:
+        if self.most < 1 or not 0 <= self.strangers <= 1:
+            raise EvaluationError(f"{self}: at least one window, and strangers in [0, 1]")
+
+
+def verifier_rows(
+    examples: Sequence[PairExample], tokens: SupportTokens, *, mix: WindowMix | None = None, seed: int = 0
+) -> Iterator[PairRow]:
+    """One row per example, in order; a function of (seed, examples) alone. Examples whose claim has no token are left
+    out."""
+    mix = mix or WindowMix()
+    for begin in range(0, len(examples), _AT_ONCE):
+        some = examples[begin : begin + _AT_ONCE]
+        readings = [read_evidence(example.evidence).text for example in some]
+        evidence = tokens.tokenizer.encode_many(readings)
+        claims = tokens.tokenizer.encode_many([example.claim for example in some])
+        questions = tokens.tokenizer.encode_many([example.question for example in some])
+        for index, example in enumerate(some):
+            claim, question = claims[index], questions[index]
+            if not claim.token_ids:
+                continue
+            rng = random.Random(f"{seed}:{begin + index}")
+            parts = _parts(readings[index], evidence[index], tokens, claim, question, mix.most)
+            if len(parts) == 1 and rng.random() < mix.strangers:
+                parts = [*parts, evidence[rng.randrange(len(some))].token_ids]
+            windows = [tokens.answer_window(question, [claim], part) for part in parts]
+            ((start, end),) = windows[0].places
+            labels = wrong_words(example, claim)
+            labelled = RowClaim(start, end, example.supported, labels)
+            yield PairRow(tuple(w.token_ids for w in windows), (labelled,), example.source)
+
+
+def cut_evidence(text: str, room: int, tokens: SupportTokens) -> list[tuple[int, ...]]:
+    """The token ids of each window of evidence as it is read, ``room`` tokens at most; one empty window of no text."""
+
+    def count(texts: Sequence[str]) -> list[int]:
+        return [len(encoding.token_ids) for encoding in tokens.tokenizer.encode_many(texts)]
+
+    cut = evidence_windows(text, room, count)
+    return [encoding.token_ids for encoding in tokens.tokenizer.encode_many([window.text for window in cut])] or [()]
+
+
+def closest(parts: Sequence[tuple[int, ...]], wanted: AbstractSet[int], most: int) -> list[tuple[int, ...]]:
+    """Of windows those that hold most of the wanted tokens, ``most`` at most, in the order of the text."""
+    best = sorted(range(len(parts)), key=lambda i: (-len(wanted & set(parts[i])), i))[:most]
+    return [parts[i] for i in sorted(best)]
+
+
+def wrong_words(example: PairExample, claim: Encoding) -> tuple[int, ...]:
+    """Labels of the claim's tokens: all right where it is supported, none where nobody marked what is wrong in it."""
+    if not example.supported and example.wrong is None:
+        return ()
+    spans = () if example.supported else (example.wrong or ())
+    return tuple(
+        int(any(start < right and left < end for left, right in spans))
+        for start, end in claim.offsets[:MAX_CLAIM_TOKENS]
+    )
+
+
+def _parts(
+    text: str, whole: Encoding, tokens: SupportTokens, claim: Encoding, question: Encoding, most: int
+) -> list[tuple[int, ...]]:
+    room = tokens.room(claim, question)
+    if len(whole.token_ids) <= room:
+        return [whole.token_ids]
+    return closest(cut_evidence(text, room, tokens), set(claim.token_ids), most)

@@ -1,0 +1,97 @@
+"""Where a claim fails: its content words are left out one by one, and those whose absence raises support are weak."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.claims.sentences import spoken
+from evaluation.language.normalise import STOP_WORDS
+from evaluation.outcomes import Claim
+from model.pairs.scoring import Pair, PairScorer
+
+MOST_WORDS = 24
+"""So many content words of a claim are tried. In a longer claim those with digits and capitals come first."""
+MARGIN = 0.05
+"""Support must rise by more than this, or every claim would have a weakest word."""
+
+_WORD = re.compile(r"\d[\d.,:]*\d|\w[\w'’-]*")
+_CITATION = re.compile(r"\[\d{1,9}\]")
+
+
+@dataclass(frozen=True, slots=True)
+class WeakWord:
+    """A word of a completion, ``completion[start:end]``. gain: how much support rises without it, in (MARGIN, 1]."""
+
+    start: int
+    end: int
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedClaim:
+    """A claim with its weak words, the worst first."""
+
+    claim: Claim
+    weak: tuple[WeakWord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Weakness:
+    """A claim to look into. premise, asked: the evidence and the question it was scored with; support: what it got;
+    whole: all of the evidence where the premise is a part of it; answer: the claims it was read together with."""
+
+    claim: Claim
+    premise: str
+    asked: str
+    support: float
+    whole: str = ""
+    answer: tuple[str, ...] = ()
+
+
+def weak_words(
+    scorer: PairScorer, claims: Sequence[Weakness], *, most: int = MOST_WORDS, margin: float = MARGIN
+) -> tuple[tuple[WeakWord, ...], ...]:
+    """The weak words of each claim, the worst first: leave-one-out (Li et al. 2016, "Understanding neural networks
+    through representation erasure", equation 1) over content words, in one call of the scorer.
+
+    Offsets are the completion's. A claim of one content word has none: nothing would be left. Raises ModelError as the
+    scorer does.
+    """
+    tried = [_variants(w.claim, most) for w in claims]
+    pairs = [
+        Pair(w.premise, said, w.asked, w.whole, _among(w, said))
+        for w, variants in zip(claims, tried, strict=True)
+        for _, _, said in variants
+    ]
+    scores = iter(scorer.score(pairs) if pairs else ())
+    out = []
+    for weakness, variants in zip(claims, tried, strict=True):
+        gains = [(next(scores) - weakness.support, start, end) for start, end, _ in variants]
+        found = [WeakWord(start, end, gain) for gain, start, end in gains if gain > margin]
+        out.append(tuple(sorted(found, key=lambda w: (-w.gain, w.start))))
+    return tuple(out)
+
+
+def _among(weakness: Weakness, said: str) -> tuple[str, ...]:
+    """The claims that the claim was read with, ``said`` in its place."""
+    whole = spoken(weakness.claim.text)
+    return tuple(said if claim == whole else claim for claim in weakness.answer)
+
+
+def _variants(claim: Claim, most: int) -> list[tuple[int, int, str]]:
+    """Start and end in the completion of each content word, and the claim without it as a scorer reads it."""
+    markers = [m.span() for m in _CITATION.finditer(claim.text)]
+    words = [
+        m
+        for m in _WORD.finditer(claim.text)
+        if m.group().casefold() not in STOP_WORDS and not any(s <= m.start() < e for s, e in markers)
+    ]
+    telling = sorted(words, key=lambda m: not any(c.isdigit() or c.isupper() for c in m.group()))[:most]
+    out = []
+    for m in sorted(telling, key=lambda m: m.start()):
+        said = spoken(claim.text[: m.start()] + " " + claim.text[m.end() :])
+        if any(c.isalnum() for c in said):
+            out.append((claim.start + m.start(), claim.start + m.end(), said))
+    return out

@@ -1,0 +1,1 @@
+"""Decoder checkpoints that follow instructions, as generators."""

@@ -1,0 +1,37 @@
+"""Where the answer stands in a completion of a reasoning model, as offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from generation.decoding.thoughts import split_thought, thought_spans
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """The answer in a completion: ``text[start:end]``. cut_off: there are only thoughts, no answer yet."""
+
+    start: int
+    end: int
+    cut_off: bool = False
+
+
+def answer_part(text: str) -> AnswerPart:
+    """The answer behind what a model thought; the whole text where it holds no thought.
+
+    Of an answer in several pieces with thoughts between them, the last piece.
+    """
+    said = split_thought(text)
+    if not said.thought and said.answer == text:
+        return AnswerPart(0, len(text))
+    if not said.answer:
+        return AnswerPart(len(text), len(text), cut_off=bool(said.thought))
+    place = text.rfind(said.answer)
+    if place >= 0:
+        return AnswerPart(place, place + len(said.answer))
+    last, pieces = 0, []
+    for start, end in (*thought_spans(text), (len(text), len(text))):
+        if text[last:start].strip():
+            pieces.append(AnswerPart(last, start))
+        last = end
+    return pieces[-1] if pieces else AnswerPart(0, len(text))

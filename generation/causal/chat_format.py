@@ -1,0 +1,160 @@
+"""A checkpoint's own chat template, with document text kept out of its reach.
+
+The template is rendered around a placeholder; the text is encoded by itself with special tokens switched off, so that a
+document that contains ``<|im_end|>`` is read as those characters and cannot close the user's turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Tokenizer as HFTokenizer
+
+from generation.causal.prompt_template import Turns
+from generation.causal.template_process import rendered
+from generation.errors import GenerationError
+from model.checkpoints.source import tokenizer_config, tokenizer_text
+from model.checkpoints.tokenizer import Tokenizer, panics_named
+from model.errors import ModelError
+
+_LONGEST_FILE = 1 << 24  # bytes; templates and tokenizer_config.json have some thousands to millions
+_SYSTEM, _USER = "\ue000system\ue000", "\ue000user\ue000"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatFrame:
+    """Token ids that stand before and after the text of the one user turn.
+
+    system: those before a system turn, between both, and after the user's; None where the template has no such turn.
+    """
+
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    system: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None = None
+
+
+def chat_frame(folder: Path) -> ChatFrame:
+    """The frame of a checkpoint: its chat template where it has one, else its begin-of-sequence token alone.
+
+    Raises GenerationError when the template cannot be rendered with one user message.
+    """
+    raw = HFTokenizer.from_str(tokenizer_text(folder))
+    raw.no_truncation()
+    raw.no_padding()
+    template = chat_template(folder)
+    if template is None:
+        with panics_named():
+            return ChatFrame(_beginning(raw), ())
+    alone = _around(folder, template, (("user", _USER),))
+    if alone is None:
+        raise GenerationError(f"the chat template of {folder} does not show the user's message exactly once")
+    try:
+        both = _around(folder, template, (("system", _SYSTEM), ("user", _USER)))
+    except GenerationError:  # of a template that takes no system turn, such as Gemma's
+        both = None
+
+    def ids(part: str) -> tuple[int, ...]:
+        return tuple(raw.encode(part, add_special_tokens=False).ids)
+
+    with panics_named():
+        system = None if both is None else (ids(both[0]), ids(both[1]), ids(both[2]))
+        return ChatFrame(ids(alone[0]), ids(alone[1]), system)
+
+
+def _around(folder: Path, template: str, turns: Sequence[tuple[str, str]]) -> list[str] | None:
+    """The text around the turns' contents; None where one of them is not shown exactly once, or in another order.
+
+    Some templates take a message as a list of parts, not as a string.
+    """
+    failure: GenerationError | None = None
+    for in_parts in (False, True):
+        messages: list[Mapping[str, object]] = [
+            {"role": role, "content": [{"type": "text", "text": content}] if in_parts else content}
+            for role, content in turns
+        ]
+        try:
+            rest = _render(folder, template, messages)
+        except GenerationError as error:
+            failure = failure or error
+            continue
+        pieces: list[str] = []
+        for _, content in turns:
+            before, found, rest = rest.partition(content)
+            pieces.append(before)
+            if not found or content in rest:
+                break
+        else:
+            return [*pieces, rest]
+    if failure is not None:
+        raise failure
+    return None
+
+
+def _beginning(raw: HFTokenizer) -> tuple[int, ...]:
+    """What a tokenizer without a template puts before a text; what it puts after one would end the prompt."""
+    bare = raw.encode("a", add_special_tokens=False).ids
+    whole = raw.encode("a").ids
+    return next((tuple(whole[:i]) for i in range(len(whole)) if whole[i : i + len(bare)] == bare), ())
+
+
+def chat_template(folder: Path) -> str | None:
+    """The template of a checkpoint folder, from chat_template.jinja or tokenizer_config.json; None if it has none."""
+    separate = folder / "chat_template.jinja"
+    if separate.is_file():
+        _refuse_long(separate)
+        try:
+            return separate.read_text("utf-8")
+        except (OSError, ValueError) as error:
+            raise GenerationError(f"{separate} cannot be read as UTF-8 text: {error}") from error
+    config = _config(folder)
+    template = config.get("chat_template")
+    if isinstance(template, list):  # several named ones
+        named = {item.get("name"): item.get("template") for item in template if isinstance(item, dict)}
+        template = named.get("default")
+    return template if isinstance(template, str) else None
+
+
+def _config(folder: Path) -> Mapping[str, object]:
+    try:
+        return tokenizer_config(folder)
+    except ModelError as error:
+        raise GenerationError(str(error)) from error
+
+
+def _refuse_long(path: Path) -> None:
+    if (size := path.stat().st_size) > _LONGEST_FILE:
+        raise GenerationError(f"{path} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_FILE:,}")
+
+
+def _render(folder: Path, template: str, messages: Sequence[Mapping[str, object]]) -> str:
+    config = _config(folder)
+    tokens: dict[str, str] = {}
+    for name in ("bos_token", "eos_token", "pad_token", "unk_token"):
+        value = config.get(name)
+        if isinstance(value, dict):
+            value = value.get("content")
+        if isinstance(value, str):
+            tokens[name] = value
+    variables = {
+        "messages": messages,
+        "tools": None,
+        "documents": None,
+        "add_generation_prompt": True,
+        "enable_thinking": False,  # an answer of some words has no room for a train of thought (Qwen3, SmolLM3)
+        **tokens,
+    }
+    try:
+        return rendered(template, variables)
+    except GenerationError as error:
+        raise GenerationError(f"the chat template of {folder} cannot be rendered: {error}") from error
+
+
+def frame_tokens(frame: ChatFrame, turns: Turns, tokenizer: Tokenizer) -> tuple[int, ...]:
+    """The whole prompt: the frame around the turns' own tokens. Without a system turn both are the user's."""
+    if turns.system and frame.system is not None:
+        before, between, after = frame.system
+        system, user = tokenizer.encode(turns.system).token_ids, tokenizer.encode(turns.user).token_ids
+        return (*before, *system, *between, *user, *after)
+    return (*frame.before, *tokenizer.encode(turns.joined).token_ids, *frame.after)

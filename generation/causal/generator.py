@@ -1,0 +1,206 @@
+"""A Hugging Face decoder checkpoint as a Generator: instructions, numbered passages, question, its own template."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+from generation.causal.chat_format import ChatFrame, chat_frame
+from generation.causal.prompt import CausalPrompter
+from generation.causal.prompt_template import PromptTemplate, default_prompt
+from generation.citations import find_citations
+from generation.completion import Completion, TextDelta, Usage
+from generation.decoding.loop import DecodedTokens
+from generation.decoding.params import SamplingParams
+from generation.decoding.streaming import TextStream
+from generation.decoding.thoughts import opens_thought
+from generation.engine.core import Engine
+from generation.engine.front import BegunRequest, EngineFront
+from generation.engine.options import EngineOptions
+from generation.engine.precision import WeightPrecision
+from generation.engine.requests import EngineRequest, RequestResult
+from generation.generator import GenerationTask
+from generation.live import Drawn, EngineLoad, Listener
+from generation.prompt import Prompt
+from model.checkpoints.end_tokens import eos_token_ids
+from model.checkpoints.loading import load_decoder
+from model.checkpoints.source import fingerprint, tokenizer_text
+from model.checkpoints.tokenizer import Tokenizer
+from model.decoder.packing import pack
+from model.engine_state.int8 import int8_weights
+from retrieval.chunking.chunks import RetrievedChunk
+
+
+class CausalGenerator:
+    """A decoder checkpoint, a folder or a GGUF file, behind the Generator protocol.
+
+    It is decoded by an engine that several callers share.
+
+    options: of the engine; by default its invariant mode, in which a sample's tokens depend on its prompt and seed
+    alone, and not on what else is decoded.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        device: str = "cpu",
+        precision: WeightPrecision | None = None,
+        options: EngineOptions | None = None,
+        template: PromptTemplate | None = None,
+    ) -> None:
+        """template: what the model is told; default_prompt() unless given."""
+        precision = precision or WeightPrecision(torch.float32)
+        self._model = load_decoder(folder, device=device, dtype=precision.dtype)
+        if precision.int8:
+            self._model = int8_weights(self._model)
+        pack(self._model)
+        self._tokenizer = Tokenizer.of_checkpoint(folder)
+        self._tokenizer.check_fits(folder, self._model.config.vocab_size)
+        self._frame: ChatFrame = chat_frame(folder)
+        template = template or default_prompt()
+        self._prompter = CausalPrompter(self._tokenizer, self._frame, self._model.config.max_positions, template)
+        self._thinking = opens_thought(self._tokenizer.decode(self._frame.after))
+        self._ends = frozenset(eos_token_ids(folder))
+        # What is drawn also depends on how text becomes tokens, on the frame around it and on the precision.
+        tokenizer = hashlib.sha256(tokenizer_text(folder).encode()).hexdigest()
+        said = fingerprint(folder), tokenizer, self._frame, sorted(self._ends)
+        parts = (*said, template.sha256, precision.dtype, *(("int8",) if precision.int8 else ()))
+        self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
+        self._name = folder.name
+        self._front = EngineFront(Engine(self._model, options or EngineOptions(invariant=True)))
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._name
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over configuration, weights, tokenizer, chat frame, prompt, end tokens, precision."""
+        return self._fingerprint
+
+    @property
+    def context_length(self) -> int:
+        """The context window Delta, in tokens."""
+        return self._model.config.max_positions
+
+    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
+        """See Generator.prompt."""
+        return self._prompter.prompt(question, chunks, max_new_tokens)
+
+    def instructed_prompt(
+        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str
+    ) -> Prompt:
+        """See InstructedGenerator."""
+        return self._prompter.prompt(question, chunks, max_new_tokens, instructions)
+
+    def begun_prompt(
+        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
+    ) -> Prompt:
+        """See ContinuingGenerator."""
+        return self._prompter.begun(question, chunks, max_new_tokens, beginning)
+
+    def token_text(self, token_id: int) -> str:
+        """See NamesTokens."""
+        return self._tokenizer.decode((token_id,))
+
+    def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
+        """See Generator.generate."""
+        return self.generate_many((GenerationTask(prompt, params, tuple(seeds)),))[0]
+
+    def generate_many(self, tasks: Sequence[GenerationTask]) -> tuple[tuple[Completion, ...], ...]:
+        """See BatchGenerator.generate_many."""
+        texts = [[self._text(task.params) for _ in task.seeds] for task in tasks]
+        requests = [self._request(task, streams) for task, streams in zip(tasks, texts, strict=True)]
+        results = self._front.run(requests)
+        return tuple(
+            tuple(
+                self._completion(decoded, text, task.prompt, seed)
+                for decoded, text, seed in zip(result.samples, streams, task.seeds, strict=True)
+            )
+            for task, result, streams in zip(tasks, results, texts, strict=True)
+        )
+
+    def stream(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> Iterator[TextDelta]:
+        """The completions' texts as they come: joined by sample, they are those of ``generate``. One that is closed
+        before its end is cancelled."""
+        texts = [self._text(params) for _ in seeds]
+        events = self._front.stream(self._request(GenerationTask(prompt, params, tuple(seeds)), None))
+        try:
+            for event in events:
+                text = texts[event.sample]
+                piece = "" if event.token_id is None else text.push(event.token_id)
+                if event.finish_reason is not None:
+                    piece += text.finish()
+                if piece:
+                    yield TextDelta(piece, event.sample)
+        finally:
+            events.cancel()
+
+    def begin(self, task: GenerationTask, listener: Listener) -> BegunRequest:
+        """See LiveGenerator.begin."""
+        streams = [self._text(task.params) for _ in task.seeds]
+
+        def said(sample: int, piece: str) -> None:
+            if piece:
+                listener(TextDelta(piece, sample))
+
+        def ended(result: RequestResult | Exception) -> None:
+            if isinstance(result, Exception):
+                listener(result)
+                return
+            try:
+                for sample, stream in enumerate(streams):
+                    said(sample, stream.finish())
+                drawn = zip(result.samples, streams, task.seeds, strict=True)
+                completions = tuple(self._completion(d, stream, task.prompt, seed) for d, stream, seed in drawn)
+            except Exception as error:  # whoever drives the engine must not have it
+                listener(error)
+                return
+            listener(Drawn(completions, result.shared_tokens))
+
+        return self._front.begin(self._request(task, streams, said), ended)
+
+    def load(self) -> EngineLoad:
+        """See LiveGenerator.load."""
+        return EngineLoad(self._front.rows, self._front.free_positions)
+
+    def _text(self, params: SamplingParams) -> TextStream:
+        return TextStream(self._tokenizer.decode, params.stop, strip=True, thinking=self._thinking)
+
+    def _request(
+        self,
+        task: GenerationTask,
+        texts: Sequence[TextStream] | None,
+        said: Callable[[int, str], None] = lambda sample, piece: None,
+    ) -> EngineRequest:
+        """texts: what the samples say, filled as they are drawn; None where only their ends are looked for. said: told
+        of every piece."""
+        streams = texts or [self._text(task.params) for _ in task.seeds]
+
+        def stopped(sample: int, drawn: DecodedTokens) -> bool:
+            said(sample, streams[sample].push(drawn.token_ids[-1]))
+            return streams[sample].stopped
+
+        return EngineRequest(
+            task.prompt.token_ids, task.params, task.seeds, self._ends, stopped=stopped, owner=task.owner
+        )
+
+    def _completion(self, decoded: DecodedTokens, stream: TextStream, prompt: Prompt, seed: int) -> Completion:
+        stream.finish()
+        text = stream.text
+        return Completion(
+            text,
+            decoded.token_ids,
+            decoded.token_logprobs,
+            decoded.finish_reason,
+            Usage(len(prompt.token_ids), len(decoded.token_ids)),
+            seed,
+            find_citations(text, len(prompt.chunks)),
+            decoded.top_logprobs,
+            thought=stream.thought,
+        )

@@ -1,0 +1,80 @@
+"""The prompt of a decoder that follows instructions: what it is told, numbered passages, the question, its budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from data.blank import is_blank
+from generation.budget import Fitted, fit_chunks
+from generation.causal.chat_format import ChatFrame, frame_tokens
+from generation.causal.prompt_template import (
+    PASSAGE_OVERHEAD,
+    SHORT_PASSAGE,
+    PromptTemplate,
+    default_prompt,
+    shown_title,
+)
+from generation.errors import ContextLengthError, GenerationError
+from generation.prompt import Prompt, PromptChunk
+from model.checkpoints.tokenizer import Tokenizer
+from retrieval.chunking.chunks import RetrievedChunk
+from retrieval.chunking.sentences import sentence_spans
+
+
+def sentence_ends(text: str) -> tuple[int, ...]:
+    """Where a passage may be cut."""
+    return tuple(span.end for span in sentence_spans(text))
+
+
+class CausalPrompter:
+    """Makes prompts for one checkpoint: its tokenizer, its chat frame, its context."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, frame: ChatFrame, context_length: int, template: PromptTemplate | None = None
+    ) -> None:
+        """template: default_prompt() unless given."""
+        self._tokenizer = tokenizer
+        self._template = template or default_prompt()
+        self._frame = frame
+        self._context_length = context_length
+
+    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, own: str = "") -> Prompt:
+        """See Generator.prompt. own: instructions of the caller's, never cut."""
+        if is_blank(question):
+            raise GenerationError("the question is empty: ask something")
+        budget = self._context_length - max_new_tokens
+        bare = len(self._encode(question, (), own))
+        if bare > budget:
+            raise ContextLengthError(
+                f"the question with its frame has {bare} tokens; the context of {self._context_length} less "
+                f"{max_new_tokens} new tokens leaves {max(budget, 0)}: shorten it or ask for fewer new tokens"
+            )
+        # With passages other things may be said than without: counted with passages of one character.
+        one, two = (len(self._encode(question, (SHORT_PASSAGE,) * count, own)) if chunks else 0 for count in (1, 2))
+        mark = max(two - one, 0) + PASSAGE_OVERHEAD
+
+        def cost(retrieved: RetrievedChunk, end: int) -> int:
+            texts = shown_title(retrieved.chunk), retrieved.chunk.text[:end]
+            return mark + sum(map(self._tokenizer.count, texts))
+
+        fit = fit_chunks(chunks, budget - max(bare, one), cost, sentence_ends)
+        shown = list(fit.shown)
+        omitted = list(fit.omitted)
+        ids = self._encode(question, shown, own)
+        while len(ids) > budget and shown:
+            # Pieces joined may take a token more than apart: give the last chunk up rather than the question.
+            omitted.insert(0, shown.pop().retrieved)
+            ids = self._encode(question, shown, own)
+        parts = tuple(PromptChunk(n, f.retrieved, 0, f.end) for n, f in enumerate(shown, start=1))
+        return Prompt(question, parts, tuple(omitted), ids, instructions=own)
+
+    def begun(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str) -> Prompt:
+        """See ContinuingGenerator.begun_prompt."""
+        # A chat frame opens the answer's turn; behind a bare "Answer:" words begin with a blank.
+        said = self._tokenizer.encode(beginning if self._frame.after else f" {beginning}").token_ids
+        prompt = self.prompt(question, chunks, max_new_tokens + len(said))
+        return replace(prompt, token_ids=(*prompt.token_ids, *said))
+
+    def _encode(self, question: str, shown: Sequence[Fitted], own: str) -> tuple[int, ...]:
+        return frame_tokens(self._frame, self._template.turns(question, shown, own), self._tokenizer)

@@ -1,0 +1,273 @@
+"""``transformers`` itself as a Generator: the reference, and the way to architectures that the engine does not have.
+
+The prompt is CausalGenerator's. Greedy tokens are the same too; drawn ones are not, since transformers has its own way
+from a seed to a token. One sample at a time, nothing shared: expect a fraction of the engine's speed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from typing import Any
+
+import torch
+
+from generation.causal.chat_format import chat_frame
+from generation.causal.prompt import CausalPrompter
+from generation.causal.prompt_template import PromptTemplate, default_prompt
+from generation.citations import find_citations
+from generation.completion import Completion, FinishReason, TextDelta, Usage
+from generation.decoding.params import SamplingParams
+from generation.decoding.sampling import check_finite, top_logprobs
+from generation.decoding.streaming import TextStream
+from generation.decoding.thoughts import opens_thought
+from generation.errors import ParameterError
+from generation.generator import GenerationTask
+from generation.live import Begun, Drawn, Listener
+from generation.prompt import Prompt
+from model.checkpoints.checkpoint import CONFIG, read_checkpoint
+from model.checkpoints.end_tokens import eos_token_ids
+from model.checkpoints.files import sha256_of
+from model.checkpoints.foreign_limits import refuse_huge_numbers, refuse_more_than_is_stored
+from model.checkpoints.source import fingerprint
+from model.checkpoints.tokenizer import Tokenizer
+from model.errors import ModelError
+from retrieval.chunking.chunks import RetrievedChunk
+
+
+class TransformersGenerator:
+    """A checkpoint folder that ``AutoModelForCausalLM`` loads: safetensors only, no code of the checkpoint's."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float32,
+        template: PromptTemplate | None = None,
+    ) -> None:
+        """template: what the model is told; default_prompt() unless given."""
+        self._model = _load(folder, device, dtype)
+        self._tokenizer = Tokenizer(folder / "tokenizer.json")
+        embedding = int(self._model.get_input_embeddings().weight.shape[0])
+        self._tokenizer.check_fits(folder, embedding)
+        frame = chat_frame(folder)
+        self._context_length = int(self._model.config.get_text_config().max_position_embeddings)
+        template = template or default_prompt()
+        self._prompter = CausalPrompter(self._tokenizer, frame, self._context_length, template)
+        self._thinking = opens_thought(self._tokenizer.decode(frame.after))
+        self._ends = frozenset(eos_token_ids(folder))
+        parts = (
+            f"transformers {version('transformers')}",
+            fingerprint(folder),
+            sha256_of(folder / "tokenizer.json"),
+            frame,
+            template.sha256,
+            sorted(self._ends),
+            dtype,
+        )
+        self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
+        self._name = folder.name
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="transformers")
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self._name
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over transformers' version, configuration, weights, tokenizer, chat frame, ends, precision."""
+        return self._fingerprint
+
+    @property
+    def context_length(self) -> int:
+        """The context window Delta, in tokens."""
+        return self._context_length
+
+    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
+        """See Generator.prompt."""
+        return self._prompter.prompt(question, chunks, max_new_tokens)
+
+    def instructed_prompt(
+        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str
+    ) -> Prompt:
+        """See InstructedGenerator."""
+        return self._prompter.prompt(question, chunks, max_new_tokens, instructions)
+
+    def begun_prompt(
+        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
+    ) -> Prompt:
+        """See ContinuingGenerator."""
+        return self._prompter.begun(question, chunks, max_new_tokens, beginning)
+
+    def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
+        """See Generator.generate. Raises GenerationError for NaN weights and for a biased token that does not exist."""
+        return tuple(self._sample(prompt, params, seed) for seed in seeds)
+
+    def begin(self, task: GenerationTask, listener: Listener) -> Begun:
+        """See LiveGenerator. Requests are worked on one after the other; a cancelled one ends at its next token."""
+        begun = _Begun(task.params.deadline_seconds)
+        self._threads.submit(self._live, task, listener, begun)
+        return begun
+
+    def _live(self, task: GenerationTask, listener: Listener, begun: _Begun) -> None:
+        def said(sample: int, piece: str) -> None:
+            if piece:
+                listener(TextDelta(piece, sample))
+
+        drawn: list[Completion] = []
+        try:
+            for sample, seed in enumerate(task.seeds):
+                params = replace(task.params, deadline_seconds=begun.left())
+                drawn.append(self._sample(task.prompt, params, seed, partial(said, sample), begun.cancelled.is_set))
+        except Exception as error:  # whatever is wrong goes to the listener
+            listener(error)
+            return
+        listener(Drawn(tuple(drawn)))
+
+    def _sample(
+        self,
+        prompt: Prompt,
+        params: SamplingParams,
+        seed: int,
+        said: Callable[[str], None] = lambda piece: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Completion:
+        """said: told of text as it becomes certain. cancelled: asked at every token."""
+        if cancelled():
+            return Completion("", (), (), "cancelled", Usage(len(prompt.token_ids), 0), seed)
+        device = self._model.device
+        length = len(prompt.token_ids)
+        room = min(params.max_tokens, self._context_length - length + 1)
+        stream = TextStream(self._tokenizer.decode, params.stop, strip=True, thinking=self._thinking)
+        ids = torch.tensor([prompt.token_ids], device=device)
+        # The seed must not touch anyone else's random numbers, nor theirs this draw.
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), torch.inference_mode():
+            torch.manual_seed(seed)
+            out = self._model.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                generation_config=self._settings(params, room),
+                logits_processor=[_finite],
+                stopping_criteria=[self._stopping(stream, said, cancelled)],
+            )
+        drawn = out.sequences[0, length:].tolist()
+        ended = bool(drawn) and drawn[-1] in self._ends
+        kept = drawn[:-1] if ended else drawn
+        logprobs = torch.log_softmax(torch.cat(out.logits)[: len(kept)].float(), dim=-1)  # (A, V)
+        said(stream.finish())
+        return Completion(
+            text=stream.text,
+            token_ids=tuple(kept),
+            token_logprobs=tuple(logprobs[range(len(kept)), kept].tolist()) if kept else (),
+            finish_reason=_finish(ended or stream.stopped, len(drawn) >= room, cancelled()),
+            usage=Usage(length, len(kept)),
+            seed=seed,
+            citations=find_citations(stream.text, len(prompt.chunks)),
+            thought=stream.thought,
+            top_logprobs=top_logprobs(logprobs, [params.top_logprobs] * len(kept)) if params.top_logprobs else (),
+        )
+
+    def _settings(self, params: SamplingParams, room: int) -> Any:
+        """All of it written out, so that nothing of a generation_config.json is mixed in."""
+        from transformers import GenerationConfig
+
+        vocabulary = int(self._model.config.get_text_config().vocab_size)
+        for token, _ in params.logit_bias:
+            if token >= vocabulary:
+                raise ParameterError(
+                    "logit_bias", f"logit_bias names token {token}: this model's ids are 0..{vocabulary - 1}"
+                )
+        ends = sorted(self._ends)
+        warm: dict[str, Any] = {}
+        if params.temperature > 0:
+            warm = {
+                "do_sample": True,
+                "temperature": params.temperature,
+                "top_k": params.top_k or 0,
+                "top_p": params.top_p,
+                "min_p": params.min_p or None,
+            }
+        return GenerationConfig(
+            **(warm or {"do_sample": False}),
+            max_new_tokens=room,
+            min_new_tokens=min(params.min_tokens, room) or None,
+            repetition_penalty=params.repetition_penalty,
+            sequence_bias={(token,): float(nats) for token, nats in params.logit_bias} or None,
+            max_time=params.deadline_seconds,
+            eos_token_id=ends or None,
+            pad_token_id=ends[0] if ends else 0,
+            return_dict_in_generate=True,
+            output_logits=True,
+        )
+
+    def _stopping(self, stream: TextStream, said: Callable[[str], None], cancelled: Callable[[], bool]) -> Any:
+        ends = self._ends
+
+        def stopped(ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
+            token = int(ids[0, -1])
+            if token not in ends:
+                said(stream.push(token))
+            return torch.tensor([stream.stopped or cancelled()], device=ids.device)
+
+        return stopped
+
+
+def _finite(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """A logits processor that lets nothing be drawn from NaN."""
+    check_finite(scores)
+    return scores
+
+
+def _finish(stopped: bool, full: bool, cancelled: bool) -> FinishReason:
+    if stopped:
+        return "stop"
+    if full:
+        return "length"
+    return "cancelled" if cancelled else "deadline"
+
+
+class _Begun:
+    """See generation.live.Begun. deadline_s: for the whole request, None for none."""
+
+    def __init__(self, deadline_s: float | None) -> None:
+        self.cancelled = Event()
+        self._deadline = None if deadline_s is None else monotonic() + deadline_s
+
+    def cancel(self) -> None:
+        """Stop at the next token."""
+        self.cancelled.set()
+
+    def left(self) -> float | None:
+        """Seconds until the deadline; never 0, so that a token is drawn."""
+        return None if self._deadline is None else max(0.001, self._deadline - monotonic())
+
+
+def _load(folder: Path, device: str, dtype: torch.dtype) -> Any:
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: no such folder; give one with config.json, *.safetensors and tokenizer.json")
+    # Whole, without code of its own, and no larger than it says: transformers would find out later, or too late.
+    refuse_huge_numbers(read_checkpoint(folder).config, str(folder / CONFIG))
+    from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
+
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        refuse_more_than_is_stored(lambda: AutoModelForCausalLM.from_config(config), folder, dtype, device)
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, local_files_only=True, use_safetensors=True, trust_remote_code=False, dtype=dtype
+        )
+    except ModelError:
+        raise
+    except Exception as error:  # of every kind: a missing file, an architecture unknown, code that must be trusted
+        said = " ".join(str(error).split())[:500]
+        raise ModelError(f"{folder} cannot be loaded by transformers: {said}") from error
+    model.generation_config = GenerationConfig()
+    return model.to(device).eval()

@@ -1,0 +1,210 @@
+"""From logits to a token: bias, penalty, least length, temperature, top-k, nucleus, min-p, and a seeded draw.
+
+The order is transformers' (GenerationMixin._get_logits_processor): logit bias, repetition penalty, end tokens ruled out
+before the least length; then temperature, top-k, top-p of what top-k left, min-p. Where it keeps every token that ties
+with the k-th likeliest, exactly k are kept here, lowest ids first.
+
+A row's result does not depend on the other rows, to the last bit. On a CPU every step works on one row or one element
+at a time. On a GPU the order in which a sum over the vocabulary is taken depends on how many rows there are, so sums
+are taken over integers (multiples of 2**-62), where order changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from generation.decoding.params import SamplingParams
+from generation.decoding.truncation import truncate_batch, truncate_row
+from generation.errors import ModelOutputError, ParameterError
+from model.decoder.sampling_math import repetition_penalised, tempered_softmax, tempered_weights
+
+_UNIT = 2.0**62
+_CHUNK = 8  # rows at a time on a CPU: their float64 probabilities stay in its cache
+
+
+def kept_probabilities(logprobs: Tensor, params: SamplingParams | Sequence[SamplingParams]) -> Tensor:
+    """logprobs (B, V) -> probabilities (B, V) in float64 after temperature, top-k, top-p and min-p, renormalised.
+
+    params: one for all rows, or one for each. Logits will do: an added constant changes nothing. temperature 0 is the
+    limit tau -> 0: all mass on the likeliest token, the lowest id among equals. top-p keeps the smallest set of
+    likeliest tokens whose probability reaches p (Holtzman et al. 2020, eq. 2), at least one; min-p those whose
+    probability is at least min_p of the likeliest one's (Nguyen et al. 2024, section 3).
+    """
+    rows = _each(params, len(logprobs))
+    out = torch.zeros(logprobs.shape, dtype=torch.float64, device=logprobs.device)
+    greedy = [i for i, row in enumerate(rows) if row.temperature == 0]
+    if greedy:
+        out[greedy, _some(logprobs, greedy).argmax(dim=-1)] = 1.0
+    for chosen in _warm(rows, logprobs.device):
+        out[chosen] = _warm_probabilities(_some(logprobs, chosen), [rows[i] for i in chosen])
+    return out
+
+
+def draw_tokens(scores: Tensor, params: Sequence[SamplingParams], uniforms: Sequence[float]) -> Tensor:
+    """scores (B, V), one params and one uniform a row -> token ids (B).
+
+    The same tokens as ``draw(kept_probabilities(scores, params), uniforms)``; a greedy row costs an argmax alone.
+    """
+    rows = _each(params, len(scores))
+    if len(uniforms) != len(rows):
+        raise ValueError(f"{len(uniforms)} uniforms for {len(rows)} rows")
+    out = torch.empty(len(rows), dtype=torch.long, device=scores.device)
+    greedy = [i for i, row in enumerate(rows) if row.temperature == 0]
+    if greedy:
+        out[greedy] = _some(scores, greedy).argmax(dim=-1)
+    for chosen in _warm(rows, scores.device):
+        probabilities = _warm_probabilities(_some(scores, chosen), [rows[i] for i in chosen])
+        out[chosen] = draw(probabilities, [uniforms[i] for i in chosen])
+    return out
+
+
+def _each(params: SamplingParams | Sequence[SamplingParams], rows: int) -> Sequence[SamplingParams]:
+    if isinstance(params, SamplingParams):
+        return [params] * rows
+    if len(params) != rows:
+        raise ValueError(f"{len(params)} sampling parameters for {rows} rows")
+    return params
+
+
+def _some(scores: Tensor, chosen: Sequence[int]) -> Tensor:
+    """The chosen rows, ascending; not copied where they lie side by side."""
+    first, last = chosen[0], chosen[-1] + 1
+    return scores[first:last] if last - first == len(chosen) else scores[list(chosen)]
+
+
+def _warm(rows: Sequence[SamplingParams], device: torch.device) -> list[list[int]]:
+    """The rows that are drawn at random, in groups that are worked on together."""
+    warm = [i for i, row in enumerate(rows) if row.temperature > 0]
+    size = _CHUNK if device.type == "cpu" else max(len(warm), 1)
+    return [warm[i : i + size] for i in range(0, len(warm), size)]
+
+
+def _warm_probabilities(scores: Tensor, rows: Sequence[SamplingParams]) -> Tensor:
+    """scores (n, V) of rows with a temperature -> probabilities (n, V) in float64."""
+    wide = scores.double()
+    temperature = torch.tensor([[row.temperature] for row in rows], dtype=torch.float64, device=wide.device)
+    if wide.device.type != "cpu":
+        shares = _shares(tempered_weights(wide, temperature))
+        return _shares(truncate_batch(shares, rows)) if any(row.truncates for row in rows) else shares
+    probabilities = tempered_softmax(wide, temperature)
+    for values, row in zip(probabilities.numpy(), rows, strict=True):
+        if row.truncates:
+            truncate_row(values, row)
+            values /= values.sum()
+    return probabilities
+
+
+def _shares(weights: Tensor) -> Tensor:
+    """Non-negative weights (n, V) up to 1, over their sum, taken in integers: see the module's docstring.
+
+    Twice: the first sum must leave room for V ones (2**-44 for 150,000 tokens), what it leaves over is 1 to 1e-8.
+    """
+    room = 2.0 ** (62 - weights.shape[-1].bit_length())
+    for unit in (room, _UNIT / 2):
+        total = (weights * unit).long().sum(-1, keepdim=True).double() / unit
+        weights = weights / total
+    return weights
+
+
+class SampleStream:
+    """The random numbers of one sample: one uniform a token, from its seed alone."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.Generator(np.random.Philox(key=seed))
+
+    def uniform(self) -> float:
+        """The next number in [0, 1)."""
+        return float(self._random.random())
+
+
+def draw(probabilities: Tensor, uniforms: Sequence[float]) -> Tensor:
+    """probabilities (B, V) in float64, one uniform a row -> token ids (B), by inverting the cumulative distribution.
+
+    In multiples of 2**-62: a sum of integers is the same in whatever order it is taken, and a token of probability 0
+    has no width to be met in.
+    """
+    cumulative = (probabilities * _UNIT).long().cumsum(-1)
+    total = cumulative[:, -1:]
+    points = torch.tensor(uniforms, dtype=torch.float64, device=probabilities.device)[:, None] * total
+    # right=True: the first token whose cumulative mass is above the point; below the total there always is one.
+    inside = torch.minimum(points.long(), total - 1)
+    return torch.searchsorted(cumulative, inside, right=True).squeeze(-1)
+
+
+def seen_tokens(rows: Sequence[Sequence[int]], vocabulary: int, device: torch.device | str = "cpu") -> Tensor:
+    """Which tokens of the vocabulary each row holds, (B, V) bool; ids the vocabulary does not have are left out."""
+    seen = torch.zeros((len(rows), vocabulary), dtype=torch.bool, device=device)
+    for row, token_ids in enumerate(rows):
+        seen[row, torch.tensor([t for t in token_ids if t < vocabulary], dtype=torch.long, device=device)] = True
+    return seen
+
+
+def adjusted_logits(
+    logits: Tensor,
+    params: Sequence[SamplingParams],
+    seen: Tensor | None,
+    drawn: Sequence[int],
+    end_ids: Collection[int],
+) -> Tensor:
+    """logits (B, V) -> (B, V) fp32 with each row's bias, then repetition penalty, then ends ruled out.
+
+    seen (B, V) bool: the tokens of the row's prompt and completion, needed where a row has a repetition penalty. drawn:
+    tokens drawn so far. Where no row asks for anything the very same tensor comes back. Raises GenerationError for a
+    biased token that the vocabulary does not have.
+    """
+    rows = _each(params, len(logits))
+    early = [i for i, row in enumerate(rows) if drawn[i] < row.min_tokens]
+    penalised = [i for i, row in enumerate(rows) if row.repetition_penalty != 1.0]
+    biased = [(i, token, nats) for i, row in enumerate(rows) for token, nats in row.logit_bias]
+    if not (early or penalised or biased):
+        return logits
+    out = logits.float().clone()
+    device, vocabulary = out.device, out.shape[-1]
+    if biased:
+        unknown = next((token for _, token, _ in biased if token >= vocabulary), None)
+        if unknown is not None:
+            raise ParameterError(
+                "logit_bias", f"logit_bias names token {unknown}: this model's ids are 0..{vocabulary - 1}"
+            )
+        at = torch.tensor([(i, token) for i, token, _ in biased], device=device)
+        out[at[:, 0], at[:, 1]] += torch.tensor([nats for _, _, nats in biased], device=device)
+    if penalised:
+        if seen is None:
+            raise ValueError("a repetition penalty needs the tokens that were seen")
+        penalty = torch.tensor([[rows[i].repetition_penalty] for i in penalised], device=device)
+        out[penalised] = repetition_penalised(out[penalised], penalty, seen[penalised])
+    # A checkpoint may name an end that its vocabulary does not have.
+    ends = sorted(token for token in end_ids if token < vocabulary)
+    if early and ends:
+        out[torch.tensor(early, device=device)[:, None], torch.tensor(ends, device=device)] = -torch.inf
+    return out
+
+
+def top_logprobs(logprobs: Tensor, counts: Sequence[int]) -> tuple[tuple[tuple[int, float], ...], ...]:
+    """logprobs (B, V) -> for each row its ``count`` likeliest tokens as (id, log-probability), equals by id."""
+    most = min(max(counts, default=0), logprobs.shape[-1])
+    if most == 0:
+        return tuple(() for _ in counts)
+    # One more than is asked for shows whether a tie crosses the end of the list; topk orders equals as it likes.
+    found = logprobs.topk(min(most + 1, logprobs.shape[-1]), dim=-1)
+    out = []
+    for row, (count, ids, values) in enumerate(zip(counts, found.indices.tolist(), found.values.tolist(), strict=True)):
+        pairs = list(zip(ids, values, strict=True))
+        if 0 < count < len(pairs) and values[count - 1] == values[count]:
+            last = values[count - 1]
+            equal = (logprobs[row] == last).nonzero().squeeze(-1)[:count].tolist()
+            pairs = [(i, v) for i, v in pairs if v > last] + [(i, last) for i in equal]
+        out.append(tuple(sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:count]))
+    return tuple(out)
+
+
+def check_finite(logprobs: Tensor) -> None:
+    """Raise ModelOutputError when the model returned NaN or nothing that can be drawn: it is never sampled from."""
+    if bool(torch.isnan(logprobs).any()) or not bool(torch.isfinite(logprobs.amax(-1)).all()):
+        raise ModelOutputError(
+            "the model returned NaN or infinite probabilities: its weights are damaged or overflow in this precision"
+        )

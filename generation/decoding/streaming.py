@@ -1,0 +1,258 @@
+"""Text from tokens as they come: no half characters, no stop string, and the pieces joined are the whole text.
+
+Knows nothing of models or servers: token ids go in, pieces of text come out. A generator that streams and one that does
+not both take their text from here, so that it never depends on which was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from generation.decoding.thoughts import ThoughtFilter
+
+Decode = Callable[[Sequence[int]], str]
+"""Text of token ids. Text at the end of a sequence may change when a token is added, text further back may not."""
+
+_WINDOW = 8
+"""Tokens that are decoded again with every new one: at least four, as a character may be split into four bytes."""
+_INCOMPLETE = 3
+"""Replacement characters at the end that may yet become one character: byte-fallback decoders give one a byte."""
+_UNKNOWN = "\ufffd"
+
+
+class TextFilter:
+    """A text that comes in pieces, without thoughts, what a stop string ends and, if ``strip``, blanks at its ends.
+
+    stops: strings that end the text. Of several, the one that is complete first does, and the longest of those; text
+    that may be the beginning of one is held back. ``text`` is always what ``feed`` and ``finish`` have returned so far.
+    """
+
+    def __init__(self, stops: Sequence[str] = (), *, strip: bool = False, thinking: bool = False) -> None:
+        """thinking: whether the text begins within a thought."""
+        self._filter = _StopFilter(stops)
+        self._thoughts = ThoughtFilter(begun=thinking)
+        self._stripper = _Stripper() if strip else None
+        self._given: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """What was given out."""
+        return "".join(self._given)
+
+    @property
+    def thought(self) -> str:
+        """What a reasoning model thought; no part of ``text``."""
+        return self._thoughts.thought
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop string was met. What comes after it is not looked at."""
+        return self._filter.stopped
+
+    def feed(self, piece: str) -> str:
+        """The text that this piece made certain, perhaps none."""
+        if self.stopped:
+            return ""
+        text = self._thoughts.feed(self._filter.feed(piece))
+        return self._give(text + self._thoughts.finish() if self.stopped else text)
+
+    def finish(self) -> str:
+        """What was held back, when no text follows."""
+        if self.stopped:
+            return ""
+        return self._give(self._thoughts.feed(self._filter.finish()) + self._thoughts.finish())
+
+    def _give(self, text: str) -> str:
+        if self._stripper is not None:
+            text = self._stripper.feed(text)
+        if text:
+            self._given.append(text)
+        return text
+
+
+class TextStream:
+    """One completion's text, as its tokens come. stops, strip: see TextFilter, which the tokens' text goes through."""
+
+    def __init__(
+        self, decode: Decode, stops: Sequence[str] = (), *, strip: bool = False, thinking: bool = False
+    ) -> None:
+        self._decoder = _IncrementalDecoder(decode)
+        self._filter = TextFilter(stops, strip=strip, thinking=thinking)
+
+    @property
+    def text(self) -> str:
+        """What ``push`` and ``finish`` have returned so far."""
+        return self._filter.text
+
+    @property
+    def thought(self) -> str:
+        """What a reasoning model thought; no part of ``text``."""
+        return self._filter.thought
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop string was met. Tokens that come after it are not looked at."""
+        return self._filter.stopped
+
+    def push(self, token_id: int) -> str:
+        """The text that this token made certain, perhaps none."""
+        return "" if self.stopped else self._filter.feed(self._decoder.push(token_id))
+
+    def finish(self) -> str:
+        """What was held back, when no token follows: at an end token, the length limit or a cancellation."""
+        return "" if self.stopped else self._filter.feed(self._decoder.finish()) + self._filter.finish()
+
+
+def cut_at_stop(text: str, stops: Sequence[str]) -> int | None:
+    """Where TextStream would end this text, None where no stop string stands in it."""
+    found = _StopFilter(stops)
+    kept = found.feed(text)
+    return len(kept) if found.stopped else None
+
+
+class _IncrementalDecoder:
+    """Decodes a short window of the last tokens with each new one, as vLLM and TGI do: constant work for a token.
+
+    The window keeps tokens whose text was given out already, since a token's text depends on whether it is the first
+    (WordPiece and SentencePiece write no blank before that). Where it begins within a character, that gives the same
+    replacement characters every time, and they were never given out.
+    """
+
+    def __init__(self, decode: Decode) -> None:
+        self._decode = decode
+        self._ids: list[int] = []
+        self._text = ""  # of the window
+        self._sent = ""  # the beginning of it that was given out
+        self._clean = 0  # tokens of the window whose text was given out whole
+
+    def push(self, token_id: int) -> str:
+        self._ids.append(token_id)
+        text = self._decode(self._ids)
+        if text == self._text and self._clean == len(self._ids) - 1 and not self._decode([token_id, token_id]):
+            # A special token, or one that the tokenizer does not know: nothing depends on it. (Twice, since of a token
+            # that is a blank the first leaves no trace either.)
+            self._ids.pop()
+            return ""
+        if not text.startswith(self._sent):
+            text = self._begin_again(text)
+        self._text = text
+        certain = max(len(self._sent), len(text) - _unfinished(text))
+        new, self._sent = text[len(self._sent) : certain], text[:certain]
+        if certain == len(text):
+            self._clean = len(self._ids)
+        if len(self._ids) >= 2 * _WINDOW:
+            self._slide()
+        return new
+
+    def finish(self) -> str:
+        new, self._sent = self._text[len(self._sent) :], self._text
+        return new
+
+    def _begin_again(self, text: str) -> str:
+        """The tokens that follow those given out, by themselves, where they changed text that was given out.
+
+        Byte-fallback decoders do that: a byte that is no part of a character turns the characters before it, as far as
+        they were written in bytes, into replacement characters. They were right, so they stay.
+        """
+        if not self._clean:
+            self._sent = text[: len(self._sent)]
+            return text
+        del self._ids[: self._clean]
+        self._clean, self._sent = 0, ""
+        return self._decode(self._ids)
+
+    def _slide(self) -> None:
+        """Let go of the oldest tokens, where possible not within a character."""
+        waiting = len(self._text) - len(self._sent)
+        starts = [len(self._ids) - _WINDOW - more for more in range(4)]
+        texts = [(self._decode(self._ids[start:]), start) for start in starts]
+        text, start = min(texts, key=lambda found: found[0].count(_UNKNOWN))
+        if len(text) <= waiting or not text.endswith(self._text[len(self._sent) :]):
+            return  # nothing that was given out stands in it: what comes next would be taken for the beginning
+        del self._ids[:start]
+        self._clean = max(0, self._clean - start)
+        self._text, self._sent = text, text[: len(text) - waiting]
+
+
+def _unfinished(text: str) -> int:
+    """How many characters at the end may yet become others."""
+    if not text.endswith(_UNKNOWN):
+        return 0
+    return min(_INCOMPLETE, len(text) - len(text.rstrip(_UNKNOWN)))
+
+
+class _StopFilter:
+    """Passes text on until a stop string is complete; what may be the beginning of one waits.
+
+    Each stop string is followed by Knuth, Morris and Pratt's automaton: constant work for a character.
+    """
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        self.stopped = False
+        self._stops = [(stop, _failures(stop)) for stop in stops]
+        self._matched = [0] * len(stops)  # characters of each that the end of the text matches
+        self._waiting = ""
+
+    def feed(self, text: str) -> str:
+        """Text that is certain now; nothing from the stop string on."""
+        if not self._stops:
+            return text
+        buffer = self._waiting + text
+        for place in range(len(self._waiting), len(buffer)):
+            complete = self._advance(buffer[place])
+            if complete:
+                self.stopped, self._waiting = True, ""
+                return buffer[: place + 1 - complete]
+        held = max(self._matched)
+        self._waiting = buffer[len(buffer) - held :]
+        return buffer[: len(buffer) - held]
+
+    def finish(self) -> str:
+        """What waited, when no text follows."""
+        waiting, self._waiting = self._waiting, ""
+        return waiting
+
+    def _advance(self, character: str) -> int:
+        """The length of the longest stop string that this character completes, 0 for none."""
+        complete = 0
+        for number, (stop, failures) in enumerate(self._stops):
+            matched = self._matched[number]
+            while matched and stop[matched] != character:
+                matched = failures[matched - 1]
+            matched += stop[matched] == character
+            if matched == len(stop):
+                complete, matched = max(complete, matched), 0
+            self._matched[number] = matched
+        return complete
+
+
+def _failures(stop: str) -> list[int]:
+    """For each beginning of the string, the length of the longest proper beginning of it that also ends it."""
+    table = [0]
+    for character in stop[1:]:
+        matched = table[-1]
+        while matched and stop[matched] != character:
+            matched = table[matched - 1]
+        table.append(matched + (stop[matched] == character))
+    return table
+
+
+class _Stripper:
+    """``str.strip`` of a text that comes in pieces."""
+
+    def __init__(self) -> None:
+        self._begun = False
+        self._blanks: list[str] = []
+
+    def feed(self, text: str) -> str:
+        if not self._begun:
+            text = text.lstrip()
+            self._begun = bool(text)
+        kept = text.rstrip()
+        if not kept:
+            if text:
+                self._blanks.append(text)
+            return ""
+        out = "".join((*self._blanks, kept))
+        self._blanks = [text[len(kept) :]]
+        return out

@@ -1,0 +1,1 @@
+"""English words, verb forms and tagged tokens, for rules that read sentences."""

@@ -1,0 +1,1 @@
+"""The embedded reader as a generator."""

@@ -1,0 +1,183 @@
+"""Rows that teach a reader: one passage, several numbered ones with distractors, none of them answering, or none.
+
+Contexts are cut into chunks exactly as the indexer cuts documents, and distractors are what BM25 finds for the
+question, because that is what the reader will be shown.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from data.documents import Document
+from data.reading_examples import ReadingExample
+from generation.errors import GenerationError
+from generation.reader.row_writing import RowWriter
+from model.checkpoints.tokenizer import Tokenizer
+from model.training.rows import TokenRow
+from retrieval.chunking.chunker import ChunkingParams, chunk_document
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
+
+Search = Callable[[str, int], Sequence[int]]
+"""(query, k) -> positions in the pool of the k best chunks, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowMix:
+    """Shares of each kind of row. Where a probability is given, rows are drawn with it, independently.
+
+    repeats: how often an answerable example with more than a sentence of context is used, each time among other chunks.
+    without_gold: an answerable question whose passage is withheld, to be refused. alone: no chunk of another passage is
+    shown; whole: of these, all chunks of the passage, else the gold chunk by itself. strangers: where the gold chunk is
+    not alone, others than its neighbours are among those beside it; they have to be searched for (as for rows without
+    their gold chunk). max_chunks: shown at once. An unanswerable question's gold chunk is the one of its passage that
+    shares most words with it: were all of them shown, as of no answerable question, their number would tell them apart.
+    Raises GenerationError with the offending value.
+    """
+
+    repeats: int = 2
+    alone: float = 0.35
+    whole: float = 0.5
+    without_gold: float = 0.15
+    strangers: float = 0.7
+    max_chunks: int = 4
+
+    def __post_init__(self) -> None:
+        for name in ("alone", "whole", "without_gold", "strangers"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise GenerationError(f"{name} is {getattr(self, name)}: it must be a share, in [0, 1]")
+        for name in ("repeats", "max_chunks"):
+            if getattr(self, name) < 1:
+                raise GenerationError(f"{name} is {getattr(self, name)}: it must be at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkPool:
+    """The chunks of all contexts, and for each example the positions of its own."""
+
+    chunks: tuple[Chunk, ...]
+    of_example: tuple[tuple[int, ...], ...]
+
+
+def chunk_contexts(examples: Sequence[ReadingExample], tokenizer: Tokenizer, chunking: ChunkingParams) -> ChunkPool:
+    """Cut every example's context once, by ``tokenizer``'s tokens; examples that share one share its chunks."""
+    seen: dict[tuple[str, str], tuple[int, ...]] = {}
+    chunks: list[Chunk] = []
+    of_example: list[tuple[int, ...]] = []
+
+    def count(texts: Sequence[str]) -> Sequence[int]:
+        return [len(encoding.token_ids) for encoding in tokenizer.encode_many(texts)]
+
+    for example in examples:
+        key = (example.title, example.context)
+        if key not in seen:
+            document = Document(str(len(seen)), example.title, example.context) if example.context.strip() else None
+            cut = chunk_document(document, count, chunking) if document else ()
+            seen[key] = tuple(range(len(chunks), len(chunks) + len(cut)))
+            chunks.extend(cut)
+        of_example.append(seen[key])
+    return ChunkPool(tuple(chunks), tuple(of_example))
+
+
+class ReaderRows:
+    """Turns reading examples into token rows, each a function of (seed, example, repeat) alone."""
+
+    def __init__(
+        self,
+        writer: RowWriter,
+        pool: ChunkPool,
+        search: Search,
+        mix: RowMix,
+        *,
+        seed: int,
+    ) -> None:
+        self._writer, self._pool, self._search, self._mix, self._seed = writer, pool, search, mix, seed
+
+    def rows(self, examples: Sequence[ReadingExample]) -> Iterator[TokenRow]:
+        """The examples must be the ones the pool was cut from, in that order."""
+        for index, example in enumerate(examples):
+            own = self._pool.of_example[index]
+            if not own:
+                yield from self._row(example, (), example.answers[:1])
+                continue
+            once = len(own) == 1 and len(self._pool.chunks[own[0]].text) < 200
+            found = _Once(self._search, example.question)
+            for repeat in range(1 if once or not example.answerable else self._mix.repeats):
+                rng = random.Random(f"{self._seed}:{index}:{repeat}")
+                yield from self._with_chunks(example, own, found, rng)
+
+    def _with_chunks(
+        self, example: ReadingExample, own: Sequence[int], found: _Once, rng: random.Random
+    ) -> Iterator[TokenRow]:
+        gold = self._gold(example, own) if example.answerable else self._nearest(example.question, own, rng)
+        if gold is None:
+            return  # the answer does not stand in its passage: learning it would be learning to make things up
+        mine = set(own)
+
+        def others() -> list[int]:
+            return [i for i in found() if i not in mine and not self._mentions(i, example.answers)]
+
+        siblings = [i for i in own if i != gold]
+        if example.answerable and rng.random() < self._mix.without_gold:
+            rest = [i for i in siblings if not self._mentions(i, example.answers)][:1]
+            shown = self._mixed(rest, others, rng)
+            if shown:
+                yield from self._row(example, shown, ())
+            return
+        if rng.random() < self._mix.alone:
+            whole = rng.random() < self._mix.whole
+            shown = [gold, *siblings][: self._mix.max_chunks if whole else 1]
+            rng.shuffle(shown)
+        else:
+            near = siblings[:2]
+            more = others if rng.random() < self._mix.strangers else list
+            shown = self._mixed([gold], lambda: near + more(), rng)
+        yield from self._row(example, shown, example.answers if example.answerable else ())
+
+    def _mixed(self, must: list[int], others: Callable[[], Sequence[int]], rng: random.Random) -> list[int]:
+        most = max(len(must), rng.randint(1, self._mix.max_chunks))
+        if most == len(must):
+            rng.shuffle(must)
+            return must[: self._mix.max_chunks]
+        # The best-ranked distractors, but not always the same ones.
+        picked = [i for i in others() if rng.random() < 0.6][: most - len(must)]
+        shown = (must + picked)[: self._mix.max_chunks]
+        rng.shuffle(shown)
+        return shown
+
+    def _gold(self, example: ReadingExample, own: Sequence[int]) -> int | None:
+        for answer in example.answers:
+            for index in own:
+                if answer.lower() in self._pool.chunks[index].text.lower():
+                    return index
+        return None
+
+    def _nearest(self, question: str, own: Sequence[int], rng: random.Random) -> int:
+        asked = set(question.lower().split())
+        shared = [len(asked & set(self._pool.chunks[i].text.lower().split())) for i in own]
+        most = max(shared)
+        return rng.choice([i for i, n in zip(own, shared, strict=True) if n == most])
+
+    def _mentions(self, index: int, answers: Sequence[str]) -> bool:
+        text = self._pool.chunks[index].text.lower()
+        return any(answer.lower() in text for answer in answers)
+
+    def _row(self, example: ReadingExample, shown: Sequence[int], answers: Sequence[str]) -> Iterator[TokenRow]:
+        retrieved = [RetrievedChunk(self._pool.chunks[i], 0.0, rank) for rank, i in enumerate(shown, start=1)]
+        row = self._writer.row(example.question, retrieved, answers)
+        if row is not None:
+            yield row
+
+
+class _Once:
+    """A search made when it is first needed."""
+
+    def __init__(self, search: Search, question: str) -> None:
+        self._search, self._question = search, question
+        self._found: Sequence[int] | None = None
+
+    def __call__(self) -> Sequence[int]:
+        if self._found is None:
+            self._found = self._search(self._question, 12)
+        return self._found

@@ -1,0 +1,1 @@
+"""Full sentences from short answers."""

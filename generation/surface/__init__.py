@@ -1,0 +1,1 @@
+"""The written form of an answer that was copied from a passage."""

@@ -1,0 +1,63 @@
+"""The likeliest path of an answer's tokens through the places they may have been copied from, token by token (Viterbi).
+
+What later tokens cannot change any more is known before the end: where all paths that are still possible agree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from generation.decoding.loop import CopySource
+
+_RUN_ON = 3.0  # nats for going on at the next prompt position: one long stretch beats many likelier single places
+
+
+class PlacePath:
+    """The path with the highest sum of log shares and run-on bonuses."""
+
+    def __init__(self) -> None:
+        self._places: list[Sequence[CopySource]] = []
+        self._scores: list[list[float]] = []
+        self._backs: list[list[int]] = []
+
+    def push(self, options: Sequence[CopySource]) -> None:
+        """One token more, and where it may have come from; nowhere if it was not copied."""
+        index = len(self._places)
+        row, back = [], []
+        before = self._scores[-1] if index else []
+        for option in options:
+            best, origin = (max(before), before.index(max(before))) if before else (0.0, -1)
+            for j, previous in enumerate(self._places[-1] if index else ()):
+                if previous.position + 1 == option.position and before[j] + _RUN_ON > best:
+                    best, origin = before[j] + _RUN_ON, j
+            row.append(best + math.log(option.share + 1e-6))
+            back.append(origin)
+        self._places.append(options)
+        self._scores.append(row)
+        self._backs.append(back)
+
+    def best(self) -> list[CopySource | None]:
+        """For each token its place; None for one that was not copied."""
+        path: list[CopySource | None] = [None] * len(self._places)
+        choice = -1
+        for index in range(len(self._places) - 1, -1, -1):
+            if not self._places[index]:
+                choice = -1
+                continue
+            if choice < 0:
+                choice = self._scores[index].index(max(self._scores[index]))
+            path[index] = self._places[index][choice]
+            choice = self._backs[index][choice]
+        return path
+
+    def settled(self) -> int:
+        """How many of the first tokens have a place in ``best`` that no further token can change."""
+        alive = set(range(len(self._places[-1]))) if self._places else set()
+        for index in range(len(self._places) - 1, -1, -1):
+            if len(alive) < 2:  # one path is left, or the token was not copied and a new path begins behind it
+                return index + 1
+            if index == 0 or not self._places[index - 1]:
+                return index
+            alive = {self._backs[index][choice] for choice in alive}
+        return 0

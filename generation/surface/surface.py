@@ -1,0 +1,129 @@
+"""The written form of a copied answer: MiniLM's tokens have no capitals or accents, the place they came from has.
+
+Given each token's possible places in the prompt, the likeliest path through them is found; stretches that run on in the
+prompt are taken from its text as they stand, and what was not copied is written as the vocabulary has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from generation.decoding.loop import CopySource, DecodedTokens
+from generation.prompt import Prompt
+from generation.surface.path import PlacePath
+from model.checkpoints.tokenizer import Tokenizer
+
+_MIN_SHARE = 0.05  # a token of which less was copied is the vocabulary's
+_NO_SPACE_BEFORE = frozenset(".,;:!?%)]}'’”")
+_NO_SPACE_AFTER = frozenset("([{$£€“")
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Answer tokens [first, last] copied from a part of the prompt at characters [start, end), or written (part None).
+
+    part: as in Prompt.sources. share: the summed share of probability that was copied.
+    """
+
+    first: int
+    last: int
+    part: int | None
+    start: int
+    end: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """The answer's text and the stretches it was made of."""
+
+    text: str
+    stretches: tuple[Stretch, ...]
+
+
+def restore(decoded: DecodedTokens, prompt: Prompt, tokenizer: Tokenizer) -> Surface:
+    """The text of a decoded answer to ``prompt``, in the written form of the places it was copied from."""
+    return _written(decoded, _path(decoded.sources, prompt).best(), prompt, tokenizer)
+
+
+class SurfaceStream:
+    """``restore`` while the answer is drawn: gives out text as soon as no further token can change it."""
+
+    def __init__(self, prompt: Prompt, tokenizer: Tokenizer) -> None:
+        self._prompt, self._tokenizer = prompt, tokenizer
+        self._path = PlacePath()
+        self._pushed = self._settled = 0
+        self._given = ""
+
+    def push(self, decoded: DecodedTokens) -> str:
+        """decoded: all tokens up to now. The text that is certain and was not given out before, perhaps none."""
+        for options in decoded.sources[self._pushed :]:
+            self._path.push(_places(options, self._prompt))
+        self._pushed = len(decoded.sources)
+        settled = self._path.settled()
+        if settled == self._settled:
+            return ""
+        self._settled = settled
+        text = _written(decoded, self._path.best()[:settled], self._prompt, self._tokenizer).text
+        new, self._given = text[len(self._given) :], text
+        return new
+
+
+def _written(
+    decoded: DecodedTokens, path: Sequence[CopySource | None], prompt: Prompt, tokenizer: Tokenizer
+) -> Surface:
+    """The text of the first ``len(path)`` tokens, each taken from its place."""
+    stretches = _stretches(path, prompt)
+    texts = {part.number: part.text for part in prompt.chunks}
+    texts.update({-part.number: part.retrieved.chunk.title for part in prompt.chunks})
+    texts[0] = prompt.question
+    text, previous = "", -2
+    for stretch in stretches:
+        if stretch.part is not None:
+            piece, glued = texts[stretch.part][stretch.start : stretch.end], False
+            glued = tokenizer.token(decoded.token_ids[stretch.first]).startswith("##") and previous == stretch.first - 1
+        else:
+            token = tokenizer.token(decoded.token_ids[stretch.first])
+            if len(token) > 2 and token[0] == "[" and token[-1] == "]":
+                continue  # [unused7], [UNK]: no text's token, not to be written
+            glued = token.startswith("##")
+            piece = token.removeprefix("##")
+        if text and not glued and piece[:1] not in _NO_SPACE_BEFORE and text[-1] not in _NO_SPACE_AFTER:
+            text += " "
+        text += piece
+        previous = stretch.last
+    return Surface(" ".join(text.split()), stretches)
+
+
+def _path(sources: Sequence[Sequence[CopySource]], prompt: Prompt) -> PlacePath:
+    path = PlacePath()
+    for options in sources:
+        path.push(_places(options, prompt))
+    return path
+
+
+def _places(options: Sequence[CopySource], prompt: Prompt) -> Sequence[CopySource]:
+    """Where a token may have been copied from; nowhere if hardly any of it was."""
+    if sum(s.share for s in options) < _MIN_SHARE:
+        return ()
+    return [s for s in options if prompt.sources[s.position] is not None]
+
+
+def _stretches(path: Sequence[CopySource | None], prompt: Prompt) -> tuple[Stretch, ...]:
+    out: list[Stretch] = []
+    previous: CopySource | None = None
+    for index, place in enumerate(path):
+        source = None if place is None else prompt.sources[place.position]
+        if place is None or source is None:
+            out.append(Stretch(index, index, None, 0, 0, 0.0))
+        else:
+            part, start, end = source
+            last = out[-1] if out else None
+            runs_on = previous is not None and place.position == previous.position + 1
+            if runs_on and last is not None and last.part == part:
+                out[-1] = Stretch(last.first, index, part, last.start, end, last.share + place.share)
+            else:
+                out.append(Stretch(index, index, part, start, end, place.share))
+        previous = place
+    return tuple(out)

@@ -1,0 +1,17 @@
+"""All that might be asked for in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from generation.english.tokens import Token
+from generation.synthetic_questions.figures import date_spans, number_spans
+from generation.synthetic_questions.names import name_spans
+from generation.synthetic_questions.phrases import clause_spans, list_spans, long_spans, noun_spans
+from generation.synthetic_questions.spans import AnswerSpan
+
+
+def answer_spans(tokens: Sequence[Token]) -> list[AnswerSpan]:
+    """All candidates, kind by kind; they may overlap. Linear in the number of words."""
+    makers = (date_spans, number_spans, name_spans, noun_spans, clause_spans, long_spans, list_spans)
+    return [span for maker in makers for span in maker(tokens)]

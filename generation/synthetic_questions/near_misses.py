@@ -1,0 +1,109 @@
+"""Near misses from questions that people asked: changed so that their passage no longer answers them.
+
+A reader that was shown only absent answers looks for the right topic; one that has to refuse these has to read every
+word of the question. The changes are those that people made for SQuAD 2.0 (Rajpurkar et al. 2018, table 1): an entity
+swapped, a condition that cannot hold, a year or number exchanged, an opposite, a negation.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from data.reading_examples import ReadingExample
+from generation.errors import GenerationError
+from generation.synthetic_questions.passages import Passage
+from generation.synthetic_questions.unanswerable import perturbed
+
+_NAME: Final = re.compile(r"(?<=[a-z,'] )[A-Z][\w’-]+(?: (?:of )?[A-Z][\w’-]+)*")
+_WORDS: Final = re.compile(r"\w+")
+_YEAR: Final = re.compile(r"\b1\d{3}\b|\b20\d\d\b")
+_SHORTEST: Final = 200
+"""Characters of a context that has room for what else might have been asked."""
+
+
+def near_misses(examples: Sequence[ReadingExample], share: float, *, seed: int) -> list[ReadingExample]:
+    """About ``share`` of the answerable examples with a passage, each with a changed question and no answer.
+
+    A function of the examples and the seed alone. Raises GenerationError for a share outside 0 to 1.
+    """
+    if not 0 <= share <= 1:
+        raise GenerationError(f"the share of near misses is {share}: it must be a share, in [0, 1]")
+    answerable = [e for e in examples if e.answerable and len(e.context) >= _SHORTEST]
+    rng = random.Random(f"near misses:{seed}")
+    made = []
+    for example in answerable:
+        if rng.random() >= share:
+            continue
+        strangers = [rng.choice(answerable).context for _ in range(4)]
+        question = _changed(example, strangers, rng)
+        if question is not None:
+            made.append(ReadingExample(question, (), example.context, example.title, False, example.source))
+    return made
+
+
+def _changed(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
+    passage = Passage(example.context, ())
+    drawn = [Passage(text, ()) for text in strangers]
+    way = rng.random()
+    changed = None
+    if way < 0.45:
+        changed = _other_entity(example, strangers, rng)
+    elif way < 0.65:
+        changed = _impossible_condition(example, strangers, rng)
+    if changed is None:
+        changed = perturbed(example.question, passage, drawn, rng)
+    return changed if changed is not None and _words(changed) != _words(example.question) else None
+
+
+def _other_entity(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
+    """A name of the passage that the question has (in any case: searches come in small letters) becomes another one."""
+    question, low = example.question, example.question.lower()
+    here = _names(example.context)
+    asked = [name for name in here if re.search(rf"\b{re.escape(name.lower())}\b", low)]
+    if not asked:
+        return None
+    name = max(rng.sample(asked, min(2, len(asked))), key=len)
+    # Another of the same passage is the nearer miss; one that its answer holds would be answered by itself.
+    near = [other for other in here if other.lower() not in low and not _answers(example, other)]
+    far = sorted({other for text in strangers for other in _names(text) if other not in example.context})
+    pool = near if near and (not far or rng.random() < 0.5) else far
+    if not pool:
+        return None
+    other = rng.choice(pool)
+    match = re.search(rf"\b{re.escape(name.lower())}\b", low)
+    if match is None or name.lower() in other.lower():
+        return None
+    return question[: match.start()] + (other.lower() if question == low else other) + question[match.end() :]
+
+
+def _impossible_condition(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
+    """A year or a name that the passage does not have is put behind the question."""
+    question = example.question.rstrip(" ?")
+    mark = example.question[len(question) :]
+    if rng.random() < 0.5:
+        if _YEAR.search(question) or question.lower().startswith("when"):
+            return None
+        years = _YEAR.findall(example.context) or [str(rng.randint(1850, 2015))]
+        year = str(int(rng.choice(years)) + rng.choice((-40, -12, -5, -2, 3, 6, 15, 50)))
+        return f"{question} in {year}{mark}" if year not in example.context else None
+    far = sorted({name for text in strangers for name in _names(text) if name not in example.context})
+    if not far:
+        return None
+    name = rng.choice(far)
+    word = rng.choice(("for", "in", "with", "before", "after", "according to"))
+    return f"{question} {word} {name.lower() if question == question.lower() else name}{mark}"
+
+
+def _names(text: str) -> list[str]:
+    return sorted({match.group() for match in _NAME.finditer(text)})
+
+
+def _answers(example: ReadingExample, name: str) -> bool:
+    return any(name.lower() in answer.lower() or answer.lower() in name.lower() for answer in example.answers)
+
+
+def _words(text: str) -> list[str]:
+    return _WORDS.findall(text.lower())

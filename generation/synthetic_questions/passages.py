@@ -1,0 +1,125 @@
+"""An article cut into passages of the length people ask about, and its sentences, read once."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from generation.english.tokens import Token, read_sentence
+from generation.synthetic_questions.candidates import answer_spans
+from generation.synthetic_questions.spans import AnswerSpan
+from retrieval.chunking.sentences import sentence_spans
+
+MIN_WORDS: Final = 55
+MAX_WORDS: Final = 160
+_MAX_CHARACTERS: Final = 1600
+_BAD: Final = re.compile(r"[|{}<>=\[\]]|\(\)|http|formula_|\b\d+(?:\.\d+)?%.{0,30}\d%.{0,30}\d%")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceArticle:
+    """An encyclopedia article: paragraphs on lines of their own; headings may stand among them."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A run of whole sentences with its sentence spans (start, end), in characters."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def sentences(self) -> tuple[tuple[Token, ...], ...]:
+        """The words of each sentence."""
+        return tuple(read_sentence(self.text, start, end) for start, end in self.spans)
+
+    @cached_property
+    def answers(self) -> tuple[tuple[AnswerSpan, ...], ...]:
+        """What might be asked for in each sentence."""
+        return tuple(tuple(answer_spans(tokens)) for tokens in self.sentences)
+
+    @cached_property
+    def low(self) -> str:
+        """The text in lower case."""
+        return self.text.lower()
+
+    def without(self, sentence: int) -> str:
+        """The text with one sentence taken out."""
+        start, end = self.spans[sentence]
+        return f"{self.text[:start].rstrip()} {self.text[end:].lstrip()}".strip()
+
+
+def paragraphs(article: SourceArticle) -> list[str]:
+    """Lines that are prose: long enough, ending in a full stop, no markup left over."""
+    lines = (line.strip() for line in article.text.split("\n"))
+    return [line for line in lines if len(line) > 80 and line[-1] in ".!?\"'”)" and not _BAD.search(line)]
+
+
+def passages(article: SourceArticle, most: int, rng: random.Random) -> list[Passage]:
+    """At most ``most`` passages drawn without replacement, each of one to three paragraphs, cut to ``MAX_WORDS``.
+
+    The first paragraph, which says what the title is, is drawn with twice the chance of another.
+    """
+    lines = paragraphs(article)
+    starts = list(range(len(lines)))
+    rng.shuffle(starts)
+    if lines and rng.random() < 0.5:
+        starts.remove(0)
+        starts.insert(0, 0)
+    taken: set[int] = set()
+    found: list[Passage] = []
+    for start in starts:
+        if len(found) == most:
+            break
+        end, count = start, 0
+        while end < len(lines) and end - start < 3 and count < MIN_WORDS:
+            count += len(lines[end].split())
+            end += 1
+        if count < MIN_WORDS or taken & set(range(start, end)):
+            continue
+        taken.update(range(start, end))
+        passage = _cut("\n".join(lines[start:end]), rng)
+        if passage is not None:
+            found.append(passage)
+    return found
+
+
+def _cut(text: str, rng: random.Random | None) -> Passage | None:
+    """A run of sentences, from a random one on; without ``rng``, the first ones."""
+    spans = [(span.start, span.end) for span in sentence_spans(text[:_MAX_CHARACTERS])]
+    if len(text) > _MAX_CHARACTERS:
+        spans = spans[:-1]
+    lengths = [len(text[start:end].split()) for start, end in spans]
+    limit = rng.randint(80, MAX_WORDS) if rng else MAX_WORDS
+    first = 0
+    if rng and sum(lengths) > limit and rng.random() < 0.5:
+        first = rng.randrange(len(spans))
+        while first > 0 and sum(lengths[first:]) < limit:
+            first -= 1
+    total, last = 0, first
+    while last < len(spans) and (total + lengths[last] <= limit or last - first < 2):
+        total += lengths[last]
+        last += 1
+    if last - first < 2 or total > 2 * MAX_WORDS:
+        return None
+    offset = spans[first][0]
+    kept = tuple((start - offset, end - offset) for start, end in spans[first:last])
+    return Passage(text[offset : spans[last - 1][1]], kept)
+
+
+def lead_passage(article: SourceArticle) -> Passage | None:
+    """The first paragraphs, up to ``MAX_WORDS`` words, or None where there are too few."""
+    lines = paragraphs(article)
+    return passage_from(lines, 0) if lines else None
+
+
+def passage_from(lines: list[str], at: int) -> Passage | None:
+    """Paragraph ``at``, with the next one where it is short, cut to ``MAX_WORDS``; None where that is too short."""
+    text = "\n".join(lines[at : at + 2]) if len(lines[at].split()) < MIN_WORDS else lines[at]
+    return _cut(text, None) if len(text.split()) >= MIN_WORDS // 2 else None

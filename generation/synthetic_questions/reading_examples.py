@@ -1,0 +1,89 @@
+"""Questions with their passages, made from encyclopedia articles by rule."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from data.reading_examples import ReadingExample
+from generation.synthetic_questions.cloze import Made, cloze_questions
+from generation.synthetic_questions.definitions import definition_questions
+from generation.synthetic_questions.distant import join_questions
+from generation.synthetic_questions.passages import Passage, SourceArticle, passages
+from generation.synthetic_questions.recurring import recurring_questions
+from generation.synthetic_questions.unanswerable import unanswerable
+
+__all__ = ["ReadingMix", "SourceArticle", "join_questions", "make_reading"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingMix:
+    """cloze, recurring, definition: relative weights of the sources.
+
+    unanswerable: the share of questions turned into ones that their passage does not answer. noisy: the share of cloze
+    questions in a form without grammar. reworded: the share in which words are exchanged for synonyms.
+    """
+
+    cloze: float = 0.72
+    recurring: float = 0.18
+    definition: float = 0.10
+    unanswerable: float = 0.27
+    noisy: float = 0.12
+    reworded: float = 0.3
+
+    def __post_init__(self) -> None:
+        weights = (self.cloze, self.recurring, self.definition)
+        if min(weights) < 0 or sum(weights) <= 0:
+            raise ValueError(f"weights must not be negative and not all zero, not {weights}")
+        for name in ("unanswerable", "noisy", "reworded"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} must lie in [0, 1], not {getattr(self, name)}")
+
+
+def make_reading(
+    articles: Iterable[SourceArticle], *, seed: int, per_article: int, mix: ReadingMix | None = None
+) -> Iterator[ReadingExample]:
+    """At most ``per_article`` examples of each article, a function of (seed, article) alone.
+
+    Raises ValueError when ``per_article`` is below 1.
+    """
+    if per_article < 1:
+        raise ValueError(f"per_article must be at least 1, not {per_article}")
+    for article in articles:
+        yield from _examples(article, seed, per_article, mix or ReadingMix())
+
+
+def _examples(article: SourceArticle, seed: int, count: int, mix: ReadingMix) -> Iterator[ReadingExample]:
+    rng = random.Random(f"{seed}:{article.title}:{len(article.text)}")
+    drawn = passages(article, max(2, (3 * count + 3) // 4), rng)
+    if not drawn:
+        return
+    made: dict[str, Iterator[Made]] = {
+        "wiki_cloze": cloze_questions(article.title, drawn, count, mix.noisy, mix.reworded, rng),
+        "wiki_recurring": recurring_questions(article, drawn, count, rng),
+        "wiki_definition": definition_questions(article, rng),
+    }
+    weights = {"wiki_cloze": mix.cloze, "wiki_recurring": mix.recurring, "wiki_definition": mix.definition}
+    asked: set[str] = set()
+    left = [name for name in made if weights[name] > 0]
+    while left and len(asked) < count:
+        source = rng.choices(left, [weights[name] for name in left])[0]
+        one = next(made[source], None)
+        if one is None:
+            left.remove(source)
+            continue
+        if one.question in asked:
+            continue
+        asked.add(one.question)
+        yield _example(article.title, source, one, drawn, mix, rng)
+
+
+def _example(
+    title: str, source: str, made: Made, drawn: list[Passage], mix: ReadingMix, rng: random.Random
+) -> ReadingExample:
+    if rng.random() < mix.unanswerable and not (source == "wiki_definition" and made.kind == "phrase"):
+        refused = unanswerable(made, drawn, rng)
+        if refused is not None:
+            return ReadingExample(refused.question, (), refused.context, title, False, source)
+    return ReadingExample(made.question, (made.answer,), made.passage.text, title, True, source)

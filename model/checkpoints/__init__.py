@@ -1,0 +1,1 @@
+"""Checkpoints: folders and files of weights, read, checked and written."""

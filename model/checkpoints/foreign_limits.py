@@ -1,0 +1,56 @@
+"""What a checkpoint for transformers may ask for, looked at before transformers makes anything of it.
+
+Its models are built layer by layer from config.json, and weights that a file lacks are made up: a config of a thousand
+million layers, or of tensors that no file holds, would take all time or memory before any error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from model.errors import ModelError
+from model.hardware.memory import refuse_what_does_not_fit
+
+_MOST_LAYERS, _MOST_LABELS, _MOST = 1024, 100_000, 2**40
+_SLACK = 1_000_000  # parameters that need not be stored: a classifier's head, computed tables
+
+
+def refuse_huge_numbers(config: Mapping[str, object], where: str) -> None:
+    """Raise ModelError naming the field for a config.json with numbers that no checkpoint has: layers above 1,024,
+    labels above 100,000, anything above 2^40. Objects within it are looked at too."""
+    left: list[tuple[str, object]] = [("", config)]
+    while left:
+        name, value = left.pop()
+        if isinstance(value, dict):
+            left.extend((f"{name}.{key}" if name else str(key), inner) for key, inner in value.items())
+            continue
+        if isinstance(value, bool) or not isinstance(value, int):
+            continue
+        last = name.rpartition(".")[2]
+        most = _MOST_LABELS if "label" in last else _MOST_LAYERS if "layer" in last else _MOST
+        if value > most:
+            raise ModelError(f"{where}: {name[:100]} is {str(value)[:30]}: more than {most:,} are not supported")
+
+
+def refuse_more_than_is_stored(
+    make: Callable[[], Any], folder: Path, dtype: torch.dtype, device: torch.device | str
+) -> None:
+    """Build the model without memory (``make``), and raise ModelError when it has more parameters than the weights'
+    files could hold, or than memory does."""
+    try:
+        with torch.device("meta"):
+            parameters = sum(parameter.numel() for parameter in make().parameters())
+    except (RuntimeError, OverflowError) as error:  # numbers of elements that no integer holds
+        reason = " ".join(str(error).split())[:300]
+        raise ModelError(f"{folder}: its config.json asks for tensors of impossible size ({reason})") from error
+    stored = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    if parameters > 2 * stored + _SLACK:  # two of four bits in a byte
+        raise ModelError(
+            f"{folder}: its config.json asks for {parameters / 1e6:,.0f} million parameters, its files of "
+            f"{stored / 1e6:,.1f} MB cannot hold them: the two do not belong together"
+        )
+    refuse_what_does_not_fit(f"{folder}: the model", parameters * dtype.itemsize, device)

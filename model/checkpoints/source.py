@@ -1,0 +1,77 @@
+"""A checkpoint by its path: a Hugging Face folder, or a GGUF file, which holds all of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.checkpoints.files import sha256_of
+from model.checkpoints.gguf.files import is_gguf, open_gguf
+from model.checkpoints.gguf.vocabulary import tokenizer_json, tokenizer_settings
+from model.errors import ModelError
+
+if TYPE_CHECKING:  # weights need torch, which a process that only counts tokens does without
+    from model.checkpoints.checkpoint import Checkpoint
+
+TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
+_LONGEST_TOKENIZER = 1 << 27  # bytes: several times the largest published; parsed it takes tens of times as much
+_LONGEST_SETTINGS = 1 << 24
+
+
+def open_checkpoint(path: Path) -> Checkpoint:
+    """What ``read_checkpoint`` or ``gguf_checkpoint`` returns for the path, and raises."""
+    from model.checkpoints.checkpoint import read_checkpoint
+    from model.checkpoints.gguf.checkpoint import gguf_checkpoint
+
+    return gguf_checkpoint(path) if is_gguf(path) else read_checkpoint(path)
+
+
+def fingerprint(path: Path) -> str:
+    """SHA-256 (hex) that says which model this is: over the names and the SHA-256 of config.json and the weights'
+    files, or of the GGUF files."""
+    from model.checkpoints.checkpoint import CONFIG, read_checkpoint
+
+    files = open_gguf(path).files if is_gguf(path) else (path / CONFIG, *read_checkpoint(path).files)
+    lines = [f"{sha256_of(file)}  {file.name}\n" for file in files]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def tokenizer_place(path: Path) -> str:
+    """Where the tokenizer of a checkpoint is, for messages."""
+    return f"{path} (tokenizer.ggml)" if is_gguf(path) else str(path / TOKENIZER)
+
+
+def tokenizer_text(path: Path) -> str:
+    """The text of a checkpoint's tokenizer.json. Raises ModelError for one that is missing or damaged."""
+    return tokenizer_json(open_gguf(path)) if is_gguf(path) else read_tokenizer(path / TOKENIZER)
+
+
+def read_tokenizer(file: Path) -> str:
+    """The text of a tokenizer.json. Raises ModelError for one that is missing or no text."""
+    if not file.is_file():
+        raise ModelError(f"{file} is missing: a checkpoint folder needs the fast tokenizer's tokenizer.json")
+    if (size := file.stat().st_size) > _LONGEST_TOKENIZER:
+        raise ModelError(f"{file} is {size:,} bytes long: no tokenizer has one of more than {_LONGEST_TOKENIZER:,}")
+    try:
+        return file.read_bytes().decode("utf-8")
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file} cannot be read as a tokenizer: {error}") from error
+
+
+def tokenizer_config(path: Path) -> Mapping[str, object]:
+    """What a checkpoint's tokenizer_config.json says; {} where it has none. Raises ModelError if that is not JSON."""
+    if is_gguf(path):
+        return tokenizer_settings(open_gguf(path))
+    file = path / TOKENIZER_CONFIG
+    if not file.is_file():
+        return {}
+    if (size := file.stat().st_size) > _LONGEST_SETTINGS:
+        raise ModelError(f"{file} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_SETTINGS:,}")
+    try:
+        value = json.loads(file.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{file} is not valid JSON: {error}") from error
+    return value if isinstance(value, dict) else {}

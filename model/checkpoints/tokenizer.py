@@ -1,0 +1,126 @@
+"""Text to token ids and back, with character offsets; special tokens written in a text stay text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Tokenizer as HFTokenizer
+
+from model.checkpoints.source import read_tokenizer, tokenizer_place, tokenizer_text
+from model.errors import ModelError
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """token_ids, and for each its (start, end) in characters of the text."""
+
+    token_ids: tuple[int, ...]
+    offsets: tuple[tuple[int, int], ...]
+
+
+class Tokenizer:
+    """A Hugging Face fast tokenizer: a tokenizer.json, or its text with the place it comes from.
+
+    Raises ModelError naming the place for one that is missing or damaged.
+    """
+
+    def __init__(self, path: Path, text: str | None = None) -> None:
+        text = read_tokenizer(path) if text is None else text
+        try:
+            self._tokenizer = HFTokenizer.from_str(text)
+            self._encoder = HFTokenizer.from_str(_all_special(text))
+        except Exception as error:  # the library raises bare Exception for every kind of damage
+            raise ModelError(f"{path} cannot be read as a tokenizer: {error}") from error
+        self._encoder.no_truncation()
+        self._encoder.no_padding()
+        # A document that contains "[SEP]" or "<|im_end|>" must not be able to end the prompt's part it stands in.
+        self._encoder.encode_special_tokens = True
+
+    @classmethod
+    def of_checkpoint(cls, path: Path) -> Tokenizer:
+        """The tokenizer of a checkpoint folder or a GGUF file."""
+        return cls(Path(tokenizer_place(path)), tokenizer_text(path))
+
+    def check_fits(self, path: Path, rows: int) -> None:
+        """Raises ModelError naming ``path`` where the embedding, of so many rows, has none for some token."""
+        if self.size > rows:
+            raise ModelError(
+                f"{path}: the tokenizer has {self.size} tokens, the embedding only {rows}: the two do not belong "
+                "together"
+            )
+
+    @property
+    def size(self) -> int:
+        """How many rows an embedding needs for it: one more than the largest token id, added tokens included."""
+        return 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+
+    def encode(self, text: str) -> Encoding:
+        """The text's tokens, without any special token added or recognised."""
+        with panics_named():
+            encoding = self._encoder.encode(_encodable(text), add_special_tokens=False)
+        return Encoding(tuple(encoding.ids), tuple(encoding.offsets))
+
+    def encode_many(self, texts: Sequence[str]) -> tuple[Encoding, ...]:
+        """``encode`` of each text, in parallel."""
+        with panics_named():
+            encodings = self._encoder.encode_batch([_encodable(t) for t in texts], add_special_tokens=False)
+        return tuple(Encoding(tuple(e.ids), tuple(e.offsets)) for e in encodings)
+
+    def count(self, text: str) -> int:
+        """Number of tokens of the text."""
+        return len(self.encode(text).token_ids)
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Text of the tokens, special ones left out."""
+        with panics_named():
+            return str(self._tokenizer.decode(list(token_ids), skip_special_tokens=True))
+
+    def token(self, token_id: int) -> str:
+        """The token as the vocabulary writes it (``##ing``, ``Ġthe``)."""
+        return str(self._tokenizer.id_to_token(token_id) or "")
+
+    def id_of(self, token: str) -> int:
+        """The id of a token that must exist; ModelError otherwise."""
+        found = self._tokenizer.token_to_id(token)
+        if found is None:
+            raise ModelError(f"the tokenizer has no token {token!r}")
+        return int(found)
+
+
+@contextmanager
+def panics_named() -> Iterator[None]:
+    """A panic of the library's, which is no Exception and would end whatever thread it meets, as ModelError.
+
+    It panics where a pattern of tokenizer.json needs more steps on a text than its regular expressions allow.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        reason = f"the tokenizer cannot read or write this text ({error}): a pattern in it is at fault"
+        raise ModelError(reason) from None
+
+
+def _all_special(text: str) -> str:
+    """A tokenizer.json with every added token marked special, so that none is recognised in a text.
+
+    Chat templates also use added tokens that are not marked so (``<tool_call>``). Runs of white space stay as they are:
+    tokenizers of code have them as added tokens for ordinary text.
+    """
+    parts = json.loads(text)
+    for token in parts.get("added_tokens") or ():
+        token["special"] = token["special"] or bool(token["content"].strip())
+    return json.dumps(parts)
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates, which are no characters, replaced one for one: offsets stay."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

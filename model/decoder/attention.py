@@ -1,0 +1,158 @@
+"""Attention: the formula as a pure function, masks, and the grouped-query module, which keeps no keys itself."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model.decoder.attention_state import AttentionState
+from model.decoder.config import DecoderConfig
+from model.decoder.norms import RMSNorm
+from model.decoder.rotary import Rotation
+
+
+def attend(query: Tensor, keys: Tensor, values: Tensor, scale: float | None = None) -> tuple[Tensor, Tensor]:
+    """Output and weights of one attention read, the definition the fast path is tested against.
+
+    query (..., T, D), keys (..., S, D), values (..., S, Dv) -> output (..., T, Dv), weights (..., T, S) with
+    weights = softmax(q k^T * scale) (Vaswani et al. 2017, eq. 1); scale defaults to 1/sqrt(D).
+    """
+    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    weights = torch.softmax(query @ keys.transpose(-1, -2) * factor, dim=-1)
+    return weights @ values, weights
+
+
+def attend_for_training(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+    """The same read written out, for training on a CPU in bf16: (B, H, T, D) and (B, Hkv, S, D) -> (B, H, T, D).
+
+    There the fused kernel's backward pass computes in fp32 even under bf16 autocast; a training step of the prefix
+    decoder took 2.85 s with it and 2.35 s with this on two cores. In fp32 the fused kernel wins: forward and
+    backward of the support encoder on 16 windows of 500 tokens took 4.5 to 5.1 s with it and 8.7 to 11.0 s with this
+    (two cores without AVX-512). The mask is added and not filled in: filling makes a copy, and its backward pass
+    another one; with it forward and backward of these windows took 216 to 268 ms a layer, added 147 to 155.
+    """
+    group = query.shape[1] // keys.shape[1]
+    if group > 1:
+        keys, values = keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
+    scores = (query / math.sqrt(query.shape[-1])) @ keys.transpose(-1, -2)  # (B, H, T, S)
+    if mask is not None:
+        # Finite, so that bf16 has no -inf - -inf; every row reads at least itself (prefix_mask).
+        scores = scores + torch.zeros(mask.shape, dtype=scores.dtype, device=mask.device).masked_fill_(~mask, -1e4)
+    return torch.softmax(scores, dim=-1, dtype=scores.dtype) @ values
+
+
+def prefix_mask(prefix_lengths: Tensor, lengths: Tensor, total: int) -> Tensor:
+    """Boolean mask (B, 1, T, T), True where row i may read column j, for right-padded sequences.
+
+    Causal, and both ways inside the first prefix_lengths[b] positions; nothing reads a padded column at or beyond
+    lengths[b]. A padded row reads itself only, so that its softmax is defined.
+    """
+    index = torch.arange(total, device=lengths.device)
+    causal = index[None, :] <= index[:, None]  # (T, T)
+    inside = index[None, :] < prefix_lengths[:, None]  # (B, T)
+    both = inside[:, :, None] & inside[:, None, :]  # (B, T, T)
+    valid = (index[None, :] < lengths[:, None])[:, None, :]  # (B, 1, T)
+    allowed = (causal[None] | both) & valid
+    return (allowed | torch.eye(total, dtype=torch.bool, device=lengths.device)[None])[:, None]
+
+
+def causal_training_mask(steps: int, device: torch.device) -> Tensor | None:
+    """The mask of a causal read of whole sequences in training; None stands for what a decoder does by itself.
+
+    Padding on the right needs none of its own: nothing before it reads it. On a GPU the fused kernel leaves out the
+    half of the scores that nothing reads only where it is told so in these words.
+    """
+    if device.type != "cuda":
+        return None
+    # Imported here because it brings torch's compiler along, 2 s that only a GPU's training has a use for.
+    from torch.nn.attention.bias import causal_upper_left
+
+    return causal_upper_left(steps, steps)
+
+
+def step_mask(past: int, steps: int, device: torch.device) -> Tensor | None:
+    """Causal mask (T, past + T) for ``steps`` new positions after ``past`` cached ones; None for a single step."""
+    if steps == 1:
+        return None
+    rows = torch.arange(past, past + steps, device=device)[:, None]
+    return torch.arange(past + steps, device=device)[None, :] <= rows
+
+
+def window_mask(total: int, steps: int, window: int, device: torch.device) -> Tensor:
+    """Mask (T, S) of the last ``steps`` of ``total`` positions: True less than ``window`` positions back.
+
+    It looks no way but back, so that it narrows a causal mask and is none itself (Jiang et al. 2023, Mistral 7B).
+    """
+    rows = torch.arange(total - steps, total, device=device)[:, None]
+    return torch.arange(total, device=device)[None, :] > rows - window
+
+
+def narrowed(mask: Tensor | None, total: int, steps: int, window: int | None, device: torch.device) -> Tensor | None:
+    """``mask`` (None allows all) without what lies beyond the window."""
+    if window is None or window >= total:
+        return mask
+    near = window_mask(total, steps, window, device)
+    return near if mask is None else mask & near
+
+
+def read(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
+    """The fused read: (B, H, T, D), (B, Hkv, S, D) -> (B, H, T, D).
+
+    mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed; None for all. causal (instead of a
+    mask, with S = T): the kernel then leaves out the upper triangle's work.
+    """
+    grouped = query.shape[1] != keys.shape[1]
+    return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped)
+
+
+class Attention(nn.Module):
+    """Grouped-query self-attention (Ainslie et al. 2023)."""
+
+    def __init__(self, config: DecoderConfig, layer: int) -> None:
+        super().__init__()
+        self.layer = layer
+        self.heads, self.kv_heads, self.dim = config.num_heads, config.num_kv_heads, config.head_dim
+        self.window = config.window(layer)
+        self.rotated = layer not in config.unrotated
+        width = (self.heads + 2 * self.kv_heads) * self.dim
+        self.qkv = nn.Linear(config.hidden_size, width, bias=config.attention_bias)
+        self.out = nn.Linear(self.heads * self.dim, config.hidden_size, bias=config.output_bias)
+        self.query_norm = RMSNorm(self.dim, config.norm_eps) if config.qk_norm else None
+        self.key_norm = RMSNorm(self.dim, config.norm_eps) if config.qk_norm else None
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None, rotation: Rotation | None, state: AttentionState | None
+    ) -> Tensor:
+        """x (B, T, E) -> (B, T, E).
+
+        mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed. None leaves it to the state, and
+        without a state allows all; the layer's window narrows either.
+        """
+        batch, steps, _ = x.shape
+        q, k, v = self._split(self.qkv(x), rotation)
+        if state is not None:
+            y = state.attend(self.layer, q, k, v, self.window, mask)  # (B, H, T, D)
+        else:
+            mask = narrowed(mask, steps, steps, self.window, x.device)
+            written = self.training and q.device.type == "cpu" and q.dtype != torch.float32
+            y = attend_for_training(q, k, v, mask) if written else read(q, k, v, mask)
+        out: Tensor = self.out(y.transpose(1, 2).reshape(batch, steps, self.heads * self.dim))
+        return out
+
+    def _split(self, qkv: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor, Tensor]:
+        """(B, T, (H + 2 Hkv) D) -> queries (B, H, T, D), keys and values (B, Hkv, T, D), normed and rotated."""
+        parts = (self.heads, self.kv_heads, self.kv_heads)
+        heads = qkv.view(*qkv.shape[:2], sum(parts), self.dim).transpose(1, 2)
+        q, k, v = heads.split_with_sizes(parts, dim=1)
+        if self.query_norm is not None and self.key_norm is not None:
+            q, k = self.query_norm(q), self.key_norm(k)
+        if rotation is None or not self.rotated:
+            return q, k, v
+        if self.query_norm is not None:
+            return rotation.apply(q), rotation.apply(k), v
+        # Queries and keys stand side by side: one rotation turns both.
+        both = rotation.apply(heads[:, : self.heads + self.kv_heads])
+        return both[:, : self.heads], both[:, self.heads :], v

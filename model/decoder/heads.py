@@ -1,0 +1,206 @@
+"""From hidden states to log-probabilities over the vocabulary: a linear head, and one that can also copy.
+
+Both answer the same two questions, so that samplers, logprobs and training see no difference: the log-probabilities of
+every token, and those of given targets (cheaper in training).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model.decoder.config import DecoderConfig
+from model.decoder.decline_head import Decline
+from model.decoder.marks import follow_lengths
+
+
+class Product(Protocol):
+    """A matrix in a layout of its own: what a packed head multiplies with (model/decoder/packing.py)."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """(..., E) -> (..., V)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HeadMemory:
+    """What a head may copy from: the prompt's final states (B, P, E), token ids (B, P), and which are copyable (B, P).
+
+    For B = 1 it serves any number of samples of that prompt. answer (B, A): the answer's tokens up to the one that is
+    due (whatever stands in its place); a head that follows copied stretches needs them. keys (B, P, E): what the head
+    makes of the states (PointerHead.keys), so that a prompt's are computed once and not at every token; None: then they
+    are.
+    """
+
+    states: Tensor
+    token_ids: Tensor
+    copyable: Tensor
+    answer: Tensor | None = None
+    keys: Tensor | None = None
+
+
+def copyable_tokens(token_ids: Tensor, first_id: int, null_id: int | None) -> Tensor:
+    """Which prompt tokens may be copied (same shape, bool): those from first_id on, and null_id.
+
+    Pointing at null_id, a marker at the beginning of the prompt, is how a reader says that nothing answers: a frozen
+    embedding that no text ever trained cannot be told from its neighbours by the vocabulary softmax.
+    """
+    ordinary = token_ids >= first_id
+    return ordinary if null_id is None else ordinary | (token_ids == null_id)
+
+
+@dataclass(frozen=True, slots=True)
+class NextToken:
+    """logprobs (B, V) of the next token; copy (B, P): how much of the probability was copied from each prompt token.
+
+    copy is None for a head that does not copy. uncalibrated: the model's own log-probabilities where ``logprobs`` are
+    no longer those; copy is a part of these. logits (B, V) in fp32, whose log-softmax logprobs is; None of a head or
+    after a calibration that has none.
+    """
+
+    logprobs: Tensor
+    copy: Tensor | None
+    uncalibrated: Tensor | None = None
+    logits: Tensor | None = None
+
+
+class LinearHead(nn.Module):
+    """log softmax(W h), W tied to the embedding or the head's own."""
+
+    def __init__(self, config: DecoderConfig) -> None:
+        super().__init__()
+        self.packed: Product | None = None
+        self.weight = None if config.tied_head else nn.Parameter(torch.empty(config.vocab_size, config.hidden_size))
+        if self.weight is not None:  # small, so that an untrained model starts near the uniform distribution
+            nn.init.normal_(self.weight, std=0.02)
+
+    def logits(self, hidden: Tensor, embedding: Tensor) -> Tensor:
+        """(..., E) -> (..., V)."""
+        if self.packed is not None:
+            return self.packed(hidden)
+        return F.linear(hidden, embedding if self.weight is None else self.weight)
+
+    def next_token(self, hidden: Tensor, embedding: Tensor, memory: HeadMemory | None) -> NextToken:
+        """hidden (B, E) -> NextToken; the softmax is taken in fp32."""
+        logits = self.logits(hidden, embedding).float()
+        return NextToken(torch.log_softmax(logits, dim=-1), None, logits=logits)
+
+    def target_logprobs(self, hidden: Tensor, targets: Tensor, embedding: Tensor, memory: HeadMemory | None) -> Tensor:
+        """hidden (B, A, E), targets (B, A) -> log-probabilities (B, A) of the targets."""
+        logits = self.logits(hidden, embedding).float()
+        return torch.log_softmax(logits, dim=-1).gather(-1, targets[..., None]).squeeze(-1)
+
+
+class PointerHead(nn.Module):
+    """p(w) = g p_vocab(w) + (1 - g) sum over prompt positions j holding w of a_j (See et al. 2017, eq. 9).
+
+    a = softmax(q k^T / sqrt(E)) over copyable prompt tokens; g = sigmoid of a linear map of the state and the read-out
+    context (their eq. 8). Before the tied embedding stands a residual dense-GELU-LayerNorm that starts as identity.
+    With config.follow, positions right behind a stretch that ends the answer so far get a learned bias by its length.
+    With config.decline, how likely an answer is to begin with the prompt's first token, a marker that nothing shown
+    answers, is corrected (model/decoder/decline_head.py) where that may be copied; all else keeps its shares of the
+    rest.
+    """
+
+    def __init__(self, config: DecoderConfig) -> None:
+        super().__init__()
+        size = config.hidden_size
+        self.packed: Product | None = None  # the embedding, for the softmax over the vocabulary
+        self.dense = nn.Linear(size, size)
+        self.norm = nn.LayerNorm(size, eps=config.norm_eps)
+        self.bias = nn.Parameter(torch.zeros(config.vocab_size))
+        self.query = nn.Linear(size, size)
+        self.key = nn.Linear(size, size, bias=False)
+        self.gate = nn.Linear(2 * size, 1)
+        self.scale = size**-0.5
+        self.follow: nn.Parameter | None = None
+        if config.follow:  # a beginning that already prefers to go on with what it copies
+            self.follow = nn.Parameter(torch.cat((torch.zeros(1), torch.linspace(2.0, 4.0, config.follow))))
+        self.decline = Decline(size, config.decline) if config.decline else None
+        with torch.no_grad():  # the residual branch adds nothing at the start
+            self.norm.weight.zero_()
+            self.norm.bias.zero_()
+
+    def keys(self, states: Tensor) -> Tensor:
+        """The prompt's states (B, P, E) as a query meets them, same shape."""
+        out: Tensor = self.key(states)
+        return out
+
+    def _mixture(self, hidden: Tensor, memory: HeadMemory) -> tuple[Tensor, Tensor, Tensor]:
+        """hidden (B, A, E) -> log copy weights (B, A, P), log gate (B, A), log (1 - gate) (B, A), all fp32."""
+        keys = self.keys(memory.states) if memory.keys is None else memory.keys  # (B or 1, P, E)
+        scores = (self.query(hidden) @ keys.transpose(1, 2)).float() * self.scale  # (B, A, P)
+        if self.follow is not None and memory.answer is not None:
+            lengths = follow_lengths(memory.token_ids, memory.answer, len(self.follow) - 1)
+            scores = scores + self.follow.float()[lengths[:, -hidden.shape[1] :]]
+        scores = scores.masked_fill(~memory.copyable[:, None, :], torch.finfo(torch.float32).min)
+        weights = torch.log_softmax(scores, dim=-1)
+        context = weights.exp().to(memory.states.dtype) @ memory.states  # (B, A, E)
+        gate = self.gate(torch.cat((hidden, context), dim=-1)).squeeze(-1).float()  # (B, A)
+        # A prompt without any copyable token leaves everything to the vocabulary.
+        some = memory.copyable.any(dim=-1, keepdim=True)  # (B or 1, 1)
+        log_gate = torch.where(some, F.logsigmoid(gate), 0.0)
+        return weights, log_gate, torch.where(some, F.logsigmoid(-gate), -1e4)
+
+    def _vocabulary(self, hidden: Tensor, embedding: Tensor) -> Tensor:
+        state = hidden + self.norm(F.gelu(self.dense(hidden)))
+        scores = F.linear(state, embedding) if self.packed is None else self.packed(state)
+        return torch.log_softmax(scores.float() + self.bias.float(), dim=-1)
+
+    def next_token(self, hidden: Tensor, embedding: Tensor, memory: HeadMemory | None) -> NextToken:
+        """hidden (B, E) -> NextToken, whose copy is (1 - g) a."""
+        if memory is None:
+            raise ValueError("the pointer head needs the prompt's states to copy from")
+        weights, log_gate, log_copy = self._mixture(hidden[:, None], memory)
+        copy = (weights[:, 0] + log_copy).exp()  # (B, P)
+        vocabulary = (self._vocabulary(hidden, embedding) + log_gate).exp()  # (B, V)
+        ids = memory.token_ids.expand(hidden.shape[0], -1)
+        mixture = vocabulary.scatter_add(1, ids, copy)
+        # Underflow must not become -inf: a token the model can emit has a finite log-probability.
+        logprobs = mixture.clamp_min(torch.finfo(torch.float32).tiny).log()
+        if self.decline is None or (memory.answer is not None and memory.answer.shape[1] > 1):
+            return NextToken(logprobs, copy)
+        marker = ids[:, :1]  # (B, 1)
+        pointed = logprobs.gather(1, marker)
+        declines, others = self._declining(hidden[:, None], pointed, memory)  # (B, 1) each
+        corrected = (logprobs + others).scatter(1, marker, declines)
+        # What was copied keeps its share of each token's probability.
+        parts = torch.where(ids == marker, declines - pointed, others).exp()
+        return NextToken(corrected, copy * parts)
+
+    def target_logprobs(self, hidden: Tensor, targets: Tensor, embedding: Tensor, memory: HeadMemory | None) -> Tensor:
+        """hidden (B, A, E), targets (B, A) -> log-probabilities (B, A) of the targets."""
+        if memory is None:
+            raise ValueError("the pointer head needs the prompt's states to copy from")
+        weights, log_gate, log_copy = self._mixture(hidden, memory)
+        same = memory.token_ids[:, None, :] == targets[..., None]  # (B, A, P)
+        # A finite floor keeps the gradient defined where the target does not stand in the prompt.
+        copied = torch.logsumexp(weights.masked_fill(~same, -1e4), dim=-1)
+        words = self._vocabulary(hidden, embedding)
+        vocabulary = words.gather(-1, targets[..., None]).squeeze(-1)
+        out = torch.logaddexp(vocabulary + log_gate, copied + log_copy)
+        if self.decline is None:
+            return out
+        marker = memory.token_ids[:, :1].expand(targets.shape)  # (B, A)
+        word = words.gather(-1, marker[..., None]).squeeze(-1)
+        at = (memory.token_ids[:, None, :] == marker[..., None]) & memory.copyable[:, None, :]
+        pointed = torch.logaddexp(word + log_gate, torch.logsumexp(weights.masked_fill(~at, -1e4), dim=-1) + log_copy)
+        declines, others = self._declining(hidden, pointed, memory)
+        corrected = torch.where(targets == marker, declines, out + others)
+        if memory.answer is None:
+            return corrected
+        begins = torch.arange(targets.shape[1], device=targets.device) == targets.shape[1] - memory.answer.shape[1]
+        return torch.where(begins, corrected, out)
+
+    def _declining(self, hidden: Tensor, pointed: Tensor, memory: HeadMemory) -> tuple[Tensor, Tensor]:
+        """hidden (B, A, E), pointed (B, A) -> see Decline.forward; unchanged where the marker may not be copied."""
+        if self.decline is None:
+            return pointed, torch.zeros_like(pointed)
+        marker = memory.states[:, :1].expand(hidden.shape)
+        declines, others = self.decline(torch.cat((hidden, marker), dim=-1), pointed)
+        may = memory.copyable[:, :1]
+        return torch.where(may, declines, pointed), torch.where(may, others, 0.0)

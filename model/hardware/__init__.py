@@ -1,0 +1,1 @@
+"""Devices, precision and memory."""

@@ -1,0 +1,1 @@
+"""Scoring pairs of evidence and claim with classifiers of any origin."""

@@ -1,0 +1,278 @@
+"""A cross-encoder from elsewhere as a PairScorer: any Hugging Face sequence classifier, its labels read by name.
+
+Safetensors only, and no code that comes with a model is run. A folder is read from the disk alone; a name that is no
+folder is a hub id, and only then may the library download.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from model.checkpoints.foreign_limits import refuse_huge_numbers, refuse_more_than_is_stored
+from model.errors import ModelError
+from model.hardware.freed_memory import keep_freed_memory
+from model.pairs.encoding import encode_texts, padded, read_frame
+from model.pairs.packing import pack_classifier
+from model.pairs.presets import read_preset, told_preset
+from model.pairs.scoring import Pair
+
+_SUPPORTING = frozenset(
+    (
+        *("entailment", "entailed", "entails", "entail", "supported", "supports", "support", "consistent", "factual"),
+        *("faithful", "grounded", "attributable", "true", "aligned"),
+    )
+)
+Precision = Literal["float32", "bfloat16"]
+_MOST_TOKENS = 512
+_BATCH_TOKENS = 8192
+# An answer of a few words says nothing without its question; a sentence does.
+_SHORT_CLAIM_WORDS = 8
+_PROBES = ("a", "b c d e")
+
+
+class ForeignPairScorer:
+    """A sequence classifier that reads evidence and claim as a pair."""
+
+    def __init__(
+        self,
+        path_or_name: str,
+        *,
+        device: str = "cpu",
+        claim_first: bool = False,
+        label: str | None = None,
+        precision: Precision = "float32",
+    ) -> None:
+        """path_or_name: perhaps with a preset before it (``minicheck:FOLDER``, see model.pairs.presets). claim_first:
+        the order it was trained with, if that is not (evidence, claim). label: the name of the label that means
+        supported, where it cannot be told. precision: of the weights; bfloat16 scores differ in the third digit.
+
+        Raises ModelError when it cannot be loaded, or any of that is unclear. ``packed`` says whether its weights are.
+        """
+        path_or_name, chosen = (named := read_preset(path_or_name)).checkpoint, named.preset
+        local = Path(path_or_name).expanduser().is_dir()
+        where = str(Path(path_or_name).expanduser()) if local else path_or_name
+        if local:
+            _check_folder(Path(where))
+        self._model, self._tokenizer = _load(where, local)
+        self._model.to(device=device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
+        config = self._model.config
+        count = int(config.num_labels)
+        preset = chosen or told_preset(where, count)
+        preset.check(count, where)
+        names = {int(i): str(name) for i, name in config.id2label.items()}
+        self._supported = (
+            preset.supported
+            if preset.supported is not None and label is None
+            else supporting_label(names, count, where, label)
+        )
+        self._sigmoid = count == 1 or config.problem_type == "multi_label_classification"
+        self._claim_first = claim_first
+        self._device = device
+        self._frame = read_frame(self._tokenizer, preset.layout, where)
+        self._length = _longest(self._tokenizer, config)
+        # At most half of it for the claim, so that there is always room for evidence.
+        self._most_claim = (self._length - self._frame.tokens) // 2
+        if self._most_claim < 1:
+            raise ModelError(f"{where} reads {self._length} tokens: too few for a pair of texts")
+        options: tuple[object, ...] = (self._supported, claim_first)
+        if preset.layout != "pair" or precision != "float32":
+            options = (*options, preset.layout, precision)
+        self._fingerprint = _fingerprint(self._model, self._tokenizer, options)
+        self._name = f"{Path(where).name[-60:]}/{self._fingerprint[:12]}"
+        # Claims recur with every window.
+        self._tokens = lru_cache(maxsize=4096)(lambda text: len(encode_texts(self._tokenizer, [text])[text]))
+        keep_freed_memory()
+        short, longer = encode_texts(self._tokenizer, _PROBES).values()
+        probe = self._inputs([self._sides(longer, short), self._sides(longer, longer)])
+        self.packed = pack_classifier(self._model, probe)
+
+    @property
+    def name(self) -> str:
+        """The folder's or repository's name and the start of the fingerprint."""
+        return self._name
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over weights, tokenizer, label, order, layout and precision."""
+        return self._fingerprint
+
+    def room(self, claim: str, question: str = "") -> int:
+        """What the model reads, less special tokens and the claim (at most half)."""
+        claim_tokens = min(self._tokens(_asked(claim, question)), self._most_claim)
+        return self._length - self._frame.tokens - claim_tokens
+
+    def count(self, texts: Sequence[str]) -> Sequence[int]:
+        """The model's tokens."""
+        encoded = encode_texts(self._tokenizer, texts)
+        return [len(encoded[text]) for text in texts]
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+        """See PairScorer.score. Texts are encoded once each, batches hold at most about 8,192 tokens."""
+        for pair in pairs:
+            if not pair.claim.strip():
+                raise ModelError("the claim is empty: there is nothing to judge")
+        distinct = list(dict.fromkeys(pairs))
+        asked = [_asked(pair.claim, pair.question) for pair in distinct]
+        encoded = encode_texts(self._tokenizer, (*(pair.evidence for pair in distinct), *asked))
+        sides = [self._sides(encoded[p.evidence], encoded[claim]) for p, claim in zip(distinct, asked, strict=True)]
+        sizes = [len(first) + len(second) for first, second in sides]
+        order = sorted(range(len(distinct)), key=lambda i: -sizes[i])
+        found: dict[Pair, float] = {}
+        start = 0
+        while start < len(order):
+            at_once = max(1, _BATCH_TOKENS // (sizes[order[start]] + self._frame.tokens))
+            batch = order[start : start + at_once]
+            found.update(zip((distinct[i] for i in batch), self._batch([sides[i] for i in batch]), strict=True))
+            start += len(batch)
+            if progress is not None:
+                progress(round(len(pairs) * start / len(order)), len(pairs))
+        return tuple(found[pair] for pair in pairs)
+
+    def _sides(self, evidence: list[int], claim: list[int]) -> tuple[list[int], list[int]]:
+        """First and second text as they are read, each cut behind the last token that fits."""
+        claim = claim[: self._most_claim]
+        evidence = evidence[: self._length - self._frame.tokens - len(claim)]
+        return (claim, evidence) if self._claim_first else (evidence, claim)
+
+    def _inputs(self, sides: Sequence[tuple[list[int], list[int]]]) -> dict[str, Tensor]:
+        """What the model reads of these pairs: tensors (B, T) on its device."""
+        rows = [self._frame.ids(first, second) for first, second in sides]
+        inputs = {"input_ids": padded(rows, int(self._tokenizer.pad_token_id))}
+        if self._frame.types is not None:
+            inputs["token_type_ids"] = padded([self._frame.type_ids(len(a), len(b)) for a, b in sides], 0)
+        if len({len(row) for row in rows}) > 1:  # nothing to mask where all are equally long
+            inputs["attention_mask"] = padded([[1] * len(row) for row in rows], 0)
+        return {name: part.to(self._device) for name, part in inputs.items()}
+
+    @torch.inference_mode()
+    def _batch(self, sides: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+        logits: Tensor = self._model(**self._inputs(sides)).logits.float()
+        chances = torch.sigmoid(logits) if self._sigmoid else torch.softmax(logits, dim=-1)  # (B, labels)
+        return [float(value) for value in chances[:, self._supported].cpu()]
+
+
+def supporting_label(names: Mapping[int, str], count: int, where: str, chosen: str | None = None) -> int:
+    """The index of the label that means "the evidence supports the claim".
+
+    One label is a single logit, read through a sigmoid. Of several, the one that is called entailment, supported,
+    consistent or the like; of two without names (LABEL_0, LABEL_1) the second. chosen: a name that overrides this.
+    Raises ModelError naming the labels when none or several would do.
+    """
+    listed = ", ".join(names[i] for i in sorted(names))
+    if chosen is not None:
+        found = [i for i, name in names.items() if name.lower() == chosen.lower()]
+        if len(found) != 1:
+            raise ModelError(f"{where} has no label {chosen!r}: its labels are {listed}")
+        return found[0]
+    if count == 1:
+        return 0
+    plain = {i: re.sub(r"[^a-z]+", "_", name.lower()).strip("_") for i, name in names.items()}
+    found = [i for i, name in plain.items() if name in _SUPPORTING]
+    if len(found) == 1:
+        return found[0]
+    if count == 2 and [names.get(i, "").upper() for i in (0, 1)] == ["LABEL_0", "LABEL_1"]:
+        return 1
+    raise ModelError(
+        f"{where}: which label means that the evidence supports the claim? Its labels are {listed}; "
+        "say which with --supported-label NAME"
+    )
+
+
+def _asked(claim: str, question: str) -> str:
+    return f"{question} {claim}" if question.strip() and len(claim.split()) < _SHORT_CLAIM_WORDS else claim
+
+
+_OWN_CODE = (
+    "it needs code of its own (auto_map), and code that comes with a model is never run. Take a checkpoint of an "
+    "architecture that transformers knows (of HHEM: version 1.0)"
+)
+
+
+def _check_folder(folder: Path) -> None:
+    """Raises ModelError for a folder whose weights or code would have to be run."""
+    if not any(folder.glob("*.safetensors")):
+        raise ModelError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
+    try:
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{folder} cannot be loaded as a sequence classifier: its config.json: {error}") from error
+    if not isinstance(config, dict):
+        raise ModelError(f"{folder} cannot be loaded as a sequence classifier: its config.json holds no object")
+    own = config.get("auto_map")
+    if isinstance(own, dict) and "AutoModelForSequenceClassification" in own:
+        raise ModelError(f"{folder} cannot be loaded: {_OWN_CODE}")
+    refuse_huge_numbers(config, str(folder / "config.json"))
+
+
+def _load(where: str, local: bool) -> tuple[Any, Any]:
+    library = importlib.import_module("transformers")  # takes seconds
+    logging = importlib.import_module("transformers.utils.logging")
+    bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()  # what is missing is said below, in one line
+    kind = library.AutoModelForSequenceClassification
+    try:
+        if local:
+            config = library.AutoConfig.from_pretrained(where, trust_remote_code=False, local_files_only=True)
+            refuse_more_than_is_stored(lambda: kind.from_config(config), Path(where), torch.float32, "cpu")
+        model, loading = kind.from_pretrained(
+            where,
+            trust_remote_code=False,
+            local_files_only=local,
+            use_safetensors=True,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+        tokenizer = library.AutoTokenizer.from_pretrained(where, trust_remote_code=False, local_files_only=local)
+    except (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError) as error:
+        reason = " ".join(str(error).split())[:400]
+        if "trust_remote_code" in reason:
+            raise ModelError(f"{where} cannot be loaded: {_OWN_CODE}") from error
+        raise ModelError(f"{where} cannot be loaded as a sequence classifier: {reason}") from error
+    finally:
+        logging.set_verbosity(verbosity)
+        if bar:
+            logging.enable_progress_bar()
+    if missing := sorted(loading["missing_keys"]):
+        raise ModelError(
+            f"{where} is no trained sequence classifier: it lacks {', '.join(missing[:3])}, which would be random"
+        )
+    if getattr(tokenizer, "backend_tokenizer", None) is None:
+        raise ModelError(f"{where} has no fast tokenizer (tokenizer.json): add one")
+    # A document that contains "[SEP]" must not be able to end the evidence.
+    tokenizer.split_special_tokens = True
+    if tokenizer.pad_token_id is None:
+        raise ModelError(f"{where}: its tokenizer has no padding token, so pairs cannot be scored in batches")
+    return model, tokenizer
+
+
+def _longest(tokenizer: Any, config: Any) -> int:
+    """Tokens the model reads, at most 512: what pair classifiers are trained with, and what a window is meant to be."""
+    lengths = [_MOST_TOKENS, int(tokenizer.model_max_length)]
+    positions = getattr(config, "max_position_embeddings", None)
+    if isinstance(positions, int) and positions > 0:
+        # RoBERTa and its kin count positions from behind the padding token's.
+        offset = 2 if config.model_type in ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet") else 0
+        lengths.append(positions - offset)
+    return min(lengths)
+
+
+def _fingerprint(model: Any, tokenizer: Any, options: tuple[object, ...]) -> str:
+    digest = hashlib.sha256()
+    for key, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{key}:{tensor.dtype}:{tuple(tensor.shape)};".encode())
+        digest.update(memoryview(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy()))
+    rest = (hashlib.sha256(tokenizer.backend_tokenizer.to_str().encode()).hexdigest(), options)
+    digest.update(json.dumps(rest).encode())
+    return digest.hexdigest()

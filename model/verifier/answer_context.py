@@ -1,0 +1,54 @@
+"""Whether the words of a question stand around a short answer in its evidence, by rule. English.
+
+A short answer that stands in a passage looks supported to a small encoder, whatever was asked. The sliding-window
+baseline of Richardson et al. 2013 ("MCTest", algorithm 1) scores answers by the words of question and answer that stand
+near each other; here the window is the answer's sentence and its two neighbours.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from model.verifier.content_words import content_words, word_count
+
+MOST_WORDS = 8
+"""A longer claim repeats enough of its question to be judged by itself."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_KEPT = 256
+
+
+def is_short(claim: str) -> bool:
+    """Whether the claim has at most ``MOST_WORDS`` words."""
+    return word_count(claim, MOST_WORDS + 1) <= MOST_WORDS
+
+
+def answers_shortly(question: str, claim: str) -> bool:
+    """Whether a claim answers a question in a few words, and so is judged by what stands around it."""
+    return bool(question.strip()) and is_short(claim)
+
+
+def asked_around(question: str, answer: str, evidence: str) -> float:
+    """In [0, 1]: of the best sentence of the evidence, the share of the answer's words that it has, times the share of
+    the question's words that it and its neighbours have.
+
+    Words are compared by their beginnings, without those that say nothing. An answer of such words alone ("yes")
+    stands everywhere. 1 for a question without words.
+    """
+    asked, said = content_words(question), content_words(answer)
+    if not asked:
+        return 1.0
+    sentences = _sentences(evidence)
+    best = 0.0
+    for place, words in enumerate(sentences):
+        share = len(said & words) / len(said) if said else 1.0
+        if share > best:  # else it cannot be better
+            around = frozenset().union(*sentences[max(0, place - 1) : place + 2])
+            best = max(best, share * len(asked & around) / len(asked))
+    return best
+
+
+@lru_cache(maxsize=_KEPT)
+def _sentences(text: str) -> tuple[frozenset[str], ...]:
+    return tuple(content_words(sentence) for sentence in _SENTENCE_END.split(text) if sentence.strip())

@@ -1,0 +1,154 @@
+"""The embedded verifier's network: MiniLM's layers read claim and evidence together, and say if one bears the other.
+
+[CLS] question [SEP] claim [SEP] evidence [SEP]. Two things are added to a plain cross-encoder, because 22M parameters
+and an uncased vocabulary need help with names and numbers:
+
+- marks: every token learns whether it stands on the other side too, alone or together with a neighbour (an exact-match
+  feature as in DrQA, Chen et al. 2017, section 3.2);
+- a worst word: besides the [CLS] token, every claim token says how badly it fits, and the worst one counts. A claim is
+  as good as its weakest part, and this is also where the marking of words begins.
+
+Several claims of one answer may stand in the claim's place, one after another: each is then judged by its own worst
+word, and reads the others as its context.
+
+Word embeddings are frozen and read from the MiniLM package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from model.checkpoints.minilm import MINILM_LAYERS, minilm_prefix_decoder_state
+from model.decoder.blocks import Block
+from model.decoder.config import DecoderConfig
+from model.decoder.marks import CLAIM, MARKS, NOTHING, exact_marks
+from model.decoder.norms import make_norm
+from model.errors import ModelError
+from model.reader.prefix_decoder import PREFIX_CONFIG
+
+SUPPORT_CONFIG = replace(PREFIX_CONFIG, head="linear")
+PAD_ID, CLS_ID, SEP_ID, FIRST_ORDINARY_ID = 0, 101, 102, 104
+
+
+@dataclass(frozen=True, slots=True)
+class SupportFeatures:
+    """What stands beside the plain cross-encoder (see the module's text); each can be left out, to see its worth."""
+
+    marks: bool = True
+    worst_word: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SupportOutput:
+    """overall (W,): what the [CLS] token says of each window, as a logit of support. words (W, T): how badly each claim
+    token fits, -inf elsewhere. worst_word: whether the worst of them counts.
+    """
+
+    overall: Tensor
+    words: Tensor
+    worst_word: bool = True
+
+    @property
+    def logits(self) -> Tensor:
+        """(W,): of support, all that stands in the claim's place taken for one claim."""
+        return self._less(self.overall, self.words.max(dim=1).values)
+
+    def claim_logits(self, place: Tensor, window: Tensor) -> Tensor:
+        """(R,): of support, for each reading of a claim: one of perhaps several claims in a window.
+
+        place (W, T): the reading that a token belongs to, -1 for none. window (R,): where each reading stands. Claims
+        in one window share what the [CLS] token says and differ by their worst words.
+        """
+        inside = place >= 0
+        worst = torch.full(window.shape, -torch.inf, device=place.device, dtype=self.words.dtype)
+        worst = worst.scatter_reduce(0, place[inside], self.words[inside], "amax")
+        return self._less(self.overall[window], worst)
+
+    def _less(self, overall: Tensor, worst: Tensor) -> Tensor:
+        # A claim without any ordinary token (emoji only) has no worst word.
+        return overall - torch.where(worst.isfinite(), worst, 0.0) if self.worst_word else overall
+
+
+def segments(token_ids: Tensor) -> Tensor:
+    """(W, T) -> (W, T): QUESTION, CLAIM, EVIDENCE by the separators passed; NOTHING on special tokens and padding."""
+    passed = (token_ids == SEP_ID).cumsum(dim=1)
+    return torch.where(token_ids >= FIRST_ORDINARY_ID, passed.clamp(max=NOTHING), NOTHING)
+
+
+class SupportEncoder(nn.Module):
+    """Windows of (question, claim, evidence) to logits of support. config: the shape, MiniLM's unless a smaller one."""
+
+    def __init__(self, features: SupportFeatures | None = None, config: DecoderConfig = SUPPORT_CONFIG) -> None:
+        super().__init__()
+        self.features = features or SupportFeatures()
+        size = config.hidden_size
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, size)
+        self.positions = nn.Embedding(config.max_positions, size)
+        self.marks = nn.Embedding(MARKS, size)
+        self.embedding_norm = make_norm(config)
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.num_layers))
+        self.dense = nn.Linear(size, size)
+        self.support = nn.Linear(size, 1)
+        self.misfit = nn.Linear(size, 1)
+        with torch.no_grad():
+            nn.init.zeros_(self.marks.weight)
+            for layer in (self.support, self.misfit):
+                nn.init.normal_(layer.weight, std=0.02)
+                nn.init.zeros_(layer.bias)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.embedding.weight.device
+
+    def forward(self, token_ids: Tensor) -> SupportOutput:
+        """token_ids (W, T), right-padded with PAD_ID. Raises ModelError past the last position."""
+        if token_ids.shape[1] > self.config.max_positions:
+            raise ModelError(
+                f"a window of {token_ids.shape[1]} tokens does not fit the {self.config.max_positions} positions"
+            )
+        parts = segments(token_ids)
+        x = self.embedding(token_ids) + self.positions.weight[: token_ids.shape[1]]
+        if self.features.marks:
+            x = x + self.marks(exact_marks(token_ids, parts))
+        x = self.embedding_norm(x)  # (W, T, E)
+        mask = (token_ids != PAD_ID)[:, None, None, :]  # (W, 1, 1, T)
+        for block in self.blocks:
+            x = block(x, mask, None, None)
+        overall = self.support(torch.tanh(self.dense(x[:, 0]))).squeeze(-1).float()
+        words = self.misfit(x).squeeze(-1).float().masked_fill(parts != CLAIM, -torch.inf)  # (W, T)
+        return SupportOutput(overall, words, self.features.worst_word)
+
+
+def warm_start_support(
+    seed: int,
+    features: SupportFeatures | None = None,
+    layers: Mapping[str, Tensor] | None = None,
+    *,
+    num_layers: int = MINILM_LAYERS,
+) -> SupportEncoder:
+    """Layers trained elsewhere and fresh heads drawn from ``seed``; word embeddings frozen.
+
+    layers: a state that has the encoder's embeddings and blocks, perhaps its marks, and no other names; MiniLM's where
+    it is None. num_layers: how many there are; of MiniLM's the lowest. Raises ModelError when something is missing, too
+    many or of another shape, or for a number of layers that MiniLM does not have.
+    """
+    state = minilm_prefix_decoder_state(num_layers) if layers is None else layers
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = SupportEncoder(features, replace(SUPPORT_CONFIG, num_layers=num_layers))
+    fresh = ("marks.", "dense.", "support.", "misfit.")
+    try:
+        missing, unexpected = model.load_state_dict(state, strict=False)
+    except RuntimeError as error:
+        raise ModelError(f"the layers do not fit the support encoder: {' '.join(str(error).split())[:300]}") from error
+    wrong = unexpected + [name for name in missing if not name.startswith(fresh)]
+    if wrong:
+        raise ModelError(f"the layers do not fit the support encoder: {', '.join(wrong[:5])}")
+    model.embedding.weight.requires_grad_(False)
+    return model

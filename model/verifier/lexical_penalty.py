@@ -1,0 +1,26 @@
+"""What the evidence of a claim lacks by rule, beside what the network reads, in logits."""
+
+from __future__ import annotations
+
+from model.pairs.scoring import Pair
+from model.verifier.answer_context import answers_shortly, asked_around
+from model.verifier.content_words import share_missing
+from model.verifier.extrinsic import extrinsic
+from model.verifier.files import SupportUse
+
+
+def lack(pair: Pair, use: SupportUse) -> float:
+    """At least 0: what is taken off the pair's logit (see SupportUse).
+
+    The claim's words are looked for in all of the evidence, since they may stand in another window; the question's in
+    the window, where they are to stand around the answer.
+    """
+    missing, whole = 0.0, pair.whole or pair.evidence
+    if use.number_lack or use.name_lack:
+        found = extrinsic(pair.claim, whole, pair.question)
+        missing += use.number_lack * bool(found.numbers) + use.name_lack * bool(found.names)
+    if use.word_lack:
+        missing += use.word_lack * share_missing(pair.claim, whole)
+    if use.question_lack and answers_shortly(pair.question, pair.claim):
+        missing += use.question_lack * (1.0 - asked_around(pair.question, pair.claim, pair.evidence))
+    return missing

@@ -1,0 +1,61 @@
+"""The embedded verifier's input: [CLS] question [SEP] claim [SEP] evidence [SEP], used alike to train and to score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from model.checkpoints.minilm import minilm_tokenizer
+from model.checkpoints.tokenizer import Encoding
+from model.errors import ModelError
+from model.verifier.encoder import CLS_ID, SEP_ID, SUPPORT_CONFIG
+
+MAX_CLAIM_TOKENS, MAX_QUESTION_TOKENS, _SPECIAL = 160, 48, 4
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerWindow:
+    """A window's token ids, and of each of its claims where its tokens stand: (start, end)."""
+
+    token_ids: tuple[int, ...]
+    places: tuple[tuple[int, int], ...]
+
+
+class SupportTokens:
+    """Encodes texts once and joins them to windows. The tail of a long question or claim is not read."""
+
+    def __init__(self, window_tokens: int) -> None:
+        self.tokenizer = minilm_tokenizer()
+        self._window = window_tokens
+
+    def room(self, claim: Encoding, question: Encoding) -> int:
+        """Tokens of evidence that fit beside them."""
+        return self.room_beside(min(len(claim.token_ids), MAX_CLAIM_TOKENS), question)
+
+    def room_beside(self, claim_tokens: int, question: Encoding) -> int:
+        """Tokens of evidence that fit beside claims of so many tokens, MAX_CLAIM_TOKENS at most."""
+        taken = claim_tokens + min(len(question.token_ids), MAX_QUESTION_TOKENS)
+        return min(self._window, SUPPORT_CONFIG.max_positions - _SPECIAL - taken)
+
+    def window(self, question: Encoding, claim: Encoding, evidence: Sequence[int]) -> tuple[int, ...]:
+        """The token ids of one window; evidence beyond the room is cut off. Raises ModelError for an empty claim."""
+        return self.answer_window(question, [claim], evidence).token_ids
+
+    def answer_window(self, question: Encoding, claims: Sequence[Encoding], evidence: Sequence[int]) -> AnswerWindow:
+        """One window with claims of one answer, one after another. Raises ModelError for an empty claim.
+
+        Tokens of claims beyond MAX_CLAIM_TOKENS in all are not read.
+        """
+        asked = question.token_ids[:MAX_QUESTION_TOKENS]
+        first = len(asked) + 2
+        said: list[int] = []
+        places = []
+        for claim in claims:
+            if not claim.token_ids:
+                raise ModelError("the claim is empty: there is nothing to verify")
+            start = len(said)
+            said += claim.token_ids[: MAX_CLAIM_TOKENS - start]
+            places.append((first + start, first + len(said)))
+        room = self.room_beside(len(said), question)
+        ids = (CLS_ID, *asked, SEP_ID, *said, SEP_ID, *evidence[:room], SEP_ID)
+        return AnswerWindow(ids, tuple(places))

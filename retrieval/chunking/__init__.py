@@ -1,0 +1,1 @@
+"""Sentences, chunks, and how documents are cut into them."""

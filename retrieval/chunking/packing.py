@@ -1,0 +1,97 @@
+"""Three ways to pack the parts of a text into chunks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from data.outline import Heading
+from retrieval.chunking.params import ChunkingParams, TokenCounter
+from retrieval.chunking.sentences import Span
+from retrieval.chunking.units import Unit, fits, sentence_units, word_units
+
+_WORDS = re.compile(r"\w")
+
+
+def by_sentences(text: str, count: TokenCounter, params: ChunkingParams) -> tuple[Span, ...]:
+    """Whole sentences until the next one does not fit; ``overlap_sentences`` of them begin the next chunk."""
+    return _pack(sentence_units(text, count, params), params)
+
+
+def by_headings(
+    text: str, headings: Sequence[Heading], count: TokenCounter, params: ChunkingParams
+) -> tuple[Span, ...]:
+    """As ``by_sentences`` within each section, which a heading begins. headings: in order; none makes one section.
+
+    No chunk reaches over the beginning of a section or overlaps it. A heading with no words below it goes with the next
+    one (the last with the one before): alone it would be found by everything and answer nothing.
+    """
+    spans: list[Span] = []
+    for left, right in pairwise([*_borders(text, headings), len(text)]):
+        spans.extend(Span(left + s.start, left + s.end) for s in by_sentences(text[left:right], count, params))
+    return tuple(spans)
+
+
+def by_tokens(text: str, count: TokenCounter, params: ChunkingParams) -> tuple[Span, ...]:
+    """Windows of words, each as full as it can be; the next begins at most ``overlap_tokens`` before the end of one."""
+    units = word_units(text, count, params)
+    spans: list[Span] = []
+    first = 0
+    while first < len(units):
+        last, tokens = first, units[first].tokens
+        while last + 1 < len(units) and fits(
+            Unit(units[first].start, units[last + 1].end, tokens + units[last + 1].tokens), params
+        ):
+            last += 1
+            tokens += units[last].tokens
+        spans.append(Span(units[first].start, units[last].end))
+        if last + 1 == len(units):
+            break
+        following, repeated = last + 1, 0
+        # Repeated words must leave room for the next one, so that every window brings something new.
+        while (
+            following - 1 > first
+            and (repeated := repeated + units[following - 1].tokens) <= params.overlap_tokens
+            and fits(Unit(units[following - 1].start, units[last + 1].end, repeated + units[last + 1].tokens), params)
+        ):
+            following -= 1
+        first = following
+    return tuple(spans)
+
+
+def _borders(text: str, headings: Sequence[Heading]) -> list[int]:
+    """Where sections begin: at the line of each heading that something stands below of."""
+    borders = [0]
+    ends = [heading.start for heading in headings[1:]] + [len(text)]
+    below = headings and _WORDS.search(text, 0, headings[0].start) is not None
+    for heading, end in zip(headings, ends, strict=False):
+        if below:
+            line = text.rfind("\n", borders[-1], heading.start) + 1
+            borders.append(line if line > borders[-1] else heading.start)
+            below = False
+        below = below or _WORDS.search(text, heading.end, end) is not None
+    if not below and len(borders) > 1:
+        borders.pop()
+    return borders
+
+
+def _pack(units: Sequence[Unit], params: ChunkingParams) -> tuple[Span, ...]:
+    chunks: list[Span] = []
+    current: list[Unit] = []
+    for unit in units:
+        if current and not fits(_joined([*current, unit]), params):
+            chunks.append(Span(current[0].start, current[-1].end))
+            current = current[len(current) - params.overlap_sentences :] if params.overlap_sentences else []
+            # An overlap that leaves no room for the next sentence is shortened, so that every chunk brings something
+            # new.
+            while current and not fits(_joined([*current, unit]), params):
+                current.pop(0)
+        current.append(unit)
+    if current:
+        chunks.append(Span(current[0].start, current[-1].end))
+    return tuple(chunks)
+
+
+def _joined(units: Sequence[Unit]) -> Unit:
+    return Unit(units[0].start, units[-1].end, sum(unit.tokens for unit in units))

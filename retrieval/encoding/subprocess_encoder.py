@@ -1,0 +1,248 @@
+"""An encoder in a process of its own, which ends when it rests: its library and weights (some 0.8 GB with MiniLM) are
+then not resident beside the index that a job builds. Knows nothing of any library that makes vectors."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.errors import ModelError
+from model.hardware.kernel_caches import bound_kernel_caches
+from retrieval.chunking.chunker import TokenCounter
+from retrieval.encoding.adapted import Adaptable
+from retrieval.encoding.encoder import Encoder, PortableCounting, QueriesForOthers
+from retrieval.encoding.subprocesses import end, leave_quietly, start_deaf, work_quietly
+from retrieval.errors import RetrievalError
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the encoder says of itself, kept while no process runs."""
+
+    fingerprint: str
+    dimension: int
+    max_tokens: int
+    serves: frozenset[str]
+    ways: tuple[str, ...]
+    counter: TokenCounter
+
+
+class _Call(NamedTuple):
+    """way: of passages, the fingerprint of the encoder whose they are; None for queries."""
+
+    texts: list[str]
+    way: str | None
+
+
+class _Running(NamedTuple):
+    process: BaseProcess
+    pipe: Connection[Any, Any]
+
+
+class EncoderApart:
+    """The Encoder that ``make`` opens, in another process: started by the first question, ended by ``rest`` and by
+    ``close``, and by itself when this process is killed (its pipe then ends). Vectors are the same as in this process.
+
+    Safe to use from several threads, one call at a time.
+    """
+
+    def __init__(self, make: Callable[[], Encoder]) -> None:
+        """make: can be pickled; what it returns need not be, but must be able to count elsewhere (PortableCounting).
+
+        Nothing is started yet. Raised by the first use: RetrievalError and ModelError as ``make`` raises them,
+        RuntimeError with the traceback for anything else.
+        """
+        self._make = make
+        self._known: _Known | None = None
+        self._running: _Running | None = None
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> EncoderApart:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def running(self) -> bool:
+        """Whether the process is there, and its memory with it."""
+        return self._running is not None
+
+    @property
+    def fingerprint(self) -> str:
+        """As Encoder's. Raises what ``make`` raises, and RetrievalError where the process ended by itself."""
+        return self._said().fingerprint
+
+    @property
+    def dimension(self) -> int:
+        """E, the length of a vector; raises as ``fingerprint`` does."""
+        return self._said().dimension
+
+    @property
+    def max_tokens(self) -> int:
+        """How many tokens of a text are read; raises as ``fingerprint`` does."""
+        return self._said().max_tokens
+
+    @property
+    def serves(self) -> frozenset[str]:
+        """Fingerprints of the encoders whose passages its queries go with; raises as ``fingerprint`` does."""
+        return self._said().serves
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """Fingerprints of the encoders whose passages it makes, the one to take first; raises as ``fingerprint``."""
+        return self._said().ways
+
+    def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError where its process ended."""
+        return self.encode_passages_as(texts, self.fingerprint)
+
+    def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
+        """The same in another of its ``ways``, which is a fingerprint."""
+        return self._encoded(_Call(list(texts), way))
+
+    def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError where its process ended."""
+        return self._encoded(_Call(list(texts), None))
+
+    def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
+        """Tokens of each text, counted in this process."""
+        return tuple(self._said().counter(texts))
+
+    def portable_counter(self) -> TokenCounter:
+        """``count_tokens`` as a value that can be sent to another process."""
+        return self._said().counter
+
+    def rest(self) -> None:
+        """End the process, and with it what it holds; the next call that needs vectors starts another."""
+        with self._lock:
+            running, self._running = self._running, None
+            if running is None:
+                return
+            running.pipe.close()
+            end(running.process)
+
+    def close(self) -> None:
+        """The same as ``rest``."""
+        self.rest()
+
+    def _said(self) -> _Known:
+        if self._known is not None:  # without the lock, which whoever embeds holds for seconds
+            return self._known
+        with self._lock:
+            return self._known or self._start()[1]
+
+    def _encoded(self, call: _Call) -> NDArray[np.float32]:
+        with self._lock:
+            running = self._running or self._start()[0]
+            try:
+                return np.asarray(self._asked(running, call), dtype=np.float32)
+            except (RetrievalError, ModelError):
+                raise
+            except BaseException:  # an interrupt: the answer still to come would be taken for the next call's
+                self.rest()
+                raise
+
+    def _start(self) -> tuple[_Running, _Known]:
+        # spawn: a forked child would inherit the locks of SQLite's threads in whatever state they are.
+        context = multiprocessing.get_context("spawn")
+        pipe, theirs = context.Pipe()
+        running = self._running = _Running(
+            context.Process(target=_serve, args=(theirs, self._make), name="plumbline-encoder", daemon=True), pipe
+        )
+        try:
+            start_deaf(running.process)
+            theirs.close()
+            said: _Known = self._asked(running, None)
+            before = self._known or said
+            if (said.fingerprint, said.dimension) != (before.fingerprint, before.dimension):
+                raise RetrievalError(
+                    f"the encoder is another one now ({said.fingerprint[:12]}) than when it was asked first "
+                    f"({before.fingerprint[:12]}); run the same command again"
+                )
+        except BaseException:
+            self.rest()
+            raise
+        self._known = said
+        return running, said
+
+    def _asked(self, running: _Running, call: _Call | None) -> Any:
+        """The answer to a call; None: to having been started."""
+        try:
+            if call is not None:
+                running.pipe.send(call)
+            answer = running.pipe.recv()
+        except (EOFError, OSError) as error:
+            running.process.join(5)
+            code = running.process.exitcode
+            self.rest()
+            raise RetrievalError(
+                f"the process of the encoder ended by itself (exit code {code}; -9 is what a lack of memory looks "
+                "like); what was embedded is kept: run the same command again"
+            ) from error
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+
+def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
+    """What the process does: open the encoder, say what it is, answer calls until the pipe ends."""
+    work_quietly()
+    bound_kernel_caches()
+    with suppress(EOFError, OSError):  # the parent is gone, or wants no more
+        try:
+            encoder = make()
+            known = _known(encoder)
+        except Exception as error:
+            leave_quietly()  # whoever hears of it ends this process
+            pipe.send(_portable(error))
+            return
+        pipe.send(known)
+        while True:
+            call: _Call = pipe.recv()
+            answer: Any
+            try:
+                answer = _encoded(encoder, call)
+            except Exception as error:  # raised again by whoever asked
+                answer = _portable(error)
+            pipe.send(answer)
+
+
+def _encoded(encoder: Encoder, call: _Call) -> NDArray[np.float32]:
+    if call.way is None:
+        return encoder.encode_queries(call.texts)
+    if isinstance(encoder, Adaptable):
+        return encoder.encode_passages_as(call.texts, call.way)
+    return encoder.encode_passages(call.texts)
+
+
+def _known(encoder: Encoder) -> _Known:
+    if not isinstance(encoder, PortableCounting):
+        raise RetrievalError("this encoder's counting cannot be sent to another process, so it cannot work in one")
+    serves = encoder.serves if isinstance(encoder, QueriesForOthers) else frozenset((encoder.fingerprint,))
+    counter = encoder.portable_counter()
+    return _Known(encoder.fingerprint, encoder.dimension, encoder.max_tokens, serves, _ways(encoder), counter)
+
+
+def _ways(encoder: Encoder) -> tuple[str, ...]:
+    return encoder.ways if isinstance(encoder, Adaptable) else (encoder.fingerprint,)
+
+
+def _portable(error: Exception) -> Exception:
+    """What is raised in the other process: not every class of a library's errors can be made again there."""
+    if type(error) in (RetrievalError, ModelError):
+        return error
+    return RuntimeError("in the process of the encoder:\n" + "".join(traceback.format_exception(error)))

@@ -1,0 +1,1 @@
+"""Index generations: folders, manifests, and which one is published."""

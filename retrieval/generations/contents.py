@@ -1,0 +1,104 @@
+"""What a collection holds, page by page: the documents that it answers from, and its generations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, func, select
+
+from data.documents import Document
+from data.schema import collections, documents, generation_documents, generations
+from data.store import Store
+from retrieval.generations.document_versions import DOCUMENT_COLUMNS, readable_rows, stored_document
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFacts:
+    """A document without its text. characters: of the text. created_at: when this version of it was stored."""
+
+    id: str
+    title: str
+    characters: int
+    sha256: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """total: of all documents, not only those on the page."""
+
+    documents: tuple[DocumentFacts, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationFacts:
+    """An index of a collection. documents, chunks: as its manifest says, 0 where that cannot be read."""
+
+    hash: str
+    status: str
+    documents: int
+    chunks: int
+    index: str
+    created_at: datetime
+    published_at: datetime | None
+
+
+def list_documents(store: Store, name: str, limit: int, offset: int = 0) -> DocumentPage:
+    """The documents of the published generation of a collection, by id; none where there is no such collection."""
+    d = documents.c
+    columns = (d.document_id, d.title, func.length(d.text).label("characters"), d.sha256, d.created_at)
+    with store.read() as connection, readable_rows("documents"):
+        total = connection.execute(_held(name, func.count())).scalar_one()
+        rows = connection.execute(_held(name, *columns).order_by(d.document_id).limit(limit).offset(offset)).all()
+    return DocumentPage(tuple(DocumentFacts(*row) for row in rows), int(total))
+
+
+def find_document(store: Store, name: str, document_id: str) -> Document | None:
+    """A document that the collection answers from, or None. Raises RetrievalError when its row is damaged."""
+    with store.read() as connection, readable_rows("documents"):
+        wanted = _held(name, *DOCUMENT_COLUMNS).where(documents.c.document_id == document_id)
+        row = connection.execute(wanted).mappings().first()
+    return None if row is None else stored_document(row)
+
+
+def list_generations(store: Store, name: str) -> tuple[GenerationFacts, ...]:
+    """The generations of a collection, the newest first; retired ones answer no more."""
+    g = generations.c
+    wanted = (
+        select(g.hash, g.status, g.manifest, g.created_at, g.published_at)
+        .join(collections, collections.c.id == g.collection_id)
+        .where(collections.c.name == name)
+        .order_by(g.published_at.desc(), g.id.desc())
+    )
+    with store.read() as connection, readable_rows("generations"):
+        rows = connection.execute(wanted).mappings().all()
+    return tuple(_facts(row) for row in rows)
+
+
+def _facts(row: Mapping[Any, Any]) -> GenerationFacts:
+    manifest = row["manifest"] if isinstance(row["manifest"], dict) else {}
+    documents_, chunks = (manifest.get(key) for key in ("documents", "chunks"))
+    return GenerationFacts(
+        hash=row["hash"],
+        status=row["status"],
+        documents=documents_ if isinstance(documents_, int) else 0,
+        chunks=chunks if isinstance(chunks, int) else 0,
+        index=str(manifest.get("index", "")),
+        created_at=row["created_at"],
+        published_at=row["published_at"],
+    )
+
+
+def _held(name: str, *columns: Any) -> Select[Any]:
+    """These columns of the document versions that a collection answers from."""
+    return (
+        select(*columns)
+        .select_from(documents)
+        .join(generation_documents, generation_documents.c.document_row == documents.c.id)
+        .join(collections, collections.c.current_generation_id == generation_documents.c.generation_id)
+        .where(collections.c.name == name)
+    )

@@ -1,0 +1,242 @@
+"""Index generations on the disk: written aside, checked, moved into place, and read only after every hash is checked.
+
+Knows nothing of the database: which generation is the published one is written there (publishing.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.private import FOLDER_MODE, make_private, make_private_folder
+from data.whole_file import naming
+from retrieval.errors import RetrievalError
+from retrieval.generations.index_params import IndexParams
+from retrieval.generations.manifest import (
+    MANIFEST,
+    DocumentVersion,
+    Manifest,
+    damaged_files,
+    describe_file,
+    generation_hash,
+    read_manifest_copy,
+)
+from retrieval.sparse.bm25 import LexicalIndex, load_bm25
+from retrieval.vectors.building import load_dense
+from retrieval.vectors.faiss_index import VectorIndex
+from retrieval.vectors.params import resolved_kind
+
+_BUILDING = ".building-"
+_CHUNKS = "chunks.npy"
+_TEXTS = "texts.npy"
+_DOCUMENTS = "documents.json"
+VECTORS = "vectors.faiss"
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTable:
+    """versions: the documents, sorted by id. rows: (N, 3) int64: place in ``versions``, start, end; in index order.
+
+    texts: (N, 32), the SHA-256 of what was embedded for each chunk.
+    """
+
+    versions: tuple[DocumentVersion, ...]
+    rows: NDArray[np.int64]
+    texts: NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A generation in memory: position p of both indexes is row p of the table."""
+
+    manifest: Manifest
+    table: ChunkTable
+    dense: VectorIndex
+    lexical: LexicalIndex
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenIndexes:
+    """What was written of the vectors. dimension: E. kind, recall: see Manifest.index and Manifest.recall."""
+
+    dimension: int
+    kind: str
+    recall: Mapping[str, Any] | None
+
+
+def write_generation(
+    folder: Path,
+    table: ChunkTable,
+    params: IndexParams,
+    encoder: str,
+    write_indexes: Callable[[Path], WrittenIndexes],
+) -> Manifest:
+    """Write a generation to ``folder/<hash>`` so that it is there whole or not at all; an earlier copy is replaced.
+
+    folder: the collection's generations. encoder: fingerprint. write_indexes: writes both indexes of the table's chunks
+    into the folder it is given, and leaves nothing else there. Everything is flushed to the disk, read back and checked
+    before it is moved. Raises RetrievalError if the parts do not fit each other or the disk did not keep them, OSError
+    if it is full; nothing but the hidden folder, which is removed, has been touched then.
+    """
+    name = generation_hash(table.versions, table.rows, params, encoder)
+    with naming(folder / name), aside_folder(folder, name) as aside:
+        written = write_indexes(aside)
+        np.save(aside / _CHUNKS, table.rows, allow_pickle=False)
+        np.save(aside / _TEXTS, table.texts, allow_pickle=False)
+        documents = [[version.document_id, version.sha256] for version in table.versions]
+        (aside / _DOCUMENTS).write_text(json.dumps(documents, ensure_ascii=False), encoding="utf-8")
+        manifest = Manifest(
+            hash=name,
+            params=params,
+            encoder=encoder,
+            dimension=written.dimension,
+            documents=len(table.versions),
+            chunks=len(table.rows),
+            files=tuple(describe_file(path) for path in sorted(aside.iterdir())),
+            index=written.kind,
+            recall=written.recall,
+        )
+        place_generation(aside, folder, manifest)
+    return manifest
+
+
+def place_generation(aside: Path, folder: Path, manifest: Manifest) -> None:
+    """Write the manifest into ``aside``, flush and check everything there, then move it to ``folder/<hash>``."""
+    (aside / MANIFEST).write_text(json.dumps(manifest.to_json(), indent=1, sort_keys=True), encoding="utf-8")
+    make_private(aside)
+    for path in (*aside.iterdir(), aside):
+        _flush(path)
+    load_generation(aside, manifest)
+    target = folder / manifest.hash
+    if target.exists():
+        # Left by a run that was killed before it published, or damaged: whatever it is, this one has been checked.
+        target.replace(folder / f"{_BUILDING}old-{manifest.hash}")
+    aside.replace(target)
+    _flush(folder)
+
+
+def load_generation(folder: Path, manifest: Manifest) -> Generation:
+    """Read a generation after checking the size and SHA-256 of every file against the manifest.
+
+    manifest: as the database keeps it; the folder's copy must say the same, and its hash must be the one of what the
+    folder holds. Raises RetrievalError, naming the file and what to do, if anything is not as it was written.
+    """
+    check_folder(folder, manifest)
+    table = load_table(folder)
+    check_hash(folder, table, manifest)
+    size = next((entry.bytes for entry in manifest.files if entry.name == VECTORS), 0)
+    dense = load_dense(folder / VECTORS, size)
+    lexical = load_bm25(folder, manifest.params.bm25)
+    counts = {len(table.rows), len(table.texts), dense.size, lexical.size, manifest.chunks}
+    if len(counts) != 1 or len(table.versions) != manifest.documents or dense.dimension != manifest.dimension:
+        raise RetrievalError(f"the files in {folder} do not fit each other ({counts}); index the collection again")
+    return Generation(manifest, table, dense, lexical)
+
+
+def check_hash(folder: Path, table: ChunkTable, manifest: Manifest) -> None:
+    """Raise RetrievalError if the manifest's hash, counts or kind of index are not what its other parts give."""
+    told = (manifest.documents, manifest.chunks, manifest.index)
+    held = (len(table.versions), len(table.rows), resolved_kind(manifest.params.dense, len(table.rows)))
+    if told != held:
+        raise RetrievalError(
+            f"the manifest of {folder} was changed: it tells of {told} (documents, chunks, kind of index), not "
+            f"{held} as its files; run `plumbline index` again with the same sources"
+        )
+    found = generation_hash(table.versions, table.rows, manifest.params, manifest.encoder)
+    if found != manifest.hash:
+        raise RetrievalError(
+            f"the manifest of {folder} was changed: what it describes has the hash {found[:12]}, not "
+            f"{manifest.hash[:12]}; run `plumbline index` again with the same sources"
+        )
+
+
+def check_folder(folder: Path, manifest: Manifest) -> None:
+    """Raise RetrievalError, naming the files, if the folder is not what the manifest says."""
+    problems = damaged_files(folder, manifest)
+    if not problems:
+        try:
+            copy = read_manifest_copy(folder)
+        except (OSError, ValueError):
+            copy = None
+        if copy != json.loads(json.dumps(manifest.to_json())):
+            problems = (f"{folder / MANIFEST} is not what was written",)
+    if problems:
+        raise RetrievalError(
+            f"the index is damaged: {'; '.join(problems)}. Run `plumbline index` again with the same sources: "
+            "it will rebuild the index from the stored vectors"
+        )
+
+
+def load_table(folder: Path) -> ChunkTable:
+    """Read which chunks a generation holds. Its hashes must have been checked. Raises RetrievalError if unreadable."""
+    try:
+        documents = json.loads((folder / _DOCUMENTS).read_text(encoding="utf-8"))
+        rows = np.load(folder / _CHUNKS, allow_pickle=False)
+        texts = np.load(folder / _TEXTS, allow_pickle=False)
+        versions = tuple(DocumentVersion(str(d), str(s)) for d, s in documents)
+    except (OSError, ValueError, TypeError, EOFError, MemoryError) as error:
+        raise RetrievalError(
+            f"the chunk table in {folder} cannot be read ({error}); index the collection again"
+        ) from error
+    if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype != np.int64:
+        raise RetrievalError(f"{folder / _CHUNKS} is not a table of three columns; index the collection again")
+    if texts.shape != (len(rows), 32) or texts.dtype != np.uint8:
+        raise RetrievalError(f"{folder / _TEXTS} does not hold a hash for each chunk; index the collection again")
+    return ChunkTable(versions, rows, texts)
+
+
+def load_texts(folder: Path, manifest: Manifest) -> NDArray[np.uint8]:
+    """(N, 32): the hashes of what was embedded, after checking that one file only. Raises RetrievalError."""
+    entries = [entry for entry in manifest.files if entry.name == _TEXTS]
+    try:
+        whole = [describe_file(folder / entry.name, entry.bytes) == entry for entry in entries] == [True]
+    except OSError:
+        whole = False
+    if not whole:
+        raise RetrievalError(f"the index is damaged: {folder / _TEXTS} is not what was written")
+    texts: NDArray[np.uint8] = np.load(folder / _TEXTS, allow_pickle=False)
+    return texts
+
+
+def remove_other_generations(folder: Path, keep: str | None) -> None:
+    """Remove what killed runs and earlier generations left in the folder, all but ``keep``.
+
+    Only for the one who holds the collection's lock. A reader that has a file open keeps it, as POSIX promises.
+    """
+    if not folder.is_dir():
+        return
+    for path in folder.iterdir():
+        if path.is_dir() and path.name != keep:
+            shutil.rmtree(path)
+
+
+@contextmanager
+def aside_folder(folder: Path, name: str) -> Iterator[Path]:
+    """A hidden folder beside the generations to build one in; removed at the end, unless it was moved away."""
+    aside = folder / f"{_BUILDING}{name}"
+    shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(folder / f"{_BUILDING}old-{name}", ignore_errors=True)
+    make_private_folder(folder)
+    aside.mkdir(mode=FOLDER_MODE)
+    try:
+        yield aside
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _flush(path: Path) -> None:
+    """Have the file or folder on the disk before going on (fsync)."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

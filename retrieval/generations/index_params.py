@@ -1,0 +1,41 @@
+"""The parameters an index is built with, as one value that the manifest keeps and the generation hash covers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from retrieval.chunking.chunker import ChunkingParams
+from retrieval.sparse.bm25 import Bm25Params
+from retrieval.sparse.tokenising import TokenisingParams
+from retrieval.vectors.params import DenseParams
+
+
+@dataclass(frozen=True, slots=True)
+class IndexParams:
+    """chunking, tokenising, bm25, dense: one value for each step between a document and its index."""
+
+    chunking: ChunkingParams = field(default_factory=ChunkingParams)
+    tokenising: TokenisingParams = field(default_factory=TokenisingParams)
+    bm25: Bm25Params = field(default_factory=Bm25Params)
+    dense: DenseParams = field(default_factory=DenseParams)
+
+    def for_scripts(self, other_words: bool) -> IndexParams:
+        """The same with ``tokenising.cjk`` decided, if it is "auto". other_words: whether documents need the pairs."""
+        if self.tokenising.cjk != "auto":
+            return self
+        return replace(self, tokenising=replace(self.tokenising, cjk="bigrams" if other_words else "runs"))
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object. What a later version adds must be left out at its default, or hashes would change."""
+        return {**asdict(self), "chunking": self.chunking.to_json()}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> IndexParams:
+        """Back from ``to_json``. Raises TypeError, KeyError or ValueError if it is something else."""
+        return cls(
+            chunking=ChunkingParams(**value["chunking"]),
+            tokenising=TokenisingParams(**value["tokenising"]),
+            bm25=Bm25Params(**value["bm25"]),
+            dense=DenseParams(**value["dense"]),
+        )

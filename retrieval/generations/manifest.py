@@ -1,0 +1,174 @@
+"""The manifest of an index generation: what is in its folder, and the hash that names it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.plain_file import open_plain, read_plain_text
+from retrieval.errors import RetrievalError
+from retrieval.generations.index_params import IndexParams
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+FORMAT = 2
+"""Raised by one whenever the same documents and parameters would give other chunks, words or files."""
+
+MANIFEST = "manifest.json"
+MOST_MANIFEST_BYTES = 1 << 20
+"""The file of the folder that lists the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A file of the folder: its name, size in bytes and SHA-256 (hex)."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentVersion:
+    """A document's id and the SHA-256 (hex) of the title and text it had."""
+
+    document_id: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """hash: the generation's. encoder: its fingerprint. dimension: E. documents, chunks: how many.
+
+    index: the kind of vector index that was built ("flat", "hnsw", ...). recall: of an approximate one against exact
+    search, as it was measured when it was built (retrieval/vectors/recall.py); None for an exact one.
+    """
+
+    hash: str
+    params: IndexParams
+    encoder: str
+    dimension: int
+    documents: int
+    chunks: int
+    files: tuple[FileEntry, ...]
+    index: str = "flat"
+    recall: Mapping[str, Any] | None = None
+    format: int = FORMAT
+
+    def to_json(self) -> dict[str, Any]:
+        """As a JSON object."""
+        return {**asdict(self), "params": self.params.to_json(), "files": [asdict(entry) for entry in self.files]}
+
+    @classmethod
+    def from_json(cls, value: Any, where: str) -> Manifest:
+        """Back from ``to_json``. Raises RetrievalError, naming ``where``, if it is something else."""
+        try:
+            if value["format"] != FORMAT:
+                raise RetrievalError(
+                    f"{where} has the index format {value['format']}, this version reads {FORMAT}; "
+                    "index the collection again"
+                )
+            return cls(
+                hash=_hash(value["hash"]),
+                params=IndexParams.from_json(value["params"]),
+                encoder=str(value["encoder"]),
+                dimension=int(value["dimension"]),
+                documents=int(value["documents"]),
+                chunks=int(value["chunks"]),
+                files=tuple(_file(entry) for entry in value["files"]),
+                index=str(value["index"]),
+                recall=dict(value["recall"]) if value["recall"] is not None else None,
+                format=FORMAT,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise RetrievalError(f"{where} is not a manifest ({error!r}); index the collection again") from error
+
+
+def _hash(value: Any) -> str:
+    """Raises ValueError for anything but a SHA-256: it names a folder."""
+    if not isinstance(value, str) or not _SHA256.fullmatch(value):
+        raise ValueError(f"{value!r} is no SHA-256")
+    return value
+
+
+def _file(value: Any) -> FileEntry:
+    """Raises ValueError for a name that is more than a name: it will be joined to a folder."""
+    name = str(value["name"])
+    if not name or name.startswith(".") or "/" in name or "\0" in name:
+        raise ValueError(f"{name!r} is no name of a file in the folder")
+    return FileEntry(name, int(value["bytes"]), str(value["sha256"]))
+
+
+def generation_hash(
+    versions: Sequence[DocumentVersion],
+    chunks: NDArray[np.int64],
+    params: IndexParams,
+    encoder: str,
+) -> str:
+    """SHA-256 (hex) of canonical JSON over everything that determines what an index answers.
+
+    versions: sorted by document id. chunks: (N, 3) rows of place in ``versions``, start, end. encoder: fingerprint. The
+    vectors' bytes are left out: they differ in the last bits between machines, and the encoder determines them.
+    """
+    content = {
+        "format": FORMAT,
+        "documents": [[version.document_id, version.sha256] for version in versions],
+        "chunks": hashlib.sha256(np.ascontiguousarray(chunks, dtype="<i8").tobytes()).hexdigest(),
+        "parameters": params.to_json(),
+        "encoder": encoder,
+    }
+    return hashlib.sha256(canonical_json(content)).hexdigest()
+
+
+def canonical_json(value: Any) -> bytes:
+    """One byte string for equal values: sorted keys, no spaces, ASCII, no NaN."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+
+
+def describe_file(path: Path, expected: int | None = None) -> FileEntry:
+    """Name, size and SHA-256 of a regular file. expected: the size that it should have; a file of another one is not
+    hashed, and gets "" for its SHA-256. Raises OSError, also for what is no regular file."""
+    with open_plain(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if expected is not None and size != expected:
+            return FileEntry(path.name, size, "")
+        return FileEntry(path.name, size, hashlib.file_digest(file, "sha256").hexdigest())
+
+
+def read_manifest_copy(folder: Path) -> Any:
+    """The JSON of a generation folder's own copy of its manifest. Raises OSError, also for what is no regular file of a
+    reasonable size, and ValueError."""
+    try:
+        return json.loads(read_plain_text(folder / MANIFEST, MOST_MANIFEST_BYTES))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def damaged_files(folder: Path, manifest: Manifest) -> tuple[str, ...]:
+    """What is wrong with the folder's files, each line with the file's path; empty if all are as the manifest says."""
+    problems: list[str] = []
+    listed = {entry.name for entry in manifest.files}
+    # A file that is not listed was never checked, and might be read all the same.
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in listed) if folder.is_dir() else []
+    problems += [f"{folder / name} is not of this index" for name in strange if name != MANIFEST]
+    for entry in manifest.files:
+        path = folder / entry.name
+        try:
+            found = describe_file(path, entry.bytes)
+        except OSError as error:
+            problems.append(f"{path} cannot be read ({error.strerror})")
+            continue
+        if found.bytes != entry.bytes:
+            problems.append(f"{path} has {found.bytes} bytes, not {entry.bytes}")
+        elif found.sha256 != entry.sha256:
+            problems.append(f"{path} has changed since it was written (SHA-256 {found.sha256}, not {entry.sha256})")
+    return tuple(problems)

@@ -1,0 +1,103 @@
+"""Which generation of a collection answers: reading it, and putting another in its place in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from data.columns import utc_now
+from data.schema import collections, documents, generation_documents, generations
+from data.store import Store
+from retrieval.generations.document_versions import StoredVersion, batches, readable_rows
+from retrieval.generations.manifest import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedGeneration:
+    """The row of a published generation. manifest: as JSON, not checked. folder: below the home."""
+
+    key: int
+    hash: str
+    folder: Path
+    manifest: Mapping[str, Any]
+    published_at: datetime | None
+
+
+def current_generation(connection: Connection, collection: str) -> PublishedGeneration | None:
+    """The generation that answers for the collection, or None if there is none or no such collection."""
+    with readable_rows("generations"):
+        found = connection.execute(
+            select(
+                generations.c.id,
+                generations.c.hash,
+                generations.c.folder,
+                generations.c.manifest,
+                generations.c.published_at,
+            )
+            .join(
+                collections,
+                (collections.c.current_generation_id == generations.c.id)
+                # Never another collection's, whatever became of the row.
+                & (generations.c.collection_id == collections.c.id),
+            )
+            .where(collections.c.name == collection, generations.c.status == "published")
+        ).one_or_none()
+    if found is None:
+        return None
+    key, name, folder, manifest, published_at = found
+    return PublishedGeneration(key, name, Path(folder), manifest or {}, published_at)
+
+
+def generation_versions(connection: Connection, generation: int) -> dict[str, str]:
+    """The SHA-256 of each document of a generation, by document id."""
+    rows = connection.execute(
+        select(documents.c.document_id, documents.c.sha256)
+        .join(generation_documents, generation_documents.c.document_row == documents.c.id)
+        .where(generation_documents.c.generation_id == generation)
+    ).all()
+    return {row.document_id: row.sha256 for row in rows}
+
+
+def publish_generation(
+    store: Store, collection_id: int, manifest: Manifest, folder: Path, versions: Sequence[StoredVersion]
+) -> None:
+    """Make this generation the one that answers, in one transaction.
+
+    The one before is marked retired and lets go of its documents; versions that no generation uses are deleted, also
+    those that killed runs left. folder: relative to the home, so that the home can move.
+    """
+    values = {
+        "folder": folder.as_posix(),
+        "status": "published",
+        "manifest": manifest.to_json(),
+        "published_at": utc_now(),
+    }
+    with readable_rows("generations"), store.write() as connection:
+        same = (generations.c.collection_id == collection_id) & (generations.c.hash == manifest.hash)
+        key = connection.execute(select(generations.c.id).where(same)).scalar()
+        if key is None:
+            row = {"collection_id": collection_id, "hash": manifest.hash, **values}
+            key = connection.execute(insert(generations).values(row).returning(generations.c.id)).scalar_one()
+        else:
+            connection.execute(update(generations).where(generations.c.id == key).values(values))
+        mine = generations.c.collection_id == collection_id
+        others = mine & (generations.c.id != key)
+        connection.execute(update(generations).where(others).values(status="retired"))
+        held = generation_documents.c.generation_id.in_(select(generations.c.id).where(mine))
+        connection.execute(delete(generation_documents).where(held))
+        for part in batches(versions, 10_000):
+            connection.execute(
+                insert(generation_documents), [{"generation_id": key, "document_row": v.row} for v in part]
+            )
+        connection.execute(
+            update(collections).where(collections.c.id == collection_id).values(current_generation_id=key)
+        )
+        used = select(generation_documents.c.document_row)
+        connection.execute(
+            delete(documents).where(documents.c.collection_id == collection_id, documents.c.id.not_in(used))
+        )

@@ -1,0 +1,133 @@
+"""Chunks and stored vectors into the two indexes of a generation, with bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.store import Store
+from model.hardware.freed_memory import return_freed_memory
+from retrieval.encoding.encoder import Encoder
+from retrieval.errors import RetrievalError
+from retrieval.generations.document_versions import batches, read_documents
+from retrieval.generations.folder import VECTORS, ChunkTable, WrittenIndexes
+from retrieval.generations.index_params import IndexParams
+from retrieval.generations.manifest import DocumentVersion
+from retrieval.indexing.chunking_stage import CutDocument, searchable_texts
+from retrieval.indexing.embedding import Embedder, Wanted
+from retrieval.indexing.vector_cache import read_vectors
+from retrieval.indexing.vector_file import VectorFile
+from retrieval.sparse.bm25 import Bm25Builder
+from retrieval.sparse.tokenising import tokenise_all
+from retrieval.vectors.building import build_dense
+
+_BLOCK = 5000
+_GROUP = 100
+
+
+def chunk_rows(documents: Sequence[CutDocument]) -> NDArray[np.int64]:
+    """``ChunkTable.rows`` of these documents, which are sorted by id."""
+    rows = [
+        np.column_stack([np.full(len(item.spans), place, dtype=np.int64), item.spans])
+        for place, item in enumerate(documents)
+    ]
+    return np.ascontiguousarray(np.concatenate(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """Writes the indexes of ``documents``, which are sorted by id and whose vectors are in the store.
+
+    words, vectors: told how far each of the two is, as (done, total) in documents and in chunks.
+    """
+
+    store: Store
+    encoder: Encoder
+    params: IndexParams
+    documents: Sequence[CutDocument]
+    make_embedder: Callable[[], Embedder]
+    words: Callable[[int, int], None]
+    vectors: Callable[[int, int], None]
+
+    def table(self) -> ChunkTable:
+        """Every chunk of every document."""
+        return ChunkTable(
+            versions=tuple(DocumentVersion(item.document_id, item.version.sha256) for item in self.documents),
+            rows=chunk_rows(self.documents),
+            texts=np.ascontiguousarray(np.concatenate([item.hashes for item in self.documents])),
+        )
+
+    def write(self, folder: Path) -> WrittenIndexes:
+        """Write both indexes into the folder, one after the other, so that only one is in memory."""
+        return_freed_memory()  # of the encoder's batches
+        self._write_words(folder)
+        return_freed_memory()
+        return self._write_vectors(folder)
+
+    def _write_words(self, folder: Path) -> None:
+        builder = Bm25Builder(self.params.bm25)
+        total = len(self.documents)
+        done = 0
+        for group in batches(self.documents, _GROUP):
+            stored = read_documents(self.store, [item.version for item in group])
+            for item, cut in zip(stored, group, strict=True):
+                for tokens in tokenise_all(searchable_texts(item.document, cut.spans), self.params.tokenising):
+                    builder.add(tokens)
+            done += len(group)
+            self.words(done, total)
+        builder.build().save(folder)
+
+    def _write_vectors(self, folder: Path) -> WrittenIndexes:
+        count = sum(len(item.spans) for item in self.documents)
+        with VectorFile(folder / "vectors.tmp", count, self.encoder.dimension) as file:
+            missing = self._fill(file)
+            if missing:
+                # Another collection's job may have pruned what it had made, between our look-up and now.
+                with self.make_embedder() as embedder:
+                    embedder.embed(self.documents, missing)
+                if self._fill(file):
+                    raise RetrievalError(
+                        f"{len(missing)} vectors that were stored cannot be read back; check the disk, and run the "
+                        "same command again"
+                    )
+            # VectorFile reads as build_dense reads an array: by len(), shape, slices and positions.
+            vectors = cast(NDArray[np.float32], file)
+            built = build_dense(vectors, self.params.dense, self.vectors)
+            built.index.save(folder / VECTORS)
+        recall = asdict(built.recall) if built.recall is not None else None
+        return WrittenIndexes(self.encoder.dimension, built.kind, recall)
+
+    def _fill(self, file: VectorFile) -> list[Wanted]:
+        """Copy every chunk's vector from the store into the file; returns those that are not there."""
+        missing: dict[str, Wanted] = {}
+        waiting: list[Wanted] = []
+        written = 0
+
+        def copy() -> None:
+            nonlocal written
+            keys = sorted({item.text_sha256 for item in waiting})
+            found = read_vectors(self.store, self.encoder.fingerprint, keys, self.encoder.dimension)
+            block = np.zeros((len(waiting), self.encoder.dimension), dtype=np.float32)
+            for row, item in enumerate(waiting):
+                vector = found.get(item.text_sha256)
+                if vector is None:
+                    missing.setdefault(item.text_sha256, item)
+                else:
+                    block[row] = vector
+            file.write(written, block)
+            written += len(waiting)
+            waiting.clear()
+
+        for place, document in enumerate(self.documents):
+            for chunk, row in enumerate(document.hashes):
+                waiting.append(Wanted(place, chunk, row.tobytes().hex()))
+                if len(waiting) >= _BLOCK:
+                    copy()
+        if waiting:
+            copy()
+        return list(missing.values())

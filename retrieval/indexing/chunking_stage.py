@@ -1,0 +1,106 @@
+"""Stored documents into the places of their chunks and the hashes of what will be embedded."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from data.documents import Document
+from data.refused import Refused
+from data.store import Store
+from retrieval.chunking.chunker import Span, chunks_from_spans, searchable_text
+from retrieval.chunking.scripts import has_own_ends
+from retrieval.generations.document_versions import StoredVersion, read_documents
+from retrieval.generations.folder import ChunkTable
+from retrieval.generations.manifest import DocumentVersion
+from retrieval.indexing.chunker_pool import Cutters, CutText, Spans
+from retrieval.indexing.reading import ReadBatch
+from retrieval.indexing.vector_cache import TextHashes
+
+
+@dataclass(frozen=True, slots=True)
+class CutDocument:
+    """A document's chunks: (n, 2) spans and the (n, 32) hashes of their searchable texts; 48 bytes a chunk."""
+
+    document_id: str
+    version: StoredVersion
+    spans: Spans
+    hashes: TextHashes
+
+
+@dataclass(frozen=True, slots=True)
+class CutBatch:
+    """A ReadBatch after cutting."""
+
+    collection_id: int
+    documents: tuple[CutDocument, ...]
+    refused: tuple[Refused, ...]
+
+
+@dataclass(slots=True)
+class Cutting:
+    """How far the cutting is. Written by the thread that cuts, looked at by others."""
+
+    documents: int = 0
+    ended: bool = False
+
+
+class KnownSpans:
+    """Where the chunks of an earlier generation's documents lie; nothing if it was cut in another way."""
+
+    def __init__(self, table: ChunkTable | None) -> None:
+        self._rows = table.rows if table is not None else np.zeros((0, 3), dtype=np.int64)
+        self._first: Mapping[DocumentVersion, int] = {}
+        if table is not None:
+            # Rows are in the order of the documents, so each document's are a stretch.
+            places = np.arange(len(table.versions) + 1)
+            self._starts = np.searchsorted(self._rows[:, 0], places)
+            self._first = {version: place for place, version in enumerate(table.versions)}
+
+    def get(self, version: DocumentVersion) -> Spans | None:
+        """The document's spans, if known."""
+        place = self._first.get(version)
+        if place is None:
+            return None
+        return self._rows[self._starts[place] : self._starts[place + 1], 1:]
+
+
+def text_hash(text: str) -> bytes:
+    """SHA-256 of the text that is embedded."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def searchable_texts(document: Document, spans: Spans) -> list[str]:
+    """What is embedded and indexed for the document's chunks."""
+    places = [Span(start, end) for start, end in spans.tolist()]
+    return [searchable_text(chunk) for chunk in chunks_from_spans(document, places)]
+
+
+def cut_batches(
+    store: Store, batches: Iterable[ReadBatch], known: KnownSpans, cutters: Cutters, state: Cutting
+) -> Iterator[CutBatch]:
+    """Cut what was stored, batch by batch."""
+    for batch in batches:
+        documents = [item.document for item in read_documents(store, [version for _, version in batch.versions])]
+        spans: list[Spans | None] = []
+        todo: list[CutText] = []
+        for document, (document_id, version) in zip(documents, batch.versions, strict=True):
+            # Texts with marks of their own were cut otherwise by earlier versions; cutting them again costs little.
+            anew = version.reoutlined or has_own_ends(document.text)
+            found = None if anew else known.get(DocumentVersion(document_id, version.sha256))
+            spans.append(found)
+            if found is None:
+                todo.append(CutText(document.text, document.outline))
+        fresh = iter(cutters.cut(todo))
+        done: list[CutDocument] = []
+        for document, (document_id, version), found in zip(documents, batch.versions, spans, strict=True):
+            places = next(fresh) if found is None else found
+            hashes = b"".join(map(text_hash, searchable_texts(document, places)))
+            rows = np.frombuffer(hashes, dtype=np.uint8).reshape(-1, 32)
+            done.append(CutDocument(document_id, version, places, rows))
+        state.documents += len(done)
+        yield CutBatch(batch.collection_id, tuple(done), batch.refused)
+    state.ended = True

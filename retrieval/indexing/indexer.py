@@ -1,0 +1,314 @@
+"""The indexing job: a stream of documents in, a published generation out; may be killed at any point and run again.
+
+Reading, cutting and embedding work at the same time, each ahead of the next; what waits between them is in the store,
+not in memory. docs/indexing.md says how much memory the job takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from data.documents import Document
+from data.refused import Refused
+from data.store import Store
+from retrieval.chunking.chunker import ChunkingParams, TokenCounter
+from retrieval.encoding.adapted import adapted
+from retrieval.encoding.encoder import Encoder, PortableCounting, Resting
+from retrieval.errors import RetrievalError
+from retrieval.generations.collection_folder import collection_lock, generations_folder
+from retrieval.generations.folder import (
+    ChunkTable,
+    check_folder,
+    check_hash,
+    load_table,
+    remove_other_generations,
+    write_generation,
+)
+from retrieval.generations.index_params import IndexParams
+from retrieval.generations.manifest import Manifest, generation_hash
+from retrieval.generations.publishing import (
+    PublishedGeneration,
+    current_generation,
+    generation_versions,
+    publish_generation,
+)
+from retrieval.indexing.assembly import Assembly, chunk_rows
+from retrieval.indexing.chunker_pool import Cutters
+from retrieval.indexing.chunking_stage import Cutting, KnownSpans, cut_batches
+from retrieval.indexing.embedding import Embedded, Embedder, embed_stream
+from retrieval.indexing.indexed_encoder import indexed_with
+from retrieval.indexing.job_params import JobParams
+from retrieval.indexing.prefetch import Ahead
+from retrieval.indexing.pruning import prune_collection
+from retrieval.indexing.reading import Reading, read_source
+from retrieval.indexing.report import IndexPhase, IndexProgress, IndexReport
+from retrieval.sparse.bm25 import Bm25Params
+from retrieval.sparse.tokenising import TokenisingParams
+from retrieval.vectors.params import DenseParams, resolved_kind
+
+__all__ = ["JobParams", "ProgressListener", "index_documents"]
+
+ProgressListener = Callable[[IndexProgress], None]
+_SPECIAL_TOKENS = 2
+# Batches of at most characters_per_commit that a stage may be ahead. Between reading and cutting only row numbers wait;
+# after cutting 48 bytes a chunk, which the job keeps to its end anyway.
+_AHEAD = 1000
+
+
+def index_documents(
+    store: Store,
+    home: Path,
+    collection: str,
+    source: Iterable[Document | Refused],
+    encoder: Encoder,
+    chunking: ChunkingParams | None = None,
+    tokenising: TokenisingParams | None = None,
+    bm25: Bm25Params | None = None,
+    progress: ProgressListener | None = None,
+    dense: DenseParams | None = None,
+    job: JobParams | None = None,
+    expected_hash: str | None = None,
+) -> IndexReport:
+    """Make the collection hold exactly the source's documents, and publish an index of them.
+
+    The source is the whole new content: documents that it lacks are removed; it is gone through in a thread. Nothing
+    answers differently before the new generation is published, in one transaction, at the very end. Documents and
+    vectors are committed on the way, so that a run that was killed is taken up where it stopped and ends in the same
+    generation hash; only text that no run has embedded is embedded. ``progress`` is called in this thread, over and
+    over; what it raises ends the run like a kill. expected_hash: of the generation that must come out, if known. An
+    encoder of several precisions goes on in the collection's own (retrieval/encoding/adapted.py).
+
+    Raises RetrievalError for a bad name, another run on the same collection, parameters that the encoder cannot serve,
+    a source without a document, an encoder that gives no usable vectors, or another generation than expected; the old
+    one keeps answering. OSError and DataError when the disk is full or read-only: the same.
+    """
+    started = perf_counter()
+    params = IndexParams(
+        chunking or ChunkingParams(),
+        tokenising or TokenisingParams(cjk="auto"),
+        bm25 or Bm25Params(),
+        dense or DenseParams(),
+    )
+    if params.chunking.max_tokens + _SPECIAL_TOKENS > encoder.max_tokens:
+        raise RetrievalError(
+            f"chunks of {params.chunking.max_tokens} tokens do not fit the encoder, which reads {encoder.max_tokens} "
+            f"with its {_SPECIAL_TOKENS} special ones; give a smaller max_tokens"
+        )
+    work = _Job(
+        store, home, collection, encoder, params, progress or (lambda _: None), job or JobParams(), expected_hash
+    )
+    with collection_lock(home, collection):
+        before = work.before()
+        work = replace(work, encoder=adapted(encoder, indexed_with(store, collection, before.published)))
+        remove_other_generations(work.folder, before.published.hash if before.published else None)
+        reading = Reading()
+        content = work.stream(before, source, reading)
+        work = replace(work, params=work.params.for_scripts(reading.other_words))
+        if isinstance(encoder, Resting):
+            encoder.rest()  # what is built next needs the memory, and whoever watches a folder may wait for days
+        done = work.same(before, content, reading.own_ends) or work.build(before, content)
+    new = {item.document_id: item.version.sha256 for item in content.documents}
+    kept = sum(before.versions.get(document_id) == sha256 for document_id, sha256 in new.items())
+    known = sum(document_id in before.versions for document_id in new)
+    return IndexReport(
+        collection=collection,
+        generation_hash=done.hash,
+        added=len(new) - known,
+        changed=known - kept,
+        unchanged=kept,
+        removed=len(before.versions) - known,
+        refused=tuple(one for one in content.refused if one.kind != "note"),
+        notes=tuple(one for one in content.refused if one.kind == "note"),
+        documents=len(new),
+        chunks=done.chunks,
+        embedded=content.embedded,
+        reused=content.reused,
+        rebuilt=done.rebuilt,
+        seconds=perf_counter() - started,
+        index=done.index,
+        recall=done.recall,
+        removed_ids=tuple(sorted(document_id for document_id in before.versions if document_id not in new)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """The generation that answers while the job runs. manifest, table: None if there is none or it is damaged."""
+
+    published: PublishedGeneration | None
+    manifest: Manifest | None
+    table: ChunkTable | None
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    hash: str
+    chunks: int
+    index: str
+    recall: float | None
+    rebuilt: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    store: Store
+    home: Path
+    collection: str
+    encoder: Encoder
+    params: IndexParams
+    progress: ProgressListener
+    how: JobParams
+    expected_hash: str | None
+
+    @property
+    def folder(self) -> Path:
+        return generations_folder(self.home, self.collection)
+
+    def say(self, phase: IndexPhase, done: int, total: int | None) -> None:
+        self.progress(IndexProgress(phase, done, total))
+
+    def before(self) -> _Before:
+        try:
+            with self.store.read() as connection:
+                published = current_generation(connection, self.collection)
+                versions = generation_versions(connection, published.key) if published else {}
+        except RetrievalError:  # the row itself is damaged
+            return _Before(None, None, None, {})
+        if published is None:
+            return _Before(None, None, None, versions)
+        try:
+            manifest = Manifest.from_json(published.manifest, f"the published index of {self.collection!r}")
+            folder = self.folder / manifest.hash
+            if (published.hash, self.home / published.folder) != (manifest.hash, folder):
+                return _Before(published, None, None, versions)
+            check_folder(folder, manifest)
+            table = load_table(folder)
+            check_hash(folder, table, manifest)
+        except RetrievalError:
+            # A damaged generation is no reason to stop: rebuilding it is what the job is for.
+            return _Before(published, None, None, versions)
+        return _Before(published, manifest, table, versions)
+
+    def stream(self, before: _Before, source: Iterable[Document | Refused], reading: Reading) -> Embedded:
+        """Read, cut and embed the source, all at once; what comes back is sorted by document id. reading: is filled."""
+        cutting = Cutting()
+        embedded = wanted = 0
+
+        def say() -> None:
+            self.say("documents", reading.documents, reading.documents if reading.ended else None)
+            self.say("chunks", cutting.documents, reading.documents if reading.ended else None)
+            self.say("vectors", embedded, wanted if cutting.ended else None)
+
+        def gathered(so_far: int) -> None:
+            nonlocal wanted
+            wanted = so_far
+            say()
+
+        def called(texts: int) -> None:
+            nonlocal embedded
+            embedded += texts
+            say()
+
+        how = self.how
+        with Cutters(self.counter(), self.params.chunking, how.workers) as cutters:
+            read = read_source(
+                self.store, self.collection, source, how.documents_per_commit, how.characters_per_commit, reading
+            )
+            batches = Ahead(read, _AHEAD)
+            cut = Ahead(cut_batches(self.store, batches, self.known_spans(before), cutters, cutting), _AHEAD)
+            # Left in this order, so that whoever waits for the reading is told that no more will come.
+            with cut, batches:
+                try:
+                    content = embed_stream(cut, lambda key: self.embedder(key, called), how.texts_per_window, gathered)
+                except BaseException:
+                    reading.stopped = True  # not after the two hundred documents of a batch, which may be large PDFs
+                    raise
+        say()
+        return replace(content, documents=tuple(sorted(content.documents, key=lambda item: item.document_id)))
+
+    def counter(self) -> TokenCounter:
+        """What counts tokens; something that can be sent to a process where there are any."""
+        if not self.how.workers:
+            return self.encoder.count_tokens
+        if not isinstance(self.encoder, PortableCounting):
+            raise RetrievalError(
+                f"this encoder's counting cannot be sent to {self.how.workers} other processes; index with workers=0"
+            )
+        return self.encoder.portable_counter()
+
+    def embedder(self, collection_id: int, progress: Callable[[int], None]) -> Embedder:
+        return Embedder(self.store, self.encoder, collection_id, self.how.texts_per_call, progress)
+
+    def known_spans(self, before: _Before) -> KnownSpans:
+        """Where the chunks of the published documents lie, if cutting them again would give the same."""
+        manifest = before.manifest
+        if manifest is None or (manifest.params.chunking, manifest.encoder) != (
+            self.params.chunking,
+            self.encoder.fingerprint,
+        ):
+            return KnownSpans(None)
+        return KnownSpans(before.table)
+
+    def same(self, before: _Before, content: Embedded, compare_chunks: bool) -> _Done | None:
+        """The published generation, if it is what the job would build.
+
+        compare_chunks: whether chunks may lie elsewhere although nothing else has changed, because an earlier version
+        cut such texts otherwise.
+        """
+        manifest, table = before.manifest, before.table
+        if manifest is None or table is None:
+            return None
+        if manifest.params != self.params:
+            return None
+        if (manifest.encoder, manifest.dimension) != (self.encoder.fingerprint, self.encoder.dimension):
+            return None
+        if {item.document_id: item.version.sha256 for item in content.documents} != before.versions:
+            return None
+        if any(item.version.reoutlined for item in content.documents):
+            return None
+        if compare_chunks and not np.array_equal(table.rows, chunk_rows(content.documents)):
+            return None
+        return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=False)
+
+    def build(self, before: _Before, content: Embedded) -> _Done:
+        assembly = Assembly(
+            self.store,
+            self.encoder,
+            self.params,
+            content.documents,
+            lambda: self.embedder(content.collection_id, lambda _: None),
+            lambda done, total: self.say("words", done, total),
+            lambda done, total: self.progress(
+                IndexProgress("index", done, total, resolved_kind(self.params.dense, total))
+            ),
+        )
+        table = assembly.table()
+        found = generation_hash(table.versions, table.rows, self.params, self.encoder.fingerprint)
+        if self.expected_hash not in (None, found):
+            raise RetrievalError(
+                f"these documents and parameters give the generation {found[:12]}, not {self.expected_hash}; nothing "
+                "was published. Run `plumbline index` again with the same sources"
+            )
+        manifest = write_generation(self.folder, table, self.params, self.encoder.fingerprint, assembly.write)
+        self.say("publishing", 0, 1)
+        relative = (self.folder / manifest.hash).relative_to(self.home)
+        versions = [item.version for item in content.documents]
+        publish_generation(self.store, content.collection_id, manifest, relative, versions)
+        kept = [(self.encoder.fingerprint, table.texts)]
+        if before.manifest is not None and before.table is not None:
+            # Going back to the content of before must cost nothing.
+            kept.append((before.manifest.encoder, before.table.texts))
+        prune_collection(self.store, self.home, content.collection_id, kept)
+        remove_other_generations(self.folder, manifest.hash)
+        self.say("publishing", 1, 1)
+        return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=True)
+
+
+def _recall(manifest: Manifest) -> float | None:
+    return float(manifest.recall["recall"]) if manifest.recall is not None else None

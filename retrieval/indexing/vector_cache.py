@@ -1,0 +1,119 @@
+"""Vectors by content, in SQL: text that was embedded once is never embedded again, not after a kill either.
+
+A row carries a checksum over encoder, text and vector, so that a row that was damaged, or swapped with another, counts
+as not stored instead of answering wrongly.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, delete, insert, or_, select
+
+from data.schema import vectors
+from data.store import Store
+from retrieval.generations.document_versions import batches, readable_rows
+
+TextHashes = NDArray[np.uint8]
+"""(N, 32): the SHA-256 of each text that was embedded."""
+
+_SUM = 16  # bytes of checksum before the vector
+
+
+def read_vectors(store: Store, encoder: str, hashes: Sequence[str], dimension: int) -> dict[str, NDArray[np.float32]]:
+    """The stored vectors, each (E,), by SHA-256 of the text. One that is damaged counts as not stored.
+
+    encoder: fingerprint. dimension: E.
+    """
+    found: dict[str, NDArray[np.float32]] = {}
+    for part in batches(hashes, 500):
+        wanted = select(vectors.c.text_sha256, vectors.c.vector).where(
+            vectors.c.encoder == encoder, vectors.c.text_sha256.in_(part)
+        )
+        with store.read() as connection:
+            for text_sha256, packed in connection.execute(wanted):
+                vector = _unpacked(packed, encoder, text_sha256, dimension)
+                if vector is not None:
+                    found[text_sha256] = vector
+    return found
+
+
+def write_vectors(
+    store: Store, encoder: str, by_hash: Mapping[str, NDArray[np.float32]], collection_id: int | None
+) -> None:
+    """Store vectors in one transaction, over whatever was stored for these texts. collection_id: whom they are for."""
+    if not by_hash:
+        return
+    rows = [
+        {
+            "encoder": encoder,
+            "text_sha256": key,
+            "vector": _packed(encoder, key, vector),
+            "collection_id": collection_id,
+        }
+        for key, vector in by_hash.items()
+    ]
+    with readable_rows("vectors"), store.write() as connection:
+        for part in batches(tuple(by_hash), 500):
+            connection.execute(delete(vectors).where(vectors.c.encoder == encoder, vectors.c.text_sha256.in_(part)))
+        connection.execute(insert(vectors), rows)
+
+
+def prune_vectors(store: Store, collection_id: int | None, keep: Mapping[str, Sequence[TextHashes]]) -> int:
+    """Remove the vectors that were made for this collection, or for one that is gone, and are not kept; how many.
+
+    keep: by encoder, the text hashes that some generation still needs. Those made for another collection are left to
+    it: it may be in the middle of a job.
+    """
+    kept = {encoder: np.sort(_keys(np.concatenate(list(parts)))) for encoder, parts in keep.items() if parts}
+    mine: ColumnElement[bool] = vectors.c.collection_id.is_(None)
+    if collection_id is not None:
+        mine = or_(mine, vectors.c.collection_id == collection_id)
+    removed = 0
+    with store.read() as connection:
+        encoders = connection.execute(select(vectors.c.encoder).where(mine).distinct()).scalars().all()
+    for encoder in encoders:
+        here = mine & (vectors.c.encoder == encoder)
+        with store.read() as connection:
+            found = bytearray()
+            for (text_sha256,) in connection.execution_options(yield_per=5000).execute(
+                select(vectors.c.text_sha256).where(here)
+            ):
+                found += bytes.fromhex(text_sha256)
+        hashes = np.frombuffer(bytes(found), dtype=np.uint8).reshape(-1, 32)
+        unused = hashes[~np.isin(_keys(hashes), kept[encoder])] if encoder in kept else hashes
+        for part in batches([row.tobytes().hex() for row in unused], 5000):
+            with store.write() as connection:
+                for some in batches(part, 500):
+                    connection.execute(delete(vectors).where(here, vectors.c.text_sha256.in_(some)))
+        removed += len(unused)
+    return removed
+
+
+def _keys(hashes: TextHashes) -> NDArray[np.bytes_]:
+    """(N,) byte strings that compare as the hashes do (numpy ignores zeros at the end, in both alike)."""
+    return np.ascontiguousarray(hashes).view("S32").reshape(-1)
+
+
+def _packed(encoder: str, text_sha256: str, vector: NDArray[np.float32]) -> bytes:
+    """Checksum, then little-endian float32."""
+    values = vector.astype("<f4").tobytes()
+    return _checksum(encoder, text_sha256, values) + values
+
+
+def _unpacked(packed: bytes, encoder: str, text_sha256: str, dimension: int) -> NDArray[np.float32] | None:
+    """Back from ``_packed``; None unless it is whole, and a vector of length 1."""
+    if len(packed) != _SUM + 4 * dimension:
+        return None
+    if _checksum(encoder, text_sha256, packed[_SUM:]) != packed[:_SUM]:
+        return None
+    vector = np.frombuffer(packed, dtype="<f4", offset=_SUM).astype(np.float32)
+    norm = float(np.square(vector, dtype=np.float64).sum())
+    return vector if abs(norm - 1.0) < 1e-3 else None
+
+
+def _checksum(encoder: str, text_sha256: str, values: bytes) -> bytes:
+    return hashlib.sha256(f"{encoder}\0{text_sha256}\0".encode() + values).digest()[:_SUM]

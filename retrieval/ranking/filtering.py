@@ -1,0 +1,135 @@
+"""Filters on documents' metadata, and which chunks they let through. Knows nothing of how the chunks are searched."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.chunking.chunks import Chunk
+from retrieval.errors import RetrievalError
+
+Operator = Literal["=", "!=", "<", "<=", ">", ">="]
+Metadata = Sequence[tuple[str, str]]
+BUILT_IN = ("document", "title")
+"""Keys that every document has; metadata of the same name comes before them."""
+
+_FILTER = re.compile(r"\s*([^\s=<>!](?:[^=<>!]*[^\s=<>!])?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """``key operator value``; of several values any may fit ("=": is one of them; "!=": is none of them).
+
+    A document whose key has several values passes when any of them fits, and under "!=" when none is among the given.
+    One without the key passes "!=" only. "<" and its kin compare as numbers where both sides are numbers, and as text
+    otherwise (so that dates written 2024-05-31 compare rightly).
+    """
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.key.strip():
+            raise ValueError("a filter's key must not be empty")
+        if self.operator not in get_args(Operator):
+            raise ValueError(
+                f"a filter's operator must be one of {' '.join(get_args(Operator))}, not {self.operator!r}"
+            )
+        if not self.values or (self.operator not in ("=", "!=") and len(self.values) > 1):
+            raise ValueError(f"the filter {self} has {len(self.values)} values; {self.operator} takes one")
+
+    def __str__(self) -> str:
+        return f"{self.key}{self.operator}{'|'.join(self.values)}"
+
+    def passes(self, values: Sequence[str]) -> bool:
+        """Whether a document with these values of the key is let through."""
+        if self.operator == "=":
+            return any(value in self.values for value in values)
+        if self.operator == "!=":
+            return not any(value in self.values for value in values)
+        return any(_compared(value, self.operator, self.values[0]) for value in values)
+
+
+def parse_filter(text: str) -> Filter:
+    """``language=en|de``, ``year>=2020``, ``source!=draft``. Raises RetrievalError, with the forms, otherwise."""
+    match = _FILTER.fullmatch(text)
+    if match is None:
+        raise RetrievalError(f"{text!r} is no filter: write key=value, key=one|other, key!=value or key>=value")
+    key, operator, rest = match.groups()
+    values = tuple(value.strip() for value in rest.split("|")) if operator in ("=", "!=") else (rest,)
+    return Filter(key, operator, values)  # type: ignore[arg-type]
+
+
+class DocumentFilters:
+    """Which chunks filters let through. Chunks of one document stand together, as an index holds them."""
+
+    def __init__(self, chunks: Sequence[Chunk], metadata: Mapping[str, Metadata]):
+        """metadata: by document id; a document that it lacks has none."""
+        ids: list[str] = []
+        titles: list[str] = []
+        starts: list[int] = []
+        for position, chunk in enumerate(chunks):
+            if not ids or ids[-1] != chunk.document_id:
+                ids.append(chunk.document_id)
+                titles.append(chunk.title)
+                starts.append(position)
+        self._size = len(chunks)
+        self._ids, self._titles = tuple(ids), tuple(titles)
+        ends = [*starts[1:], self._size][: len(starts)]
+        self._counts = np.asarray(ends, dtype=np.int64) - np.asarray(starts, dtype=np.int64)
+        self._metadata = metadata
+        self._keys = frozenset(key for pairs in metadata.values() for key, _ in pairs)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """What can be filtered by."""
+        return tuple(sorted({*self._keys, *BUILT_IN}))
+
+    def allowed(self, filters: Iterable[Filter]) -> NDArray[np.bool_]:
+        """(N,) which chunks pass all filters. Raises RetrievalError, listing the keys, for one that no document has."""
+        mask = np.ones(len(self._ids), dtype=bool)
+        for one in filters:
+            passes = [one.passes(values) for values in self._values(one.key)]
+            mask &= np.asarray(passes, dtype=bool).reshape(mask.shape)
+        return np.repeat(mask, self._counts)
+
+    def described(self, one: Filter) -> str:
+        """The filter, and values that its key has, for a message that nothing passed."""
+        values = sorted({value for found in self._values(one.key) for value in found})
+        more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
+        return f"{one} ({one.key} is {', '.join(map(repr, values[:_SHOWN]))}{more})"
+
+    def _values(self, key: str) -> Iterable[Sequence[str]]:
+        if key in self._keys:
+            return ([value for name, value in self._metadata.get(i, ()) if name == key] for i in self._ids)
+        if key == "document":
+            return ((i,) for i in self._ids)
+        if key == "title":
+            return ((title,) for title in self._titles)
+        raise RetrievalError(f"no document has the metadata {key!r} to filter by: there is {', '.join(self.keys)}")
+
+
+def _compared(value: str, operator: str, limit: str) -> bool:
+    one, other = _number(value), _number(limit)
+    if one is None or other is None:
+        return _holds((value > limit) - (value < limit), operator)
+    return _holds((one > other) - (one < other), operator)
+
+
+def _holds(sign: int, operator: str) -> bool:
+    return {"<": sign < 0, "<=": sign <= 0, ">": sign > 0, ">=": sign >= 0}[operator]
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if number == number else None  # "nan" is a word here

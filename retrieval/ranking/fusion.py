@@ -1,0 +1,105 @@
+"""Fusing ranked lists into one. Pure functions over hits; knows nothing of the retrievers that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from retrieval.ranking.hits import NO_HITS, Hit, Hits, ranked
+
+Floats = NDArray[np.float64]
+Normalise = Callable[[Floats], Floats]
+
+
+def reciprocal_rank(rank: int, constant: float = 60.0) -> float:
+    """1 / (constant + rank), rank from 1: the summand of Cormack, Clarke and Buettcher, SIGIR 2009."""
+    return 1.0 / (constant + rank)
+
+
+def min_max(scores: ArrayLike) -> Floats:
+    """(s - min) / (max - min) of (k,) scores, in [0, 1]: Lee, SIGIR 1997. All 1 when the scores do not differ.
+
+    Equal scores say that the retriever liked all of them alike, and it did return them; 0 would say the opposite.
+    """
+    given = np.asarray(scores, dtype=np.float64)
+    if not given.size:
+        return given
+    low, high = given.min(), given.max()
+    if high == low:
+        return np.ones_like(given)
+    return np.asarray((given - low) / (high - low))
+
+
+def z_score(scores: ArrayLike) -> Floats:
+    """(s - mean) / standard deviation, less the lowest of them, so that 0 is "not returned" as it is for min-max.
+
+    Renda and Straccia, SAC 2003, "ZMUV"; the shift is ours and changes no order within a run. All 1 when the scores do
+    not differ.
+    """
+    given = np.asarray(scores, dtype=np.float64)
+    if not given.size:
+        return given
+    # Summed one after the other: numpy's own sum adds in an order that depends on the machine.
+    values = given.tolist()
+    mean = sum(values) / len(values)
+    deviation = sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+    if deviation <= 1e-12 * max(1.0, abs(mean)):
+        return np.ones_like(given)
+    return np.asarray((given - given.min()) / deviation)
+
+
+def fuse_reciprocal_rank(
+    runs: Sequence[Sequence[Hit]], constant: float = 60.0, weights: Sequence[float] | None = None
+) -> Hits:
+    """Sum of the reciprocal ranks; a run that lacks a position adds nothing (Cormack et al. 2009, k = 60).
+
+    runs: each best first. weights: of the runs, 1 each unless given. Result: best first, equal scores by position.
+    Raises ValueError for weights that do not fit.
+    """
+    weights = _checked(weights if weights is not None else (1.0,) * len(runs), len(runs))
+    held = [Hits.of(run) for run in runs]
+    return _summed(
+        held,
+        [weight * (1.0 / (constant + np.arange(1.0, len(run) + 1))) for run, weight in zip(held, weights, strict=True)],
+    )
+
+
+def fuse_min_max(runs: Sequence[Sequence[Hit]], weights: Sequence[float]) -> Hits:
+    """Weighted sum of min-max normalised scores (Lee, SIGIR 1997; weighted: Bruch, Gai and Ingber, TOIS 2023).
+
+    A run that lacks a position adds 0, its lowest normalised score. weights: one a run, not negative, not all 0.
+    Raises ValueError if they are not. Result: best first, equal scores by position.
+    """
+    return _fuse_normalised(runs, weights, min_max)
+
+
+def fuse_z_score(runs: Sequence[Sequence[Hit]], weights: Sequence[float]) -> Hits:
+    """``fuse_min_max`` with ``z_score`` in place of min-max: an outlier at the top does not flatten the rest."""
+    return _fuse_normalised(runs, weights, z_score)
+
+
+def _fuse_normalised(runs: Sequence[Sequence[Hit]], weights: Sequence[float], normalise: Normalise) -> Hits:
+    weights = _checked(weights, len(runs))
+    total = sum(weights)
+    held = [Hits.of(run) for run in runs]
+    return _summed(held, [weight / total * normalise(run.scores) for run, weight in zip(held, weights, strict=True)])
+
+
+def _checked(weights: Sequence[float], runs: int) -> Sequence[float]:
+    if len(weights) != runs or any(not weight >= 0 for weight in weights) or (runs and not sum(weights)):
+        raise ValueError(f"{runs} runs need as many weights, none negative and not all 0, not {tuple(weights)}")
+    return weights
+
+
+def _summed(runs: Sequence[Hits], parts: Sequence[Floats]) -> Hits:
+    """Positions by the sum of their parts, best first. parts: (k,) for each run, what its hits add.
+
+    bincount adds in the order in which things stand, that is of the runs: the same sum on every machine.
+    """
+    if not any(map(len, runs)):
+        return NO_HITS
+    positions, places = np.unique(np.concatenate([run.positions for run in runs]), return_inverse=True)
+    return ranked(positions, np.bincount(places, weights=np.concatenate(parts)))
