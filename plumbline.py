@@ -36,11 +36,11 @@ from app.judging.verifier_sources import VerifierSource
 from app.labelling.items import LabelItem
 from app.labelling.sessions import LabelSession
 from app.pipeline import Pipeline
-from app.runs.analysis import Looking
+from app.runs.analysis import AnalysisOptions
 from app.runs.decoding_grid import temperature_for
 from app.runs.evaluate import ARMS, EvaluationPlan
 from app.runs.figures import RunFigures, evaluated, label_session, run_figures
-from app.runs.plan import FullPlan, Wanted, make_plan, pilot_of_run
+from app.runs.plan import FullPlan, PrecisionTarget, make_plan, pilot_of_run
 from app.scoring.assertion import assert_rate
 from app.scoring.score import ScoredAnswer, ScorePlan, ScoreResult, score
 from app.settings import Settings
@@ -58,6 +58,7 @@ from retrieval.indexing.report import IndexReport
 from retrieval.sparse.tokenising import for_language
 
 __all__ = [
+    "AnalysisOptions",
     "Answer",
     "Decoding",
     "Document",
@@ -66,7 +67,6 @@ __all__ = [
     "IndexReport",
     "LabelItem",
     "LabelSession",
-    "Looking",
     "Pipeline",
     "QueryRequest",
     "QueryResult",
@@ -152,7 +152,7 @@ def _questions(given: str | Path | Sequence[str | Path] | Sequence[Question]) ->
     return asked if len(asked) == len(items) else load_question_files([Path(str(item)) for item in items])
 
 
-def figures(pipeline: Pipeline, run: str, looking: Looking | None = None) -> RunFigures:
+def figures(pipeline: Pipeline, run: str, looking: AnalysisOptions | None = None) -> RunFigures:
     """A stored run's rates and differences, corrected ones where people labelled: ``plumbline report``.
 
     run: its id, or the beginning of it. looking: what takes more verification. Raises EvaluationError for an unknown
@@ -198,7 +198,9 @@ def plan(
     difference is planned; by default the run's first two. settings: of the simulation. Raises UsageError for numbers
     that cannot be, EvaluationError for an unknown run or arm, or fewer than 5 questions.
     """
-    return make_plan(pilot_of_run(pipeline, run, arms), Wanted(half_width, detect, power, tuple(samples)), settings)
+    return make_plan(
+        pilot_of_run(pipeline, run, arms), PrecisionTarget(half_width, detect, power, tuple(samples)), settings
+    )
 
 
 def score_answers(

@@ -232,7 +232,7 @@ def source_json(source: Source) -> dict[str, Any]:
 def sources_of(prompt: Prompt, places: Mapping[str, str] | None = None) -> tuple[Source, ...]:
     """Everything that was retrieved, in order of rank: what the model was shown, then what did not fit.
 
-    places: in words, by chunk id (app.retrieval.chunk_locations.shown_places).
+    places: in words, by chunk id (app.retrieval.chunk_locations.chunk_locations).
     """
     out = []
     for part in prompt.chunks:

@@ -20,7 +20,7 @@ from app.home.permissions import open_private_home
 from app.models.cache import ModelCache, process_models
 from app.models.encoders import encoder_key, open_encoder
 from app.models.generators import SupportsClose, open_generator
-from app.retrieval.chunk_locations import shown_places
+from app.retrieval.chunk_locations import chunk_locations
 from app.settings import Settings
 from data.columns import utc_now
 from data.documents import Document
@@ -34,7 +34,7 @@ from retrieval.chunking.chunker import ChunkingParams
 from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.collections import check_published, list_collections, open_retriever
 from retrieval.encoding.encoder import Encoder
-from retrieval.encoding.subprocess_encoder import EncoderApart
+from retrieval.encoding.subprocess_encoder import SubprocessEncoder
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.indexing.report import IndexProgress, IndexReport
 from retrieval.retriever import Fusion, Mode, Retriever
@@ -101,7 +101,7 @@ class Pipeline:
         if "encoder" in self.__dict__ or (key is not None and key in self.models):
             return self.encoder
         make = partial(open_encoder, settings.encoder, settings.device, settings.encoder_precision)
-        return self._closing.enter_context(EncoderApart(make))
+        return self._closing.enter_context(SubprocessEncoder(make))
 
     @cached_property
     def generator(self) -> Generator:
@@ -201,7 +201,7 @@ class Pipeline:
             search = self.search(name, request.mode, request.fusion)
             generation, settings = search.retriever.generation_hash, search.settings
             chunks = search.retrieve(request.question, request.k)
-        places = shown_places(self.store, name or "", [found.chunk for found in chunks])
+        places = chunk_locations(self.store, name or "", [found.chunk for found in chunks])
         retrieved = perf_counter()
         prompt = generator.prompt(request.question, chunks, request.params.max_tokens)
         seeds = [query_seed(request.params.seed, sample) for sample in range(request.params.n)]

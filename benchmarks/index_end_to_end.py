@@ -41,7 +41,7 @@ from retrieval.encoding.sentence_transformer import (
     default_encoder_folder,
     load_default_encoder,
 )
-from retrieval.encoding.subprocess_encoder import EncoderApart
+from retrieval.encoding.subprocess_encoder import SubprocessEncoder
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.sparse.tokenising import TokenisingParams, tokenise
 
@@ -107,8 +107,8 @@ def main() -> None:
         return len(model.encode(texts, show_progress_bar=False))
 
     apart = {
-        "plumbline": EncoderApart(partial(load_default_encoder, precision="auto")),
-        "plumbline_fp32": EncoderApart(load_default_encoder),
+        "plumbline": SubprocessEncoder(partial(load_default_encoder, precision="auto")),
+        "plumbline_fp32": SubprocessEncoder(load_default_encoder),
     }
     contenders: dict[str, Callable[[], int]] = {
         **{name: partial(plumbline, given, ours, arguments.workers) for name, ours in apart.items()},

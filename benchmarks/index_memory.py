@@ -25,7 +25,7 @@ from benchmarks.sampled_encoder import SampledEncoder
 from data.store import Store
 from retrieval.encoding.encoder import Encoder
 from retrieval.encoding.sentence_transformer import load_default_encoder
-from retrieval.encoding.subprocess_encoder import EncoderApart
+from retrieval.encoding.subprocess_encoder import SubprocessEncoder
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.vectors.params import DenseParams
 
@@ -58,7 +58,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory(dir=arguments.folder) as name,
         PeakMemory() as memory,
-        EncoderApart(ENCODERS[arguments.encoder]) as encoder,  # as `plumbline index` does
+        SubprocessEncoder(ENCODERS[arguments.encoder]) as encoder,  # as `plumbline index` does
     ):
         home = Path(name)
         started = time.monotonic()

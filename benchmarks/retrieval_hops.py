@@ -32,7 +32,7 @@ from retrieval.ranking.diversity import MmrParams
 from retrieval.reformulation.hops import by_best_title
 from retrieval.reformulation.rm3 import Rm3Params
 from retrieval.retrieval_params import RetrievalParams
-from retrieval.search import Helpers, Search
+from retrieval.search import Search, SearchComponents
 
 SHOWN = (4, 8)
 
@@ -57,12 +57,12 @@ def searches(plain: Search, pipeline: Pipeline) -> dict[str, Search]:
 
     base = RetrievalParams()
     given = {
-        "one search": (base, Helpers()),
-        "two hops by title": (base, Helpers(ask_again=by_best_title)),
-        "two hops by the reader's words": (base, Helpers(ask_again=by_words)),
-        "imagined: the reader's words": (base, Helpers(imagine=pointing)),
-        "RM3": (replace(base, rm3=Rm3Params()), Helpers()),
-        "MMR 0.7": (replace(base, mmr=MmrParams(0.7)), Helpers()),
+        "one search": (base, SearchComponents()),
+        "two hops by title": (base, SearchComponents(ask_again=by_best_title)),
+        "two hops by the reader's words": (base, SearchComponents(ask_again=by_words)),
+        "imagined: the reader's words": (base, SearchComponents(imagine=pointing)),
+        "RM3": (replace(base, rm3=Rm3Params()), SearchComponents()),
+        "MMR 0.7": (replace(base, mmr=MmrParams(0.7)), SearchComponents()),
     }
     return {name: Search(plain.retriever, params, helpers) for name, (params, helpers) in given.items()}
 

@@ -44,7 +44,7 @@ from retrieval.ranking.reranking import RerankParams
 from retrieval.reformulation.hops import by_best_title
 from retrieval.reformulation.rm3 import Rm3Params
 from retrieval.retrieval_params import RetrievalParams
-from retrieval.search import Helpers, Search
+from retrieval.search import Search, SearchComponents
 
 MEASURE = "nDCG@10"
 READ = 4
@@ -67,7 +67,7 @@ class Way:
 
     name: str
     params: RetrievalParams
-    helpers: Helpers
+    helpers: SearchComponents
     asks: bool = False
 
 
@@ -143,24 +143,24 @@ class Pointing:
 
 
 def ways(plain: Search, pipeline: Pipeline) -> list[Way]:
-    base, none = RetrievalParams(), Helpers()
+    base, none = RetrievalParams(), SearchComponents()
     pointing = Pointing(pipeline, plain)
-    scorer = Helpers(scorer=load_support_scorer())
+    scorer = SearchComponents(scorer=load_support_scorer())
     return [
         Way("default", base, none),
         Way("RM3", replace(base, rm3=Rm3Params()), none),
         Way("MMR 0.9", replace(base, mmr=MmrParams(0.9)), none),
         Way("MMR 0.7", replace(base, mmr=MmrParams(0.7)), none),
         Way("duplicates 0.9 left out", replace(base, deduplicate=0.9), none),
-        Way("two hops by title", base, Helpers(ask_again=by_best_title)),
+        Way("two hops by title", base, SearchComponents(ask_again=by_best_title)),
         Way(
             f"reranked by the verifier, {RERANKED} deep",
             replace(base, rerank=RerankParams(RERANKED)),
             scorer,
             asks=True,
         ),
-        Way("rewritten by the reader's words", base, Helpers(rewrite=pointing), asks=True),
-        Way("imagined: the reader's words", base, Helpers(imagine=pointing), asks=True),
+        Way("rewritten by the reader's words", base, SearchComponents(rewrite=pointing), asks=True),
+        Way("imagined: the reader's words", base, SearchComponents(imagine=pointing), asks=True),
     ]
 
 

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
 from app.pipeline import Pipeline
-from app.service.engine.preparation import Preparation, Prepared, Preparing
+from app.service.engine.preparation import Preparation, PreparedQuery, QueryPreparer
 from benchmarks.engine_peers import Shape
 from benchmarks.service_clients import Times
 from generation.causal.prompt import instruction_text
@@ -30,7 +30,7 @@ def direct(
 
     whole: as the service prepares them, and their answers written as JSON and stored, too.
     """
-    preparing = Preparing(pipeline)
+    preparing = QueryPreparer(pipeline)
     answers: list[float] = []
     begun = perf_counter()
     for turn in range(rounds):
@@ -55,13 +55,15 @@ def _drawn(pipeline: Pipeline, collection: str, texts: Sequence[str], seeds: Seq
 
 
 def _whole(
-    pipeline: Pipeline, preparing: Preparing, collection: str, texts: Sequence[str], seeds: Sequence[int]
+    pipeline: Pipeline, preparing: QueryPreparer, collection: str, texts: Sequence[str], seeds: Sequence[int]
 ) -> None:
     requests = [
         QueryRequest(text, collection, params=SamplingParams(max_tokens=32, seed=s))
         for text, s in zip(texts, seeds, strict=True)
     ]
-    ready = [one for one in preparing([Preparation(request, "") for request in requests]) if isinstance(one, Prepared)]
+    ready = [
+        one for one in preparing([Preparation(request, "") for request in requests]) if isinstance(one, PreparedQuery)
+    ]
     tasks = [
         GenerationTask(one.prompt, request.params, (request.params.seed,))
         for one, request in zip(ready, requests, strict=True)

@@ -30,7 +30,7 @@ from evaluation.errors import EvaluationError
 from evaluation.reading.squad_metric import squad_f1
 from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer, logit
 from generation.errors import GenerationError
-from generation.reader.probing import answer_anyway
+from generation.reader.probing import force_answer
 from generation.reader.reader import EmbeddedReader
 from generation.reader.rows import chunk_contexts
 from generation.style.restyling import without_citations
@@ -107,7 +107,7 @@ def _said(examples: Sequence[ReadingExample], reader: EmbeddedReader, name: str)
             prompt = reader.prompt(example.question, chunks, 32)
         except GenerationError:  # a question longer than its context
             continue
-        text = without_citations(answer_anyway(reader, prompt).completion)
+        text = without_citations(force_answer(reader, prompt).completion)
         right = example.answerable and squad_f1(text, example.answers) >= _RIGHT
         yield from _pair(example, text, right, name)
         if number % 100 == 0:

@@ -59,7 +59,7 @@ def record(home: Path, scorer: PairScorer, questions: int, samples: int) -> list
     from app.settings import Settings
     from data.loaders import load_documents, load_question_files
     from data.samples_paths import sample_corpus_path, sample_question_paths
-    from evaluation.verifiers.evidence import GoldElseSearched, GoldEvidence, SearchedEvidence
+    from evaluation.verifiers.evidence import GoldEvidence, GoldOrSearchedEvidence, SearchedEvidence
 
     recorder = Recorder(scorer)
     with Pipeline(Settings(home=home)) as line:
@@ -67,7 +67,7 @@ def record(home: Path, scorer: PairScorer, questions: int, samples: int) -> list
         search = line.search("samples")
         retriever = search.retriever
         searched = SearchedEvidence(search, retriever.generation_hash)
-        evidence = GoldElseSearched(GoldEvidence(Passages(retriever), search), searched)
+        evidence = GoldOrSearchedEvidence(GoldEvidence(Passages(retriever), search), searched)
         asked = load_question_files(list(sample_question_paths()))[:questions]
         plan = EvaluationPlan(asked, ("closed_book", "rag"), "samples", samples)
         evaluate(line, plan, judge=Judge(OneByOne(EntailmentVerifier(recorder, evidence))))

@@ -11,7 +11,7 @@ from data.documents import Document, with_pair
 from data.errors import DataError
 from data.folders import FoundFile, find_files
 from data.parsing.limits import ParsingLimits
-from data.parsing.origin import Numbered, Origin
+from data.parsing.origin import NumberedDocument, Origin
 from data.parsing.pool import FileToParse, ParsedItem, parse_files
 from data.refused import Refused, note, part, printable, shown
 from data.sources import Source, SqlSource
@@ -117,10 +117,10 @@ class _Places:
     def first_of_file(self, parsed: ParsedItem) -> Iterator[Document | Refused]:
         """The document of a file, under another id if a document of another file has its own, with a note then."""
         item, file = parsed.item, parsed.file
-        document = item.document if isinstance(item, Numbered) else item
+        document = item.document if isinstance(item, NumberedDocument) else item
         if isinstance(document, Refused) or file is None:
             raise TypeError("a refusal has no id")
-        line = item.line if isinstance(item, Numbered) else 0
+        line = item.line if isinstance(item, NumberedDocument) else 0
         source, name = file.origin.where, file.origin.document_id
         if document.id == name:
             # Called by the folder it is in, which all its files share, so that their paths need not be kept.

@@ -18,7 +18,7 @@ from sqlalchemy.pool import StaticPool
 
 from data.answer_rows import answer_format, read_rows
 from data.errors import DataError
-from data.foreign_database import checked_url, reading_engine, what_it_says
+from data.foreign_database import checked_url, driver_message, reading_engine
 from data.refused import Refused, shown
 from data.sources import SqlSource
 
@@ -55,7 +55,7 @@ class FactTable:
         except NoSuchTableError:
             raise DataError(f"{shown_as}: there is no table {table!r}; name it behind the URL: URL#TABLE") from None
         except SQLAlchemyError as error:
-            raise DataError(f"{shown_as}: the database says: {what_it_says(error)}") from None
+            raise DataError(f"{shown_as}: the database says: {driver_message(error)}") from None
         self._table = found
         columns = {name.lower(): found.c[name] for name in found.c.keys()}  # noqa: SIM118 - columns, not names
         missing = [name for name in NEEDED if name not in columns]
@@ -138,7 +138,7 @@ class FactTable:
             with self._engine.connect() as connection:
                 return work(connection)
         except SQLAlchemyError as error:
-            raise DataError(f"{self._where}: the database says: {what_it_says(error)}") from None
+            raise DataError(f"{self._where}: the database says: {driver_message(error)}") from None
 
 
 def open_facts(source: str) -> FactTable:

@@ -37,7 +37,7 @@ def reading_engine(url: URL) -> Engine:
     return engine
 
 
-def what_it_says(error: SQLAlchemyError) -> str:
+def driver_message(error: SQLAlchemyError) -> str:
     """The driver's own words, without SQLAlchemy's link and without the statement, on one line."""
     return " ".join(str(getattr(error, "orig", None) or error).split())[:300]
 

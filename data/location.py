@@ -10,7 +10,7 @@ from data.outline import Heading
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """page, last_page: from 1, None without pages. headings: from the outermost to the nearest, by their words.
 
     line, last_line: of the file, from 1; None where the text is not lines of a file.
@@ -34,7 +34,7 @@ class Place:
         return ", ".join(parts)
 
 
-def place_of(document: Document, start: int, end: int) -> Place:
+def location_of(document: Document, start: int, end: int) -> Location:
     """The place of ``document.text[start:end]``. Raises ValueError if that is empty or lies outside the text.
 
     A stretch that begins with a heading, or in one, belongs to that heading.
@@ -53,7 +53,7 @@ def place_of(document: Document, start: int, end: int) -> Place:
         " ".join(document.text[heading.start : heading.end].split())
         for heading in heading_trail(outline.headings, _first_word(document.text, start, end))
     )
-    return Place(page, last_page, trail, line, last_line)
+    return Location(page, last_page, trail, line, last_line)
 
 
 def heading_trail(headings: tuple[Heading, ...], offset: int) -> tuple[Heading, ...]:

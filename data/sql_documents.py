@@ -14,7 +14,7 @@ from data.document_json import document_from_fields
 from data.documents import Document
 from data.errors import DataError
 from data.fields import FieldError
-from data.foreign_database import checked_url, reading_engine, what_it_says
+from data.foreign_database import checked_url, driver_message, reading_engine
 from data.refused import Refused, part
 from data.sources import SqlSource
 
@@ -44,7 +44,7 @@ def read_sql(source: SqlSource) -> Iterator[Document | Refused]:
         with engine.connect() as connection:
             yield from _rows(connection, source)
     except SQLAlchemyError as error:
-        raise DataError(f"{source.shown}: the database says: {what_it_says(error)}") from None
+        raise DataError(f"{source.shown}: the database says: {driver_message(error)}") from None
     finally:
         engine.dispose()
 

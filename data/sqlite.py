@@ -88,7 +88,7 @@ def reader_engine(url: URL, timeout_s: float) -> Engine:
 
 
 @contextmanager
-def writers_turn(database: Path, timeout_s: float) -> Iterator[None]:
+def writer_lock(database: Path, timeout_s: float) -> Iterator[None]:
     """Hold the file lock that lets one process at a time write; raises StoreBusyError after timeout_s.
 
     SQLite has a lock of its own, but before 3.51.3 two connections that write or checkpoint at the same instant can

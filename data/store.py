@@ -114,7 +114,7 @@ class Store:
             stack.callback(setattr, self, "_writing_thread", None)
             stack.enter_context(self._explained(writing=True))
             if self.path:
-                stack.enter_context(sqlite.writers_turn(self.path, self._timeout_s))
+                stack.enter_context(sqlite.writer_lock(self.path, self._timeout_s))
             self._check_file()
             connection = stack.enter_context(self._writer.begin())
             if self.path:

@@ -15,13 +15,13 @@ def whole_file(path: Path) -> Iterator[Path]:
     What is no regular file (a device, a pipe) is written to directly. Raises OSError, naming ``path``.
     """
     if path.exists() and not path.is_file():
-        with naming(path):
+        with naming_file(path):
             yield path
         return
     target = Path(os.path.realpath(path))  # a link stays one
     part = target.with_name(f".{target.name}.part")
     try:
-        with naming(path):
+        with naming_file(path):
             yield part
             with part.open("rb") as file:
                 os.fsync(file.fileno())
@@ -32,7 +32,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def naming_file(path: Path) -> Iterator[None]:
     """An OSError inside that names no file gets this one: "No space left on device" alone does not say where."""
     try:
         yield

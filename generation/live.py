@@ -16,7 +16,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class FinishedRequest:
     """The end of a request. completions: in the order of the seeds. shared_tokens: how much of the prompt had been read
     for others before."""
 
@@ -32,12 +32,12 @@ class EngineLoad:
     free_positions: int
 
 
-Listener = Callable[[TextDelta | Drawn | Exception], None]
+Listener = Callable[[TextDelta | FinishedRequest | Exception], None]
 """Called from another thread, between steps that serve everybody: it must return at once and raise nothing. Drawn or an
 error comes last; a sample's deltas, joined, are its completion's text."""
 
 
-class Begun(Protocol):
+class LiveRequest(Protocol):
     """A request under way."""
 
     def cancel(self) -> None:
@@ -48,7 +48,7 @@ class Begun(Protocol):
 class LiveGenerator(Protocol):
     """A generator that tells what it draws while it does."""
 
-    def begin(self, task: GenerationTask, listener: Listener) -> Begun:
+    def begin(self, task: GenerationTask, listener: Listener) -> LiveRequest:
         """Take a task in and return at once; whatever is wrong with it goes to the listener."""
 
 

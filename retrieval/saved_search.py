@@ -15,7 +15,7 @@ from typing import Any
 from data.columns import utc_now
 from data.plain_file import read_plain_text
 from data.private import private_opener
-from data.whole_file import naming
+from data.whole_file import naming_file
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import collection_folder
 from retrieval.retrieval_params import RetrievalParams
@@ -66,7 +66,7 @@ def save_search(home: Path, collection: str, saved: SavedSearch) -> Path:
     """Write the file whole or not at all. The collection must exist."""
     path = settings_path(home, collection)
     aside = path.with_suffix(".json.new")
-    with naming(path), open(aside, "w", encoding="utf-8", opener=private_opener) as file:
+    with naming_file(path), open(aside, "w", encoding="utf-8", opener=private_opener) as file:
         json.dump({**saved.to_json(), "saved_at": utc_now().isoformat()}, file, indent=1)
         file.flush()
         os.fsync(file.fileno())

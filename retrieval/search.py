@@ -27,7 +27,7 @@ Rewrite = Callable[[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Helpers:
+class SearchComponents:
     """What options need that is no value. scorer: reranks. rewrite: other wordings, each searched, fused by reciprocal
     rank (RAG-Fusion). imagine: passages that might answer, whose vectors are averaged with the question's (HyDE, Gao et
     al., ACL 2023). ask_again, budget: several hops.
@@ -44,12 +44,12 @@ class Search:
     """A retriever bound to parameters and helpers; a Searcher for arms and evaluations."""
 
     def __init__(
-        self, retriever: Retriever, params: RetrievalParams | None = None, helpers: Helpers | None = None
+        self, retriever: Retriever, params: RetrievalParams | None = None, helpers: SearchComponents | None = None
     ) -> None:
         """Raises RetrievalError if reranking is on and there is no scorer."""
         self._retriever = retriever
         self._params = params or RetrievalParams()
-        self._helpers = helpers or Helpers()
+        self._helpers = helpers or SearchComponents()
         if self._params.rerank is not None and self._helpers.scorer is None:
             raise RetrievalError("reranking needs a cross-encoder: name one (--rerank FOLDER), or leave reranking out")
 

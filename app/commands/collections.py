@@ -18,8 +18,8 @@ from app.errors import EXIT_ERROR, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from app.pipeline import Pipeline
-    from retrieval.upkeep.archive_layout import Moved
-    from retrieval.upkeep.verifying import Verified
+    from retrieval.upkeep.archive_layout import ArchiveReport
+    from retrieval.upkeep.verifying import VerificationReport
 
 _OPERANDS = {
     "list": "",
@@ -154,11 +154,11 @@ def _import(line: Pipeline, file: Path, name: str | None, output: Output) -> int
     return EXIT_OK
 
 
-def _facts(verified: Verified) -> dict[str, object]:
+def _facts(verified: VerificationReport) -> dict[str, object]:
     return {**asdict(verified), "ok": not verified.problems, "problems": [asdict(p) for p in verified.problems]}
 
 
-def _show_verified(verified: Verified, output: Output) -> None:
+def _show_verified(verified: VerificationReport, output: Output) -> None:
     if output.as_json:
         output.json(_facts(verified))
         return
@@ -177,7 +177,7 @@ def _show_verified(verified: Verified, output: Output) -> None:
         output.data(f"{verified.collection} is whole: {looked} are as they were written")
 
 
-def _show_moved(moved: Moved, file: Path, output: Output) -> None:
+def _show_moved(moved: ArchiveReport, file: Path, output: Output) -> None:
     if output.as_json:
         output.json({**asdict(moved), "file": str(file)})
         return

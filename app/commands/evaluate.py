@@ -117,7 +117,7 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
     """The command on a pipeline that is already open (the demo's last step)."""
     from app.commands.fail_if import checked_gate
     from app.commands.report import report_run
-    from app.runs.analysis import Looking
+    from app.runs.analysis import AnalysisOptions
     from app.runs.evaluate import arms_of, evaluate, judge_of
     from app.runs.forced_drift import check_forced, run_forced
     from evaluation.runs.experiment import Progress
@@ -152,7 +152,7 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
             )
     if result.resumed:
         output.say(f"{result.resumed} of {result.total} samples were already committed")
-    looking = Looking(arguments.signals, arguments.faithfulness, arguments.gold_evidence)
+    looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence)
     shown = report_run(line, result.run_id, arguments.report, output, judge.entailment, gate, looking=looking)
     if shown.failed:
         return EXIT_THRESHOLD

@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     from app.commands.options import pipeline
     from app.retrieval.index_progress import shown_progress
-    from app.retrieval.uploads import KeptUploads
+    from app.retrieval.uploads import UploadedSources
     from app.retrieval.watch import follow
     from data.loaders import iter_documents
     from data.sources import parse_source
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             nonlocal kept
             found = iter_documents(sources, workers=max(1, arguments.workers), follow_links=arguments.follow_links)
             documents = _first(found, arguments.limit)
-            uploads = KeptUploads(line.store, arguments.collection)
+            uploads = UploadedSources(line.store, arguments.collection)
             if not arguments.replace:
                 documents = uploads.completed(documents)
             with shown_progress(output, time.monotonic) as show:

@@ -30,7 +30,7 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, UsageError
 from app.log_lines import LogLines
 
 if TYPE_CHECKING:
-    from app.models.evaluate import ModelEvaluation, Watch
+    from app.models.evaluate import ModelEvaluation, ProgressCallbacks
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -112,15 +112,15 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     return EXIT_PARTIAL if result.unscored else EXIT_OK
 
 
-def _watch(bar: Bar | LogLines) -> Watch:
-    from app.models.evaluate import Watch
+def _watch(bar: Bar | LogLines) -> ProgressCallbacks:
+    from app.models.evaluate import ProgressCallbacks
     from evaluation.detection.support import SupportProgress
 
     def supports(progress: SupportProgress) -> None:
         bar.update("examples", progress.statements, progress.total)
         bar.update("windows", progress.pairs, None)
 
-    return Watch(
+    return ProgressCallbacks(
         supports,
         lambda done, total: bar.update("low sentences", done, total),
         lambda done, total: bar.update("answers", done, total),

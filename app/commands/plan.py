@@ -54,13 +54,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from dataclasses import replace
 
     from app.commands.options import pipeline
-    from app.runs.plan import Wanted, make_plan, pilot_of_run
+    from app.runs.plan import PrecisionTarget, make_plan, pilot_of_run
     from evaluation.planning.plan import PlanSettings
 
     half_width = arguments.half_width
     if half_width is None and arguments.detect is None:
         half_width = 0.05
-    wanted = Wanted(half_width, arguments.detect, arguments.power, _samples(arguments.samples))
+    wanted = PrecisionTarget(half_width, arguments.detect, arguments.power, _samples(arguments.samples))
     _check(arguments)
     verifier = _verifier(arguments)
     if arguments.run_id is None:

@@ -30,13 +30,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Print or check."""
-    from generation.budget import Fitted
+    from generation.budget import FittedChunk
     from generation.causal.prompt_template import default_prompt, read_prompt
     from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
     template = default_prompt() if arguments.file is None else read_prompt(arguments.file)
     shown = [
-        Fitted(RetrievedChunk(Chunk(title, 0, len(text), text, title), 1.0, rank), len(text))
+        FittedChunk(RetrievedChunk(Chunk(title, 0, len(text), text, title), 1.0, rank), len(text))
         for rank, (title, text) in enumerate(_PASSAGES, start=1)
     ]
     examples = {

@@ -18,14 +18,14 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
     from app.gate import Gate
-    from app.runs.analysis import Looking
+    from app.runs.analysis import AnalysisOptions
     from evaluation.reports.report_data import ReportData
 
 EXPORTS = ("ragas", "inspect", "ragtruth", "trec")
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PrintedReport:
     """unscored: responses that a failure of search, model or verifier left without an outcome.
 
     failed: whether --fail-if's condition held.
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """List the runs, or report one."""
     from app.commands.fail_if import checked_gate
     from app.commands.options import pipeline
-    from app.runs.analysis import Looking
+    from app.runs.analysis import AnalysisOptions
     from app.runs.evaluate import full_run_id
     from evaluation.runs.run_store import RunStore
 
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             return EXIT_OK
         against = full_run_id(line, arguments.against) if arguments.against else None
         marker = None if against else _marker(line, run_id, output)
-        looking = Looking(arguments.signals, arguments.faithfulness, arguments.gold_evidence)
+        looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence)
         shown = report_run(
             line, run_id, arguments.report, output, marker, gate, against, arguments.format, arguments.plots, looking
         )
@@ -144,8 +144,8 @@ def report_run(
     against: str | None = None,
     layout: str = "table",
     plots: Path | None = None,
-    looking: Looking | None = None,
-) -> Shown:
+    looking: AnalysisOptions | None = None,
+) -> PrintedReport:
     """Print a run, or one against another, and write its report and plots. marker: as of ``show``. looking: what
     else to look at.
 
@@ -189,7 +189,7 @@ def report_run(
     drawn += rasters.files
     unscored = [s for q in data.questions for a in q.arms for s in a.samples if s.outcome == "unscored"]
     lost = sum(r.failure in ("retrieval", "generator", "verifier") for r in RunStore(line.store).load_samples(run_id))
-    shown = Shown(lost, failed)
+    shown = PrintedReport(lost, failed)
     document = {"run": run_id, "report": str(target), "unscored": len(unscored)} | gated
     document |= {"against": against} if against else {}
     document |= {"plots": [str(file) for file in drawn]} if drawn else {}

@@ -70,11 +70,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _show(arguments: argparse.Namespace, output: Output, line: Pipeline, name: str, searched: Search, k: int) -> int:
-    from app.retrieval.chunk_locations import shown_places
+    from app.retrieval.chunk_locations import chunk_locations
 
     retriever = line.retriever(name)
     found = searched.retrieve(arguments.query, k)
-    places = shown_places(line.store, name, [item.chunk for item in found])
+    places = chunk_locations(line.store, name, [item.chunk for item in found])
     if output.as_json:
         output.json(
             {

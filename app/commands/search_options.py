@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from app.pipeline import Pipeline
     from model.pairs.scoring import PairScorer
     from retrieval.retrieval_params import RetrievalParams
-    from retrieval.search import Helpers, Search
+    from retrieval.search import Search, SearchComponents
 
 
 def add_fusion(parser: argparse.ArgumentParser) -> None:
@@ -105,23 +105,23 @@ def _scorer(name: str, device: str, query_first: bool) -> PairScorer:
     return ForeignPairScorer(name, device=device, claim_first=query_first)
 
 
-def _helpers(arguments: argparse.Namespace, line: Pipeline) -> Helpers:
+def _helpers(arguments: argparse.Namespace, line: Pipeline) -> SearchComponents:
     from retrieval.reformulation.hops import HopBudget, by_best_title
-    from retrieval.search import Helpers
+    from retrieval.search import SearchComponents
 
-    helpers = Helpers(budget=HopBudget(arguments.hops))
+    helpers = SearchComponents(budget=HopBudget(arguments.hops))
     if arguments.rerank:
         helpers = replace(helpers, scorer=_scorer(arguments.rerank, line.device, arguments.query_first))
     if arguments.hops > 1 and arguments.hop_by == "title":
         helpers = replace(helpers, ask_again=by_best_title)
     if arguments.rewrites or arguments.hyde or (arguments.hops > 1 and arguments.hop_by == "model"):
-        from app.retrieval.reformulate import Asker, Imaginer, Rewriter, check_can_write
+        from app.retrieval.reformulate import HypotheticalPassageWriter, NextQueryWriter, Rewriter, check_can_write
 
         check_can_write(line.generator)
         if arguments.rewrites:
             helpers = replace(helpers, rewrite=Rewriter(line.generator, arguments.rewrites))
         if arguments.hyde:
-            helpers = replace(helpers, imagine=Imaginer(line.generator, arguments.hyde))
+            helpers = replace(helpers, imagine=HypotheticalPassageWriter(line.generator, arguments.hyde))
         if arguments.hops > 1 and arguments.hop_by == "model":
-            helpers = replace(helpers, ask_again=Asker(line.generator))
+            helpers = replace(helpers, ask_again=NextQueryWriter(line.generator))
     return helpers

@@ -26,7 +26,7 @@ from app.commands.training_options import a_path
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 from app.models.shipped_decoder import decoder_folder
-from app.training.reader.figures import say_scores
+from app.training.reader.figures import print_scores
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -48,11 +48,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     from app.settings import Settings
     from app.training.decoder.training import DecoderRecipe, train_decoder
-    from app.training.progress import TrainingProgress, say_how_it_ended
+    from app.training.progress import TrainingProgress, warn_if_collapsed
     from generation.errors import GenerationError
     from model.errors import ModelError
     from model.hardware.device import pick_device
-    from model.training.folder_lock import only_run
+    from model.training.folder_lock import exclusive_run
 
     check_reading(arguments, "context", "shard_bytes")
     base = DecoderRecipe(
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         settings=settings,
         **recipe_fields(arguments),
     )
-    with output.progress() as bar, only_run(arguments.output):
+    with output.progress() as bar, exclusive_run(arguments.output):
         trained = train_decoder(
             recipe,
             arguments.output,
@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             progress=TrainingProgress(bar, output.say),
             scoring=lambda done, total: bar.update("scoring", done, total),
         )
-    say_how_it_ended(trained.training, output.say)
+    warn_if_collapsed(trained.training, output.say)
     if trained.skipped:
         output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
     if output.as_json:
@@ -96,6 +96,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             }
         )
         return EXIT_OK
-    say_scores(trained.scores, output)
+    print_scores(trained.scores, output)
     output.data(f"model {trained.folder}")
     return EXIT_OK

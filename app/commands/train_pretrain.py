@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.training.pretraining.corpus import facts_json
     from app.training.pretraining.training import pretrain_decoder, validation_json
     from model.hardware.device import pick_device
-    from model.training.folder_lock import only_run
+    from model.training.folder_lock import exclusive_run
     from model.training.pretrain import PretrainProgress
 
     for name in _POSITIVE:
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if arguments.size is None and size == "tiny":
         output.say("no GPU: training the tiny configuration; --size full trains the full one here, in days")
     recipe = _recipe(arguments, size)
-    with output.progress() as bar, only_run(arguments.output):
+    with output.progress() as bar, exclusive_run(arguments.output):
 
         def show(progress: PretrainProgress) -> None:
             bar.update("training steps", progress.step, progress.steps)

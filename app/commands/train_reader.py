@@ -24,7 +24,7 @@ from app.commands.reading_options import (
 from app.commands.training_options import a_path, add_layers, add_start, check_start, layers_setting
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
-from app.training.reader.figures import say_scores
+from app.training.reader.figures import print_scores
 
 if TYPE_CHECKING:
     from app.training.reader.training import ReaderRecipe
@@ -86,13 +86,13 @@ def reader_recipe(arguments: argparse.Namespace) -> ReaderRecipe:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, score, print."""
-    from app.training.progress import TrainingProgress, say_how_it_ended
+    from app.training.progress import TrainingProgress, warn_if_collapsed
     from app.training.reader.training import train_reader
     from model.hardware.device import pick_device
-    from model.training.folder_lock import only_run
+    from model.training.folder_lock import exclusive_run
 
     recipe = reader_recipe(arguments)
-    with output.progress() as bar, only_run(arguments.output):
+    with output.progress() as bar, exclusive_run(arguments.output):
         trained = train_reader(
             recipe,
             arguments.output,
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             scoring=lambda done, total: bar.update("scoring", done, total),
         )
     if trained.training is not None:
-        say_how_it_ended(trained.training, output.say)
+        warn_if_collapsed(trained.training, output.say)
     if trained.skipped:
         output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
     if output.as_json:
@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         return EXIT_OK
     if trained.calibration:
         output.say("temperature and readiness to refuse were chosen on these articles: what is refused flatters")
-    say_scores(trained.scores, output)
+    print_scores(trained.scores, output)
     output.data(f"reader {trained.folder}")
     return EXIT_OK
 

@@ -28,16 +28,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, calibrate, score, print; with --rows-to only make the rows and write them."""
-    from app.training.progress import TrainingProgress, say_how_it_ended
+    from app.training.progress import TrainingProgress, warn_if_collapsed
     from app.training.verifier.training import train_verifier
     from evaluation.detection.support import SupportProgress
     from model.hardware.device import pick_device
-    from model.training.folder_lock import only_run
+    from model.training.folder_lock import exclusive_run
 
     recipe = verifier_training_options.verifier_recipe(arguments)
     if arguments.rows_to:
         return _make_rows(recipe, arguments.rows_to, plain=arguments.plain, output=output)
-    with output.progress() as bar, only_run(arguments.output):
+    with output.progress() as bar, exclusive_run(arguments.output):
 
         def scoring(progress: SupportProgress) -> None:
             bar.update("scoring", progress.statements, progress.total)
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             progress=TrainingProgress(bar, output.say),
             scoring=scoring,
         )
-    say_how_it_ended(trained.training, output.say)
+    warn_if_collapsed(trained.training, output.say)
     if trained.skipped:
         output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
     if output.as_json:

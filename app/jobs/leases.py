@@ -26,7 +26,7 @@ MOST_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Beat:
+class Heartbeat:
     """held: whether the job is still this worker's. stopping: whether somebody asked that it end."""
 
     held: bool
@@ -84,7 +84,7 @@ class JobLeases:
                     found = connection.execute(all_jobs().where(jobs.c.id == row["id"])).mappings().one()
                     return job_of(dict(found))
 
-    def renew(self, job_id: str, steps: Sequence[Step], run_id: str | None = None) -> Beat:
+    def renew(self, job_id: str, steps: Sequence[Step], run_id: str | None = None) -> Heartbeat:
         """Say that the work goes on, and how far it is."""
         now = self._now()
         values: dict[str, Any] = {"heartbeat_at": now, "lease_until": now + self._lease}
@@ -95,7 +95,7 @@ class JobLeases:
         with self._store.write() as connection:
             held = connection.execute(update(jobs).where(self._mine(job_id)).values(**values)).rowcount == 1
             stopping = connection.execute(select(jobs.c.stopping).where(jobs.c.id == job_id)).scalar()
-        return Beat(held, bool(stopping))
+        return Heartbeat(held, bool(stopping))
 
     def end(
         self, job_id: str, status: JobStatus, *, error: str | None = None, result: Mapping[str, Any] | None = None

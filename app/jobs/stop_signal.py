@@ -12,7 +12,7 @@ Report = Callable[[Sequence[Step]], None]
 """Takes note of how far the work is; raises Stopped when it is to end."""
 
 
-class Stopped(BaseException):
+class JobStopped(BaseException):
     """cancelled: somebody asked. lost: the lease ended, and the job may be another worker's. shutdown: the worker ends.
 
     Not an Exception, so that what is in between treats it as it would a person's Ctrl-C.

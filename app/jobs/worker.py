@@ -23,7 +23,7 @@ from app.jobs.index_job import Refusals, run_index
 from app.jobs.job import Job, Step
 from app.jobs.leases import LEASE_S, JobLeases
 from app.jobs.staging import remove_orphans, remove_staging
-from app.jobs.stop_signal import Stopped, StopReason
+from app.jobs.stop_signal import JobStopped, StopReason
 from app.pipeline import Pipeline
 from data.columns import utc_now
 from data.errors import DataError, StoreBusyError
@@ -79,7 +79,7 @@ class Worker:
         try:
             with self._beating(job) as beating:
                 result = self._do(job, beating, refusals)
-        except Stopped as stopped:
+        except JobStopped as stopped:
             self._stopped(job, stopped.reason, refusals)
         except (CollectionBusyError, StoreBusyError) as error:
             # Somebody else writes: what was kept is kept, and the job goes on from there.
@@ -163,9 +163,9 @@ class _Beating:
         """Take note. Raises Stopped."""
         self._steps = tuple(steps)
         if self._stop is not None:
-            raise Stopped(self._stop)
+            raise JobStopped(self._stop)
         if self._stopping.is_set():
-            raise Stopped("shutdown")
+            raise JobStopped("shutdown")
 
     def started(self, run_id: str) -> None:
         """Take note of an evaluation's run, and say so at once."""

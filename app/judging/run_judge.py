@@ -15,7 +15,7 @@ from data.questions import Question
 from evaluation.runs.run_store import RunInfo
 from evaluation.verifiers.cached_scorer import CachedScorer
 from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
-from evaluation.verifiers.evidence import DEFAULT_K, GoldElseSearched, GoldEvidence, SearchedEvidence
+from evaluation.verifiers.evidence import DEFAULT_K, GoldEvidence, GoldOrSearchedEvidence, SearchedEvidence
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.routing import RoutedVerifier, judged_by_entailment
 from evaluation.verifiers.verifier import Verifier
@@ -97,7 +97,7 @@ def open_judge(
         ) from error
     search = pipeline.search(name)  # as the collection is searched, whatever the arm does
     retriever = search.retriever
-    evidence = GoldElseSearched(
+    evidence = GoldOrSearchedEvidence(
         GoldEvidence(Passages(retriever), search, plan.k),
         SearchedEvidence(search, retriever.generation_hash, plan.k, search.departures),
     )

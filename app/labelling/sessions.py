@@ -202,7 +202,7 @@ def export_labels(session: LabelSession, path: Path) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedLabels:
     """labels: written. blank: lines without one. annotators: whose."""
 
     labels: int
@@ -211,7 +211,7 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
-class FilledIn:
+class ParsedLabels:
     """Labels of a file, all of them possible, not yet kept. blank: lines without one."""
 
     given: tuple[GivenLabel, ...]
@@ -220,7 +220,7 @@ class FilledIn:
 
 def filled_in(
     run: LabelledRunInfo, content: bytes, name: str, annotator: str, *, settles: bool = False, others: bool = True
-) -> FilledIn:
+) -> ParsedLabels:
     """What people filled in. name: of the file, for messages. annotator: where a line names nobody. others: whether
     lines may name somebody else.
 
@@ -240,16 +240,18 @@ def filled_in(
     if not read.labels:
         raise AppError(f"{name} holds no label: fill in its column label")
     given = [GivenLabel(by_id[r.item], check_annotator(r.annotator), _outcome(r.label), settles) for r in read.labels]
-    return FilledIn(tuple(given), read.blank)
+    return ParsedLabels(tuple(given), read.blank)
 
 
-def keep_labels(store: Store, run: LabelledRunInfo, found: FilledIn) -> Imported:
+def keep_labels(store: Store, run: LabelledRunInfo, found: ParsedLabels) -> ImportedLabels:
     """Commit them, all or none. Raises EvaluationError where the run has changed meanwhile."""
     LabelStore(store).save(run.info.id, run.stored.decoding, found.given)
-    return Imported(len(found.given), found.blank, tuple(dict.fromkeys(g.annotator for g in found.given)))
+    return ImportedLabels(len(found.given), found.blank, tuple(dict.fromkeys(g.annotator for g in found.given)))
 
 
-def import_labels(pipeline: Pipeline, run: LabelledRunInfo, path: Path, annotator: str, settles: bool) -> Imported:
+def import_labels(
+    pipeline: Pipeline, run: LabelledRunInfo, path: Path, annotator: str, settles: bool
+) -> ImportedLabels:
     """Read a file that people filled in: all of its labels are kept, or none. Raises as ``filled_in`` does."""
     found = filled_in(run, label_file_content(path), shown(path), annotator, settles=settles)
     return keep_labels(pipeline.store, run, found)

@@ -70,7 +70,7 @@ class ModelEvaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class ProgressCallbacks:
     """Who is told how far it is: supports and marking of a verifier, answers of a reader."""
 
     supports: Callable[[SupportProgress], None]
@@ -78,7 +78,7 @@ class Watch:
     answers: Callable[[int, int], None]
 
 
-def evaluate_model(request: EvaluationRequest, watch: Watch | None = None) -> ModelEvaluation:
+def evaluate_model(request: EvaluationRequest, watch: ProgressCallbacks | None = None) -> ModelEvaluation:
     """Tell both kinds, read the file, load the model, score.
 
     Raises UsageError for a model and a file that do not go together, AppError for a name that is no model, and what
@@ -180,7 +180,9 @@ def _checkpoint_role(folder: Path) -> Role:
     )
 
 
-def _evaluate_verifier(request: EvaluationRequest, data: EvaluationData, watch: Watch | None) -> ModelEvaluation:
+def _evaluate_verifier(
+    request: EvaluationRequest, data: EvaluationData, watch: ProgressCallbacks | None
+) -> ModelEvaluation:
     scorer = load_verifier(request.model)
     supports, together = watch.supports if watch else None, not request.alone
     if data.format == "pairs":
@@ -207,7 +209,9 @@ def _evaluate_verifier(request: EvaluationRequest, data: EvaluationData, watch: 
     )
 
 
-def _evaluate_reader(request: EvaluationRequest, data: EvaluationData, watch: Watch | None) -> ModelEvaluation:
+def _evaluate_reader(
+    request: EvaluationRequest, data: EvaluationData, watch: ProgressCallbacks | None
+) -> ModelEvaluation:
     from generation.reader.rows import chunk_contexts
     from generation.reader.vocabulary import reader_vocabulary
     from retrieval.chunking.chunker import ChunkingParams

@@ -8,14 +8,14 @@ from typing import Protocol
 from sqlalchemy import select
 
 from data.document_rows import document_from_row
-from data.location import place_of
+from data.location import location_of
 from data.schema import collections, documents, generation_documents
 from data.store import Store
 from retrieval.chunking.chunks import Chunk
 from retrieval.generations.document_versions import DOCUMENT_COLUMNS
 
 
-class Stretch(Protocol):
+class LocatedText(Protocol):
     """A part of a document, with the text that stood there when it was retrieved."""
 
     @property
@@ -39,12 +39,12 @@ class Stretch(Protocol):
         ...
 
 
-def shown_places(store: Store, collection: str, chunks: Sequence[Chunk]) -> dict[str, str]:
-    """By chunk id; see ``places_of``."""
-    return dict(zip((chunk.id for chunk in chunks), places_of(store, collection, chunks), strict=True))
+def chunk_locations(store: Store, collection: str, chunks: Sequence[Chunk]) -> dict[str, str]:
+    """By chunk id; see ``locations_of``."""
+    return dict(zip((chunk.id for chunk in chunks), locations_of(store, collection, chunks), strict=True))
 
 
-def places_of(store: Store, collection: str, stretches: Sequence[Stretch]) -> tuple[str, ...]:
+def locations_of(store: Store, collection: str, stretches: Sequence[LocatedText]) -> tuple[str, ...]:
     """Of each, ``page 3, Notice, line 12``; empty where nothing is known.
 
     The documents are those that the published generation answers from. A stretch that does not stand in them any more
@@ -66,5 +66,7 @@ def places_of(store: Store, collection: str, stretches: Sequence[Stretch]) -> tu
         document = held.get(stretch.document_id)
         same = document is not None and document.text[stretch.start : stretch.end] == stretch.text
         known = document is not None and same and stretch.start < stretch.end
-        places.append(place_of(document, stretch.start, stretch.end).shown() if document is not None and known else "")
+        places.append(
+            location_of(document, stretch.start, stretch.end).shown() if document is not None and known else ""
+        )
     return tuple(places)

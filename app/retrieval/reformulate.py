@@ -47,7 +47,7 @@ class Rewriter:
 
 
 @dataclass(frozen=True, slots=True)
-class Imaginer:
+class HypotheticalPassageWriter:
     """Passages that might answer a question, for HyDE. They need not be true: what they resemble counts."""
 
     generator: Generator
@@ -70,7 +70,7 @@ class Imaginer:
 
 
 @dataclass(frozen=True, slots=True)
-class Asker:
+class NextQueryWriter:
     """What to search for next, after reading the chunks that were found."""
 
     generator: Generator

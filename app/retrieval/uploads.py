@@ -17,7 +17,7 @@ from retrieval.generations.document_versions import read_documents
 _AT_ONCE = 500
 
 
-class KeptUploads:
+class UploadedSources:
     """Sources completed by a collection's uploaded documents. kept: ids of those that no source has, once read."""
 
     def __init__(self, store: Store, stored: str) -> None:

@@ -11,10 +11,10 @@ from app.pipeline import Pipeline
 from app.runs.forced_drift import forced_run
 from app.runs.gold_evidence import gold_outcomes, judge_gold
 from data.questions import Question
-from evaluation.analysis.cached_entailment import Entailing
+from evaluation.analysis.cached_entailment import CachedEntailment
 from evaluation.analysis.detection import sampling_cell
 from evaluation.analysis.faithfulness import faithful_outcomes, judge_faithfulness, verifier_name
-from evaluation.analysis.run_analysis import Closer, RunAnalysis, analyse
+from evaluation.analysis.run_analysis import FurtherVerification, RunAnalysis, analyse
 from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo
@@ -28,7 +28,7 @@ _FAITHFUL = "faithful | "
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class AnalysisOptions:
     """What is asked for beyond what samples and verdicts say by themselves. signals: an entailment model for semantic
     entropy and self-consistency, "auto" for the shipped one, None for neither. faithfulness: judge answers by their own
     chunks; gold: judge claims by fetched evidence and by gold passages. What was judged before is shown in any case."""
@@ -39,7 +39,7 @@ class Looking:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class AnalysisResult:
     """The analysis, what readers should know of it, and the names of the verifiers that judged once more for it."""
 
     found: RunAnalysis
@@ -47,16 +47,16 @@ class Looked:
     judges: tuple[str, ...] = ()
 
 
-def look_closer(
+def analyse_further(
     pipeline: Pipeline,
     info: RunInfo,
     samples: Sequence[SampleRecord],
     questions: Sequence[Question],
     pairs: Sequence[tuple[str, str]],
     settings: Settings,
-    looking: Looking,
+    looking: AnalysisOptions,
     progress: Callable[[int, int], None] | None = None,
-) -> Looked:
+) -> AnalysisResult:
     """The analysis of a run. samples: of all its settings. progress: of judging answers once more, in prompts.
 
     Raises UsageError for an entailment model that is the run's own verifier, and what loading and scoring raise.
@@ -67,7 +67,7 @@ def look_closer(
         scorer = _signal_scorer(pipeline, looking.signals)
         verifier = info.config.verifier
         if scorer.name not in verifier or not any(judged_by_entailment(verifier, q) for q in questions):
-            entailing = Entailing(scorer)
+            entailing = CachedEntailment(scorer)
         elif looking.signals != AUTO:
             raise UsageError(
                 f"--signals {looking.signals}: that model judged the run, and a signal must not be told by its own "
@@ -98,10 +98,12 @@ def look_closer(
         notes.append(
             "Gold evidence is missing: no answer to a question whose gold passages the collection holds makes a claim."
         )
-    closer = Closer(entailing, faithful, judged_by.removeprefix(_FAITHFUL), by_both, forced_run(pipeline, info))
+    closer = FurtherVerification(
+        entailing, faithful, judged_by.removeprefix(_FAITHFUL), by_both, forced_run(pipeline, info)
+    )
     judges = (judged_by, *((by_both.fetched_by, by_both.gold_by) if by_both else ()))
     found = analyse(info.config, samples, questions, pairs, settings, closer)
-    return Looked(found, tuple(notes), tuple(filter(None, judges)))
+    return AnalysisResult(found, tuple(notes), tuple(filter(None, judges)))
 
 
 def _signal_scorer(pipeline: Pipeline, name: str) -> PairScorer:

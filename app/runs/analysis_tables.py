@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 
 from app.runs.tables import cell as two_lines
-from evaluation.analysis.gold_rates import GoldBeside
+from evaluation.analysis.gold_rates import GoldComparison
 from evaluation.analysis.grid import GridFigures
 from evaluation.analysis.observed_events import ObservedRate
 from evaluation.analysis.run_analysis import RunAnalysis
@@ -70,7 +70,7 @@ def _observed_table(rates: tuple[ObservedRate, ...]) -> Table:
     return table
 
 
-def _gold_table(found: GoldBeside) -> Table:
+def _gold_table(found: GoldComparison) -> Table:
     """Rows: arms, of all responses and of answered ones, then pairs. Columns: the two sources and their difference."""
     table = _table(f"Hallucinated by fetched evidence and by gold passages, {found.questions} questions that have some")
     table.add_column("arm", no_wrap=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.retrieval.passages import Passages
 from evaluation.modifiers.arm_names import ArmName, ModifierName
-from evaluation.modifiers.distractors import DistractorPool, Distractors, GoldAt
+from evaluation.modifiers.distractors import DistractorPool, Distractors, GoldAtPosition
 from evaluation.modifiers.exemplars import FewShot
 from evaluation.modifiers.injection import Injection
 from evaluation.modifiers.modifier import ModifiedArm, Modifier
@@ -59,4 +59,4 @@ class _Makers:
         pool = DistractorPool(self._search, self._passages)
         if name.kind == "distractors":
             return Distractors(pool, int(name.value))
-        return GoldAt(pool, int(name.value), self._k)
+        return GoldAtPosition(pool, int(name.value), self._k)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.labelling.sessions import DrawRequest, LabelSession, open_draw
 from app.pipeline import Pipeline
-from app.runs.analysis import Looking
+from app.runs.analysis import AnalysisOptions
 from app.runs.evaluate import EvaluationPlan, evaluate, full_run_id
 from app.runs.report import report_data
 from evaluation.analysis.run_analysis import RunAnalysis
@@ -29,7 +29,7 @@ class RunFigures:
     notes: tuple[str, ...]
 
 
-def run_figures(pipeline: Pipeline, run_id: str, looking: Looking | None = None) -> RunFigures:
+def run_figures(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None = None) -> RunFigures:
     """Figures of a stored run; run_id: or the beginning of it. Raises as ``report_data`` does."""
     full = full_run_id(pipeline, run_id)
     data = report_data(pipeline, full, looking)

@@ -29,7 +29,7 @@ FEWEST_LABELLED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PrecisionTarget:
     """half_width: of the interval, e.g. 0.05 for 5 points either way; detect: a difference to be seen with ``power``.
 
     Exactly one of the two. samples: per question, each planned for.
@@ -86,7 +86,7 @@ class FullPlan:
     """questions: the plan by samples. labels: None where nothing is known of the verifier, or power was asked for."""
 
     pilot: Pilot
-    wanted: Wanted
+    wanted: PrecisionTarget
     questions: Plan
     labels: LabelPlan | None
 
@@ -155,7 +155,7 @@ def pilot_of_numbers(
 
 def make_plan(
     pilot: Pilot,
-    wanted: Wanted,
+    wanted: PrecisionTarget,
     settings: PlanSettings | None = None,
     label_questions: int | None = None,
     progress: Progress | None = None,

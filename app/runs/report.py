@@ -10,7 +10,7 @@ from importlib.metadata import version
 from app.errors import USER_ERRORS, AppError
 from app.labelling.figures import label_figures
 from app.pipeline import Pipeline
-from app.runs.analysis import Looking, look_closer
+from app.runs.analysis import AnalysisOptions, analyse_further
 from data.questions import Question
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
 from evaluation.outcomes import Claim
@@ -23,7 +23,7 @@ from evaluation.reports.report_data import (
     ShownChunk,
     ShownQuestion,
     ShownSample,
-    apart_note,
+    left_out_note,
 )
 from evaluation.reports.report_view import worst_first
 from evaluation.runs.records import SampleRecord
@@ -50,10 +50,10 @@ _OWN_JUDGE = (
 def report_data(
     pipeline: Pipeline,
     run_id: str,
-    looking: Looking | None = None,
+    looking: AnalysisOptions | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReportData:
-    """Everything a report of a stored run shows. looking, progress: see app.runs.analysis.look_closer.
+    """Everything a report of a stored run shows. looking, progress: see app.runs.analysis.analyse_further.
 
     Raises EvaluationError for an unknown run, AppError for one without a finished sample, and what looking closer does.
     """
@@ -102,9 +102,11 @@ def report_data(
             "collection: each question the same way in every arm."
         )
     if aside:
-        notes.append(apart_note(aside))
+        notes.append(left_out_note(aside))
     pairs = [(p.baseline, p.other) for p in summary.pairs]
-    looked = look_closer(pipeline, info, every, questions, pairs, summary.settings, looking or Looking(), progress)
+    looked = analyse_further(
+        pipeline, info, every, questions, pairs, summary.settings, looking or AnalysisOptions(), progress
+    )
     judges = (*looked.judges, *([info.config.verifier] if figures is not None else []))
     if any(read_by(judge, info.config.generator) for judge in judges):
         notes.append(_OWN_JUDGE)

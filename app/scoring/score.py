@@ -23,7 +23,7 @@ from data.answer_records import AnswerRecord
 from data.answers import AnswerFile
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
 from evaluation.detection.metrics import THRESHOLD as MIDDLE
-from evaluation.detection.scores import DetectionTable, Judged, detection_table
+from evaluation.detection.scores import DetectionTable, ScoredStatement, detection_table
 from evaluation.outcomes import AnswerEvaluation, Verdict
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
@@ -282,7 +282,9 @@ def _detection(answers: Sequence[ScoredAnswer], threshold: float | None, seed: i
     The figures take 0.5 as the threshold, so support is stretched to put the threshold there: its order stays.
     """
     judged = [
-        Judged(_centred(a.support, threshold, a), not a.record.hallucinated, a.group, a.record.arm, a.evaluation.reason)
+        ScoredStatement(
+            _centred(a.support, threshold, a), not a.record.hallucinated, a.group, a.record.arm, a.evaluation.reason
+        )
         for a in answers
         if a.record.hallucinated is not None
     ]

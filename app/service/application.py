@@ -13,7 +13,7 @@ from app.pipeline import Pipeline
 from app.service.api.openapi import describe_truly
 from app.service.api.resource_limits import body_limits
 from app.service.api.routes import router
-from app.service.engine.answering import Answering
+from app.service.engine.answering import QueryService
 from app.service.engine.gauges import watch
 from app.service.engine.health import Health
 from app.service.http.access import Access
@@ -57,7 +57,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         health = Health(pipeline)
-        service = Answering(pipeline, health, metrics=metrics, spend=app.state.access.spend, log_text=log_text)
+        service = QueryService(pipeline, health, metrics=metrics, spend=app.state.access.spend, log_text=log_text)
         watch(metrics, service)
         app.state.answering = service
         await anyio.to_thread.run_sync(health.parts.open)
@@ -111,13 +111,13 @@ async def idle(app: FastAPI) -> None:
 def closing(app: FastAPI) -> bool:
     """Whether ``drain`` was called."""
     service = getattr(app.state, "answering", None)
-    return isinstance(service, Answering) and service.health.stopping
+    return isinstance(service, QueryService) and service.health.stopping
 
 
 def no_place(app: FastAPI) -> ApiError | None:
     """Why no query can be taken in now; None where one can, or the service has not begun."""
     service = getattr(app.state, "answering", None)
-    return service.admission.no_place() if isinstance(service, Answering) else None
+    return service.admission.no_place() if isinstance(service, QueryService) else None
 
 
 def body_limit(settings: Settings) -> int:

@@ -29,7 +29,7 @@ class TrainingProgress:
             )
 
 
-def say_how_it_ended(result: TrainResult, say: Callable[[str], None]) -> None:
+def warn_if_collapsed(result: TrainResult, say: Callable[[str], None]) -> None:
     """One line where the run ended with a loss far above its beginning: its weights should not be used."""
     if result.collapsed:
         say(

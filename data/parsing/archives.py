@@ -13,7 +13,7 @@ from typing import IO
 from data.parsing.decoding import one_line
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
-from data.parsing.origin import Item, Numbered, Origin
+from data.parsing.origin import Item, NumberedDocument, Origin
 from data.refused import Refused, printable
 
 MemberParser = Callable[[IO[bytes], Origin, ParsingLimits], Iterator[Item]]
@@ -72,7 +72,7 @@ def _archive(
                 else:
                     for item in parse_member(content, inner, limits):
                         # A line of a member says nothing of the archive.
-                        yield item.document if isinstance(item, Numbered) else item
+                        yield item.document if isinstance(item, NumberedDocument) else item
             except ParseError as error:
                 if budget.bytes < 0 or budget.members < 0:
                     raise

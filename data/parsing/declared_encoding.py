@@ -7,7 +7,7 @@ import re
 
 import webencodings
 
-from data.parsing.decoding import Decoded, decode, unix_lines
+from data.parsing.decoding import DecodedText, decode, unix_lines
 
 # https://encoding.spec.whatwg.org/#names-and-labels: where a browser reads a superset, the codec of that superset.
 _CODECS = {
@@ -29,7 +29,7 @@ _SEARCHED = 1 << 20
 _MOST_WRONG = 0.01
 
 
-def decode_declared(raw: bytes) -> Decoded:
+def decode_declared(raw: bytes) -> DecodedText:
     """The text of a page: a byte order mark, then what the page declares, then ``decode``. Raises ParseError.
 
     A declaration counts wherever it stands in the first MiB, as in browsers, but not within a comment or a script. It
@@ -41,7 +41,7 @@ def decode_declared(raw: bytes) -> Decoded:
         text = raw.decode(codec, "replace")
         wrong = text.count("\ufffd")
         if not wrong or (codec != "utf-8" and wrong <= _MOST_WRONG * len(text)):
-            return Decoded(unix_lines(text).replace("\0", ""))
+            return DecodedText(unix_lines(text).replace("\0", ""))
     return decode(raw)
 
 

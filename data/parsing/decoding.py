@@ -45,7 +45,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedText:
     """text: line ends are ``\\n``, no byte order mark, no NUL. encoding: its name if it was guessed, else empty."""
 
     text: str
@@ -57,7 +57,7 @@ class Decoded:
         return (("encoding", self.encoding),) if self.encoding else ()
 
 
-def decode(raw: bytes) -> Decoded:
+def decode(raw: bytes) -> DecodedText:
     """The text of a file. Raises ParseError saying at which byte it is none.
 
     Characters are not composed or otherwise changed (no NFC): offsets count what the author wrote.
@@ -75,7 +75,7 @@ def decode(raw: bytes) -> Decoded:
         ) from None
     if "\0" in text:
         raise ParseError(f"it looks binary, not text (a NUL character at character {text.index(chr(0))})")
-    return Decoded(unix_lines(text), DETECTABLE.get(encoding, ""))
+    return DecodedText(unix_lines(text), DETECTABLE.get(encoding, ""))
 
 
 def encoding_of(raw: bytes) -> str:
@@ -176,11 +176,11 @@ def unix_lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def made_sound(text: str) -> str:
+def storable_text(text: str) -> str:
     """Extracted text as a database can take it: no NUL, no half of a surrogate pair, line ends as ``\\n``."""
     return _SURROGATE.sub("\ufffd", unix_lines(text).replace("\0", ""))
 
 
 def one_line(text: str, limit: int = 1000) -> str:
     """A title or a value of metadata: sound, white space as single spaces, at most ``limit`` characters."""
-    return " ".join(made_sound(text[: 4 * limit]).split())[:limit].rstrip()
+    return " ".join(storable_text(text[: 4 * limit]).split())[:limit].rstrip()

@@ -13,7 +13,7 @@ from data.parsing.decoding import one_line
 from data.parsing.errors import ParseError
 from data.parsing.file_kinds import SHOWN_KINDS, archive_parser_of, kind_of_file, parser_of
 from data.parsing.limits import ParsingLimits
-from data.parsing.origin import Item, Numbered, Origin
+from data.parsing.origin import Item, NumberedDocument, Origin
 from data.refused import RefusalLog, Refused, part
 
 _REFUSED_KEPT = 20
@@ -119,7 +119,7 @@ def _sound(item: Item, origin: Origin) -> Item:
     """The item, unless it holds what no database takes."""
     if isinstance(item, Refused):
         return item
-    document = item.document if isinstance(item, Numbered) else item
+    document = item.document if isinstance(item, NumberedDocument) else item
     parts = (part for pair in document.metadata for part in pair)
     try:
         "\0".join((document.id, document.title, document.text, *parts)).encode()

@@ -13,7 +13,7 @@ from typing import Any, get_args
 from data.documents import Document
 from data.fields import as_text
 from data.outline import Outline
-from data.parsing.origin import Item, Numbered
+from data.parsing.origin import Item, NumberedDocument
 from data.refused import Refused, RefusedKind
 
 MAX_FRAME = 1 << 29
@@ -65,7 +65,7 @@ def item_to_json(item: Item) -> dict[str, Any]:
     match item:
         case Refused():
             return {"refused": [item.where, item.reason, item.kind, item.count]}
-        case Numbered():
+        case NumberedDocument():
             return {**item_to_json(item.document), "line": item.line}
         case Document():
             metadata = [list(pair) for pair in item.metadata]
@@ -88,6 +88,6 @@ def item_from_json(value: Mapping[str, Any]) -> Item:
             tuple((as_text(key, "metadata"), as_text(item, "metadata")) for key, item in metadata),
             Outline.from_json(outline),
         )
-        return Numbered(document, int(value["line"])) if "line" in value else document
+        return NumberedDocument(document, int(value["line"])) if "line" in value else document
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FrameError(f"a frame holds no document ({error})") from None

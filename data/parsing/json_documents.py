@@ -14,7 +14,7 @@ from data.fields import FieldError, kind_of
 from data.jsonl import JsonLine, json_lines
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
-from data.parsing.origin import Item, Numbered, Origin
+from data.parsing.origin import Item, NumberedDocument, Origin
 from data.parsing.plain_text import read_whole
 from data.refused import Refused, part
 
@@ -51,7 +51,7 @@ def parse_jsonl(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Itera
     """``{"id" or "_id", "title", "text", "metadata"}`` a line; bad lines are refused by number. Holds one line."""
     for line in json_lines(file, origin.where, limits.line_bytes):
         item = line if isinstance(line, Refused) else _document(line.fields, line.where, origin)
-        yield Numbered(item, line.number) if isinstance(line, JsonLine) and isinstance(item, Document) else item
+        yield NumberedDocument(item, line.number) if isinstance(line, JsonLine) and isinstance(item, Document) else item
 
 
 def parse_jsonl_gzip(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:

@@ -12,10 +12,10 @@ from typing import IO
 from data.documents import Document
 from data.parsing.archives import MemberParser
 from data.parsing.declared_encoding import decode_declared
-from data.parsing.decoding import decode, made_sound, one_line
+from data.parsing.decoding import decode, one_line, storable_text
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
-from data.parsing.origin import Item, Numbered, Origin
+from data.parsing.origin import Item, NumberedDocument, Origin
 from data.parsing.plain_text import read_whole
 from data.parsing.web_pages import read_page
 from data.refused import Refused, part, printable
@@ -60,7 +60,7 @@ def _attachment(
         payload = attached.get_content() if not inner_mail else attached.get_content().as_bytes()
         raw = payload.encode() if isinstance(payload, str) else bytes(payload)
         for item in parse_member(io.BytesIO(raw), inner, limits):
-            yield item.document if isinstance(item, Numbered) else item
+            yield item.document if isinstance(item, NumberedDocument) else item
     except ParseError as error:
         yield Refused(where, str(error))
     except (LookupError, ValueError, TypeError, AttributeError) as error:
@@ -79,6 +79,6 @@ def _body(message: EmailMessage) -> str:
             return read_page(decode_declared(content).text).body.text()
         return read_page(str(found.get_content())).body.text()
     try:
-        return made_sound(content.decode(charset) if charset else decode(content).text)
+        return storable_text(content.decode(charset) if charset else decode(content).text)
     except (LookupError, UnicodeDecodeError):
         return decode(content).text

@@ -29,12 +29,12 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedDocument:
     """A document of a file that has one on each line or row. line: where it begins, from 1."""
 
     document: Document
     line: int
 
 
-Item = Document | Numbered | Refused
+Item = Document | NumberedDocument | Refused
 """What a parser gives, one after the other."""

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 from xml.parsers import expat
 
-from data.parsing.decoding import made_sound, one_line
+from data.parsing.decoding import one_line, storable_text
 
 _PASSWORD = 1 << 13
 _PARENTS = 20
@@ -100,7 +100,7 @@ def _text(value: Any) -> str:
         return ""
     if hasattr(value, "get_data"):
         value = value.get_data().decode("utf-8", "replace")
-    return made_sound(str(value))[:_LONGEST].strip() if isinstance(value, str) else ""
+    return storable_text(str(value))[:_LONGEST].strip() if isinstance(value, str) else ""
 
 
 def _leaves(raw: bytes) -> Iterator[str]:

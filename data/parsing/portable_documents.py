@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from data.documents import Document
 from data.outline import Heading, Outline
-from data.parsing.decoding import made_sound, one_line
+from data.parsing.decoding import one_line, storable_text
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
@@ -231,7 +231,7 @@ def _bookmarks(reader: Any) -> list[tuple[int, int, str]]:
                 continue
             page = reader.get_destination_page_number(entry)
             if page is not None and page >= 0:
-                found.append((int(page), level, made_sound(str(entry.title))))
+                found.append((int(page), level, storable_text(str(entry.title))))
     except MemoryError:
         raise
     except Exception:  # bookmarks are for show

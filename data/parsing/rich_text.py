@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import IO
 
 from data.documents import Document
-from data.parsing.decoding import made_sound, one_line
+from data.parsing.decoding import one_line, storable_text
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
@@ -32,7 +32,7 @@ def parse_rtf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
         raise ParseError("it does not begin like an .rtf file ({\\rtf)")
     title = _TITLE.search(source[:10_000])
     marked = _RAISED.sub(lambda m: f"{m[1]}{m[2]} {'^' if m[3] == 'super' else '_'}", source)
-    text = made_sound(rtf_to_text(marked, errors="replace"))
+    text = storable_text(rtf_to_text(marked, errors="replace"))
     lines = (re.sub(r"\|", "\t", line[:-1]) if line.endswith("|") else line for line in text.split("\n"))
     whole = _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n")
     if not whole.strip():

@@ -10,7 +10,7 @@ from data.documents import Document
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.office_archives import checked_office_file
-from data.parsing.origin import Item, Numbered, Origin
+from data.parsing.origin import Item, NumberedDocument, Origin
 from data.parsing.tables import TableRows
 
 _PERCENT = "%"
@@ -51,11 +51,11 @@ def _rows(sheet: Any, origin: Origin) -> Iterator[Item]:
         if table.columns is None and len(cells) == 1:
             # A title above the table, or a table of one column: a row of its own either way.
             metadata = origin.inside("row", str(number))
-            yield Numbered(Document(f"{origin.document_id}!{number}", "", cells[0], metadata), number)
+            yield NumberedDocument(Document(f"{origin.document_id}!{number}", "", cells[0], metadata), number)
             continue
         if table.columns is None and len(cells) == 1:
             # A title above the table, or a table of one column: a row of its own either way.
-            yield Numbered(
+            yield NumberedDocument(
                 Document(f"{origin.document_id}!{number}", "", cells[0], origin.inside("row", str(number))), number
             )
             continue
@@ -74,11 +74,11 @@ def _distinct(header: list[str]) -> list[str]:
 
 def _with_sheet(item: Item, sheet: str) -> Item:
     """An id of its own with the sheet's name in front."""
-    document = item.document if isinstance(item, Numbered) else item
+    document = item.document if isinstance(item, NumberedDocument) else item
     if not isinstance(document, Document) or f"#{sheet}!" in document.id:
         return item
     renamed = Document(f"{sheet}!{document.id}", document.title, document.text, document.metadata, document.outline)
-    return Numbered(renamed, item.line) if isinstance(item, Numbered) else renamed
+    return NumberedDocument(renamed, item.line) if isinstance(item, NumberedDocument) else renamed
 
 
 def _shown(cell: Any) -> str:

@@ -14,7 +14,7 @@ from data.documents import Document
 from data.parsing.decoding import DETECTABLE, encoding_of
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
-from data.parsing.origin import Item, Numbered, Origin
+from data.parsing.origin import Item, NumberedDocument, Origin
 from data.refused import Refused, note, part
 from data.table_layout import TableLayout, table_layout
 
@@ -113,7 +113,7 @@ class TableRows:
             yield note(where, reason)
         name = f"{self._origin.document_id}{self._mark}{row}"
         item = _row(cells, self.columns, self._origin, name, row, where, self._noted)
-        yield item if isinstance(item, Refused) else Numbered(item, line)
+        yield item if isinstance(item, Refused) else NumberedDocument(item, line)
 
 
 def _encoding(file: IO[bytes]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from data.outline import Heading, Outline
-from data.parsing.decoding import made_sound
+from data.parsing.decoding import storable_text
 
 _MOST_COLUMNS = 1000
 _TAIL = 20
@@ -50,7 +50,7 @@ class TextBuilder:
 
     def add(self, text: str) -> None:
         """Running text: white space becomes single spaces."""
-        words = " ".join(made_sound(text).split())
+        words = " ".join(storable_text(text).split())
         if not words:
             self.gap(" " if text else "")
             return
@@ -62,7 +62,7 @@ class TextBuilder:
 
     def add_exactly(self, text: str) -> None:
         """Text whose white space matters (code); at the beginning of the whole text it is dropped."""
-        text = made_sound(text)
+        text = storable_text(text)
         if not text.strip():
             self.gap("\n" if "\n" in text else " ")
             return

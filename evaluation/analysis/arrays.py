@@ -9,12 +9,12 @@ import numpy as np
 
 from evaluation.runs.records import SampleRecord
 from evaluation.statistics.counts import Floats
-from evaluation.statistics.estimates import Measured
+from evaluation.statistics.estimates import Measurement
 from evaluation.statistics.measure import Resampler, measure_ratio
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class QuestionShares:
     """Of each question's responses, the shares with an event and in the denominator: (N,), (N,). counted: responses in
     the denominator."""
 
@@ -28,7 +28,7 @@ def shares_by_question(
     base: Callable[[SampleRecord], bool],
     event: Callable[[SampleRecord], bool],
     questions: Sequence[str] | None = None,
-) -> Shares:
+) -> QuestionShares:
     """Shares of a question's responses for which ``base``, and for which ``base`` and ``event`` hold.
 
     questions: the rows wanted, one without a response being 0 in both; by default those that have one, by id.
@@ -45,7 +45,7 @@ def shares_by_question(
         bases[row] += held
         events[row] += held and event(record)
     each = np.maximum(counts, 1.0)
-    return Shares(events / each, bases / each, int(bases.sum()))
+    return QuestionShares(events / each, bases / each, int(bases.sum()))
 
 
 def measured_share(
@@ -54,7 +54,7 @@ def measured_share(
     event: Callable[[SampleRecord], bool],
     resampler: Resampler,
     name: str,
-) -> Measured:
+) -> Measurement:
     """The ratio of totals with its intervals; undefined where ``base`` never holds. name: of the event, for people."""
     found = shares_by_question(records, base, event)
     return measure_ratio(found.event, found.base, found.counted, resampler, event=name)

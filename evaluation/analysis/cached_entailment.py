@@ -9,7 +9,7 @@ from model.pairs.scoring import Pair, PairScorer
 THRESHOLD = 0.5
 
 
-class Entailing:
+class CachedEntailment:
     """A pair scorer with a memory. A text beyond the scorer's window is cut, as the scorer cuts it."""
 
     def __init__(self, scorer: PairScorer, threshold: float = THRESHOLD) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evaluation.analysis.cached_entailment import Entailing
-from evaluation.claims.sentences import spoken
+from evaluation.analysis.cached_entailment import CachedEntailment
+from evaluation.claims.sentences import plain_claim_text
 from evaluation.language.normalise import normalise
 from evaluation.runs.records import SampleRecord
 from evaluation.signals.claim_calibration import ClaimCalibration, ClaimProbability, claim_calibration
@@ -25,7 +25,7 @@ class ArmCalibration:
 
 
 def run_calibration(
-    records: Sequence[SampleRecord], arms: Sequence[str], questions: dict[str, str], entailing: Entailing | None
+    records: Sequence[SampleRecord], arms: Sequence[str], questions: dict[str, str], entailing: CachedEntailment | None
 ) -> tuple[ArmCalibration, ...]:
     """Every claim of every sample, with how many of the question's other samples state it too.
 
@@ -47,8 +47,10 @@ def run_calibration(
     return tuple(found)
 
 
-def _of_question(question: str, samples: Sequence[SampleRecord], entailing: Entailing | None) -> list[ClaimProbability]:
-    said = [[(v, spoken(v.claim.text)) for v in r.evaluation.verdicts] for r in samples]
+def _of_question(
+    question: str, samples: Sequence[SampleRecord], entailing: CachedEntailment | None
+) -> list[ClaimProbability]:
+    said = [[(v, plain_claim_text(v.claim.text)) for v in r.evaluation.verdicts] for r in samples]
     texts = [" ".join(claim for _, claim in mine) for mine in said]
     distinct = list(dict.fromkeys(claim for mine in said for _, claim in mine))
     states: dict[tuple[int, str], bool] = {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evaluation.analysis.cached_entailment import Entailing
-from evaluation.claims.sentences import spoken
+from evaluation.analysis.cached_entailment import CachedEntailment
+from evaluation.claims.sentences import plain_claim_text
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import Decoding, RunConfig
 from evaluation.signals.consistency import self_consistency
@@ -37,7 +37,7 @@ class ArmSignals:
 
 
 def run_signals(
-    config: RunConfig, records: Sequence[SampleRecord], questions: dict[str, str], entailing: Entailing | None
+    config: RunConfig, records: Sequence[SampleRecord], questions: dict[str, str], entailing: CachedEntailment | None
 ) -> tuple[ArmSignals, ...]:
     """The detectors of every arm; empty for a run without a greedy answer beside at least two samples.
 
@@ -96,7 +96,7 @@ def _rows(
         rows.append(
             _Row(
                 QuestionSamples(question, questions.get(question, ""), answer, answers),
-                tuple(spoken(v.claim.text) for v in main[0].evaluation.verdicts),
+                tuple(plain_claim_text(v.claim.text) for v in main[0].evaluation.verdicts),
                 None if outcome not in ("hallucinated", "supported") else outcome == "hallucinated",
             )
         )
@@ -114,7 +114,12 @@ def _answer(record: SampleRecord, decoding: Decoding) -> SampledAnswer | None:
 
 
 def _arm(
-    arm: str, rows: Sequence[_Row], greedy: Decoding, sampled: Decoding, config: RunConfig, entailing: Entailing | None
+    arm: str,
+    rows: Sequence[_Row],
+    greedy: Decoding,
+    sampled: Decoding,
+    config: RunConfig,
+    entailing: CachedEntailment | None,
 ) -> ArmSignals:
     found: dict[str, list[SignalRow]] = {}
     biases: list[float] = []
@@ -143,7 +148,7 @@ def _of_probabilities(samples: QuestionSamples) -> dict[str, SignalValue]:
     }
 
 
-def _of_meanings(row: _Row, entailing: Entailing | None, biases: list[float]) -> dict[str, SignalValue]:
+def _of_meanings(row: _Row, entailing: CachedEntailment | None, biases: list[float]) -> dict[str, SignalValue]:
     names = ("self-inconsistency", "semantic entropy, discrete", "semantic entropy, by likelihood")
     samples = row.samples
     if entailing is None:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from data.questions import Question
 from evaluation.analysis.faithfulness import AT_ONCE, key_of
 from evaluation.analysis.retrieval_part import SampleKey
-from evaluation.claims.sentences import spoken
+from evaluation.claims.sentences import plain_claim_text
 from evaluation.drift.forced import Continuation, ForcedDrift, Planted, forced_drift
 from evaluation.errors import EvaluationError
 from evaluation.language.normalise import normalise
-from evaluation.modifiers.planting import PLANTINGS, Plantings, planted_claim
+from evaluation.modifiers.planting import PLANTINGS, PlantedAnswerSet, planted_claim
 from evaluation.outcomes import Label, Verdict
 from evaluation.runs.arms import NotPossibleError
 from evaluation.runs.extra_verdicts import ExtraVerdicts
@@ -70,7 +70,7 @@ def mark_followers(
     """
     name = follows_name(scorer, threshold)
     known = store.load(run_id, name)
-    by_id, plantings = {q.id: q for q in questions}, Plantings(questions)
+    by_id, plantings = {q.id: q for q in questions}, PlantedAnswerSet(questions)
     pending = [r for r in records if r.completion is not None and r.evaluation.verdicts and key_of(r) not in known]
     for start in range(0, len(pending), AT_ONCE):
         batch = pending[start : start + AT_ONCE]
@@ -79,7 +79,7 @@ def mark_followers(
             Pair(planted_claim(answer), claim, by_id[r.question_id].text)
             for r, answer in zip(batch, planted, strict=True)
             for v in r.evaluation.verdicts
-            if _says(answer) and _says(claim := spoken(v.claim.text))
+            if _says(answer) and _says(claim := plain_claim_text(v.claim.text))
         ]
         scores = dict(zip(pairs, scorer.score(pairs), strict=True)) if pairs else {}
         marks = []
@@ -87,7 +87,7 @@ def mark_followers(
             text = by_id[record.question_id].text
             verdicts = []
             for v in record.evaluation.verdicts:
-                claim = spoken(v.claim.text)
+                claim = plain_claim_text(v.claim.text)
                 score = scores.get(Pair(planted_claim(answer), claim, text), 0.0)
                 support = 1.0 if _names(claim, answer) else score if score == score else 0.0
                 label: Label = "supported" if support >= threshold else "unverifiable"
@@ -134,7 +134,7 @@ def _continuation(record: SampleRecord, planted: Planted, follows: tuple[bool, .
     )
 
 
-def _planted_answer(record: SampleRecord, question: Question, plantings: Plantings) -> str:
+def _planted_answer(record: SampleRecord, question: Question, plantings: PlantedAnswerSet) -> str:
     planted = next(p for p in PLANTINGS if record.arm.endswith(f"{_SEPARATOR}{p}"))
     try:
         return plantings.answers(question).of(planted)

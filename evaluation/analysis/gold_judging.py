@@ -25,7 +25,7 @@ FETCHED, GOLD = "fetched | ", "gold | "
 
 
 @dataclass(frozen=True, slots=True)
-class TwoSources:
+class TwoEvidenceSources:
     """One scorer, threshold and k over two sources of evidence."""
 
     fetched: EntailmentVerifier
@@ -51,11 +51,11 @@ def two_sources(
     source: PassageSource,
     *,
     together: bool = False,
-) -> TwoSources:
+) -> TwoEvidenceSources:
     """Both verifiers over one collection; source: its passages. together: as of EntailmentVerifier, as in the run.
 
     Raises EvaluationError as EntailmentVerifier does."""
-    return TwoSources(
+    return TwoEvidenceSources(
         EntailmentVerifier(scorer, fetched, threshold, together=together),
         EntailmentVerifier(scorer, gold, threshold, together=together),
         source,
@@ -71,7 +71,7 @@ def judge_by_both(
     run_id: str,
     records: Sequence[SampleRecord],
     questions: Sequence[Question],
-    sources: TwoSources,
+    sources: TwoEvidenceSources,
     store: ExtraVerdicts,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:

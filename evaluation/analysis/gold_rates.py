@@ -71,7 +71,7 @@ class GoldPair:
 
 
 @dataclass(frozen=True, slots=True)
-class GoldBeside:
+class GoldComparison:
     """questions: that have gold passages. left_out: how many others, by reason. fetched_by, gold_by: the verifiers."""
 
     questions: int
@@ -89,13 +89,13 @@ def gold_beside(
     questions: Sequence[Question],
     both: BothOutcomes,
     resampler: Resampler,
-) -> GoldBeside:
+) -> GoldComparison:
     """records: of one decoding. An arm without a response to such a question is left out, and its pairs."""
     reasons = _left_out(records, questions, both)
     kept = {q.id for q in questions} - reasons.keys()
     by_arm = {arm: [r for r in records if r.arm == arm and r.question_id in kept] for arm in arms}
     counts = {reason: list(reasons.values()).count(reason) for reason in dict.fromkeys(reasons.values())}
-    return GoldBeside(
+    return GoldComparison(
         len(kept),
         tuple(counts.items()),
         tuple(_arm(arm, mine, both, resampler) for arm, mine in by_arm.items() if mine),

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluation.analysis.arrays import measured_share
-from evaluation.runs.records import Observed, SampleRecord
-from evaluation.statistics.estimates import Measured
+from evaluation.runs.records import ObservedEvent, SampleRecord
+from evaluation.statistics.estimates import Measurement
 from evaluation.statistics.measure import Resampler
 
 
@@ -22,7 +22,7 @@ class ObservedRate:
 
     arm: str
     name: str
-    rate: Measured
+    rate: Measurement
     told: int
     untold: int
     reasons: tuple[tuple[str, int], ...]
@@ -37,7 +37,7 @@ def observed_rates(records: Sequence[SampleRecord], resampler: Resampler) -> tup
 
 
 def _rate(arm: str, name: str, records: Sequence[SampleRecord], resampler: Resampler) -> ObservedRate:
-    def seen(record: SampleRecord) -> Observed | None:
+    def seen(record: SampleRecord) -> ObservedEvent | None:
         return next((o for o in record.observed if o.name == name), None)
 
     def told(record: SampleRecord) -> bool:

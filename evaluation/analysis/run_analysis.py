@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from data.questions import Question
-from evaluation.analysis.cached_entailment import Entailing
+from evaluation.analysis.cached_entailment import CachedEntailment
 from evaluation.analysis.calibration import ArmCalibration, run_calibration
 from evaluation.analysis.claim_order import ArmDrift, run_drift
 from evaluation.analysis.detection import ArmSignals, run_signals
 from evaluation.analysis.forced_run import ArmForced, ForcedRun, forced_parts
-from evaluation.analysis.gold_rates import BothOutcomes, GoldBeside, gold_beside
+from evaluation.analysis.gold_rates import BothOutcomes, GoldComparison, gold_beside
 from evaluation.analysis.grid import GridFigures, grid_figures
 from evaluation.analysis.observed_events import ObservedRate, observed_rates
 from evaluation.analysis.retrieval_part import RetrievalPart, SampleKey, retrieval_part
@@ -35,7 +35,7 @@ class RunAnalysis:
     calibration: tuple[ArmCalibration, ...]
     signals: tuple[ArmSignals, ...]
     retrieval: tuple[RetrievalPart, ...]
-    gold: GoldBeside | None = None
+    gold: GoldComparison | None = None
     forced: tuple[ArmForced, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -45,13 +45,13 @@ class RunAnalysis:
 
 
 @dataclass(frozen=True, slots=True)
-class Closer:
+class FurtherVerification:
     """What takes more verification, where it was asked for. entailing: tells meanings apart. faithful: outcomes of
     answers by their own chunks, and faithful_by the verifier they are of. gold: by fetched evidence and gold passages.
     forced: continuations of planted claims.
     """
 
-    entailing: Entailing | None = None
+    entailing: CachedEntailment | None = None
     faithful: Mapping[SampleKey, Outcome] | None = None
     faithful_by: str = ""
     gold: BothOutcomes | None = None
@@ -64,11 +64,11 @@ def analyse(
     questions: Sequence[Question],
     pairs: Sequence[tuple[str, str]],
     settings: Settings,
-    closer: Closer | None = None,
+    closer: FurtherVerification | None = None,
 ) -> RunAnalysis:
     """records: of all settings of the run. pairs: (baseline, other) arms that the run compares. Raises what the
     entailment model raises."""
-    closer = closer or Closer()
+    closer = closer or FurtherVerification()
     resampler = Resampler(settings)
     arms = [spec.name for spec in config.arms]
     headline = [r for r in records if r.decoding == config.decoding.label]

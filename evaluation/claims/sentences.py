@@ -1,7 +1,8 @@
 """The claims of a longer completion: one per sentence or list item, with offsets into the completion.
 
-A claim's text is the completion's own, so that it can be marked there; ``spoken`` is what a scorer should read of it.
-Pronouns are left as they are: the question, read together with every claim, says what they mean more often than not.
+A claim's text is the completion's own, so that it can be marked there; ``plain_claim_text`` is what a scorer should
+read of it. Pronouns are left as they are: the question, read together with every claim, says what they mean more
+often than not.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _claims_of(text: str, question: str) -> Extraction:
     return Extraction(tuple(Claim(text[s.start : s.end], s.start, s.end) for s in spans), refused and not spans)
 
 
-def spoken(claim: str) -> str:
+def plain_claim_text(claim: str) -> str:
     """What a scorer reads of a claim: without markers, emphasis and control characters, white space squeezed."""
     plain = _EMPHASIS.sub("", without_marks(_CONTROL.sub(" ", claim)))
     return " ".join(plain.strip("| \t").replace(" | ", ", ").split())

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from evaluation.contrast.statement import Item, Statement, statement, statements
-from evaluation.language.opposites import COMPARATIVES, converse, opposite_comparatives, turned
+from evaluation.contrast.statement import ContentWord, Statement, statement, statements
+from evaluation.language.opposites import COMPARATIVES, converse, opposite_comparatives, opposite_of_statement
 from evaluation.language.values import Value, comparable
 from evaluation.language.words import word_set
 
@@ -68,7 +68,7 @@ def _covered(said: Statement, other: Statement) -> float:
 
 
 def _opposite(one: str, other: str) -> bool:
-    if turned(one, other) or opposite_comparatives(one, other):
+    if opposite_of_statement(one, other) or opposite_comparatives(one, other):
         return True
     short, long = sorted((one, other), key=len)
     return len(short) > 3 and any(long == prefix + short for prefix in _PREFIXES)
@@ -200,9 +200,9 @@ def _kept(bound: str, limit: object, other: str, given: object) -> bool:
     return True
 
 
-def _once(items: Iterable[Item]) -> dict[str, Item]:
+def _once(items: Iterable[ContentWord]) -> dict[str, ContentWord]:
     """Items whose word stands there once."""
-    found: dict[str, Item | None] = {}
+    found: dict[str, ContentWord | None] = {}
     for item in items:
         found[item.stem] = None if item.stem in found else item
     return {stem: item for stem, item in found.items() if item is not None}
@@ -227,7 +227,7 @@ def _exchange(said: Statement, other: Statement) -> tuple[bool, bool, bool]:
         if comparative is not None:
             pivots.append((item.place, comparative.place, False, False, item.word))
     for word, place in said.joints:
-        joint = next((p for w, p in other.joints if w == word or turned(w, word)), None)
+        joint = next((p for w, p in other.joints if w == word or opposite_of_statement(w, word)), None)
         if joint is not None:
             pivots.append((place, joint, False, False, word))
     converses = any(p[2] for p in pivots)
@@ -256,7 +256,7 @@ def _voices_differ(said: Statement, own: int, other: Statement, their: int) -> b
 
 
 def _kept_numbers(
-    said: Statement, other: Statement, mine: dict[str, Item], theirs: dict[str, Item], a: str, b: str
+    said: Statement, other: Statement, mine: dict[str, ContentWord], theirs: dict[str, ContentWord], a: str, b: str
 ) -> bool:
     """Whether two words changed places each with the number behind it: "adults 12 euros, children 7 euros"."""
     own = [_next_number(said, mine[s].place) for s in (a, b)]
@@ -270,7 +270,7 @@ def _next_number(text: Statement, place: int) -> str | None:
     return next((i.stem for i in text.items if i.place > place and text.tokens[i.place].kind == "number"), None)
 
 
-def _moved_whole(a: Item, a_there: Item, b: Item, b_there: Item) -> bool:
+def _moved_whole(a: ContentWord, a_there: ContentWord, b: ContentWord, b_there: ContentWord) -> bool:
     """Whether two phrases only changed places, each with its own preposition: "in May for 5 euros"."""
     kept = a.role == a_there.role and b.role == b_there.role
     return kept and a.role != b.role and bool(a.role or b.role) and "by" not in (a.role, b.role)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from evaluation.contrast.contrast import contrast, differing_limit
-from evaluation.contrast.statement import Item, Statement, statement, statements
+from evaluation.contrast.statement import ContentWord, Statement, statement, statements
 from evaluation.language.values import comparable
 from evaluation.language.words import word_set
 
@@ -66,7 +66,7 @@ def _repeats(said: Statement, other: Statement) -> bool:
     return bool(limits) or {v.bound for v in said.values if v.bound} <= {v.bound for v in other.values}
 
 
-def _matched(claim: tuple[Item, ...], evidence: tuple[Item, ...]) -> list[int] | None:
+def _matched(claim: tuple[ContentWord, ...], evidence: tuple[ContentWord, ...]) -> list[int] | None:
     """Places of the claim's words in the evidence, in order; None where they do not stand in that order."""
     places: list[int] = []
     place = 0
@@ -80,7 +80,7 @@ def _matched(claim: tuple[Item, ...], evidence: tuple[Item, ...]) -> list[int] |
     return places
 
 
-def _same_role(claim: Item, evidence: Item) -> bool:
+def _same_role(claim: ContentWord, evidence: ContentWord) -> bool:
     return not claim.role or claim.role == evidence.role or not evidence.role or "of" not in (claim.role, evidence.role)
 
 
@@ -89,12 +89,12 @@ def _pronoun_first(said: Statement) -> bool:
     return bool(words) and words[0] in _PRONOUNS
 
 
-def _adjacent(one: Item, other: Item) -> bool:
+def _adjacent(one: ContentWord, other: ContentWord) -> bool:
     """Whether two content words touch: "mill owner"."""
     return other.place == one.place + 1 and not other.word.endswith("ly")
 
 
-def _governs(text: Statement, item: Item) -> bool:
+def _governs(text: Statement, item: ContentWord) -> bool:
     """Whether a dropped word has what stays as its own: "shares of the mill", "the mayor's dog"."""
     following = text.tokens[item.place + 1].lower if item.place + 1 < len(text.tokens) else ""
     return following == "of" or text.tokens[item.place].text.endswith(("'s", "s'"))

@@ -45,7 +45,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])|\n+")
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ContentWord:
     """A content word. place: its token. role: the preposition before its phrase, "" without one."""
 
     stem: str
@@ -65,7 +65,7 @@ class Statement:
 
     text: str
     tokens: tuple[Token, ...]
-    items: tuple[Item, ...]
+    items: tuple[ContentWord, ...]
     words: frozenset[str]
     joints: tuple[tuple[str, int], ...]
     denials: tuple[int, ...]
@@ -120,7 +120,7 @@ def _begins_clause(tokens: Sequence[Token], start: int) -> bool:
 
 
 def _statement(text: str, tokens: Sequence[Token]) -> Statement:
-    items: list[Item] = []
+    items: list[ContentWord] = []
     joints: list[tuple[str, int]] = []
     denials: list[int] = []
     passive: set[int] = set()
@@ -136,7 +136,7 @@ def _statement(text: str, tokens: Sequence[Token]) -> Statement:
         single = len(token.text) == 1 and token.text.isupper() and token.kind == "word" and place > 0 and word != "i"
         if (word in _EMPTY and not single) or word.endswith("n't"):
             continue
-        items.append(Item(stem(token.number.replace(",", "") or word), word, place, _role(tokens, place)))
+        items.append(ContentWord(stem(token.number.replace(",", "") or word), word, place, _role(tokens, place)))
         if _is_passive(tokens, place):
             passive.add(place)
         if _is_participle(word) and any(t.lower in _BE for t in tokens[max(0, place - 3) : place]):

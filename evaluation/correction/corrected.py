@@ -20,7 +20,7 @@ from evaluation.correction.figures import (
 )
 from evaluation.correction.labelled_run import HALLUCINATED, SUPPORTED, UNSCORED, LabelledRun
 from evaluation.correction.ratio import corrected_ratio, few_for_ratio
-from evaluation.correction.rectified import FOLDS, LabelledSample, Rectified, design_of, rectified
+from evaluation.correction.rectified import FOLDS, LabelledSample, RectifiedEstimate, design_of, rectified
 from evaluation.correction.rogan_gladen import Resamples, RoganGladen, rogan_gladen
 from evaluation.statistics.counts import Floats
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
@@ -150,7 +150,7 @@ def _corrected(
 
 
 def _rectified_estimate(
-    found: Rectified,
+    found: RectifiedEstimate,
     sample: LabelledSample,
     coefficients: Floats,
     settings: CorrectedSettings,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from evaluation.correction.rectified import LabelledSample, Rectified, design_of, rectified
+from evaluation.correction.rectified import LabelledSample, RectifiedEstimate, design_of, rectified
 
 _STEPS = 8
 
 
-def corrected_ratio(sample: LabelledSample, level: float, seed: int, folds: int) -> Rectified | None:
+def corrected_ratio(sample: LabelledSample, level: float, seed: int, folds: int) -> RectifiedEstimate | None:
     """R = theta_h / theta_a for quantities (h, a) of one arm; None where theta_a is not positive.
 
     Linearised (docs/statistics.md, section 8): R solves theta of z = (h - R a) / a_0 being 0, with z's own lambdas, one
@@ -36,7 +36,7 @@ def corrected_ratio(sample: LabelledSample, level: float, seed: int, folds: int)
             break
         ratio += found.estimate
         found = rectified(sample, np.array([1.0, -ratio]) / total, level, seed, folds)
-    return Rectified(
+    return RectifiedEstimate(
         ratio, found.standard_error, found.degrees, ratio + found.lower, ratio + found.upper, found.lambdas
     )
 

@@ -43,7 +43,7 @@ class LabelledSample:
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class SamplingDesign:
     """The draw in numbers. sizes, drawn: (S,), N_s and m_s. weights: (m,), N_s / (m_s N), adding up to 1.
 
     strata: (m,), of the labelled questions.
@@ -56,7 +56,7 @@ class Design:
 
 
 @dataclass(frozen=True, slots=True)
-class Rectified:
+class RectifiedEstimate:
     """An estimate that may lie outside [0, 1]. degrees: of its t, fewer where the variance rests on few labels.
 
     lambdas: (K,), the weight given to the verifier, mean over folds.
@@ -70,7 +70,7 @@ class Rectified:
     lambdas: tuple[float, ...]
 
 
-def design_of(sample: LabelledSample) -> Design:
+def design_of(sample: LabelledSample) -> SamplingDesign:
     """Sizes and weights of the strata. Raises ValueError where one of several questions was drawn, or none."""
     strata = sample.stratum[sample.place]
     count = int(sample.stratum.max()) + 1
@@ -78,12 +78,12 @@ def design_of(sample: LabelledSample) -> Design:
     drawn = np.bincount(strata, minlength=count).astype(np.float64)
     if np.any((drawn < 2) & (drawn < sizes)):
         raise ValueError("every stratum needs two labelled questions, or all it has")
-    return Design(sizes, drawn, sizes[strata] / (drawn[strata] * sizes.sum()), strata)
+    return SamplingDesign(sizes, drawn, sizes[strata] / (drawn[strata] * sizes.sum()), strata)
 
 
 def rectified(
     sample: LabelledSample, coefficients: Floats, level: float, seed: int = 0, folds: int = FOLDS
-) -> Rectified:
+) -> RectifiedEstimate:
     """theta = sum_k c_k E[h_k] with a t interval, the verifier's weight lambda_k chosen on other questions.
 
     With g = c f (its question means over all N) and y = sum_k c_k h_k: theta = mean_N(lambda g) + mean_m(y - lambda g)
@@ -119,10 +119,12 @@ def rectified(
     error = float(np.sqrt(max(variance, 0.0)))
     degrees = _degrees(errors, design)
     half = float(special.stdtrit(degrees, 1.0 - (1.0 - level) / 2.0)) * error
-    return Rectified(estimate, error, degrees, estimate - half, estimate + half, tuple(float(v) for v in weight))
+    return RectifiedEstimate(
+        estimate, error, degrees, estimate - half, estimate + half, tuple(float(v) for v in weight)
+    )
 
 
-def _degrees(errors: Floats, design: Design) -> float:
+def _degrees(errors: Floats, design: SamplingDesign) -> float:
     """Degrees of the t of theta: 2 V^2 / Var(V), V the variance that the labelled questions estimate. (m,) -> a number.
 
     V = sum u^2 over them, u = weight x (e - its stratum's mean), and Var(V) = sum_s [sum u^4 - (sum u^2)^2 / m_s]: for
@@ -145,7 +147,7 @@ def _degrees(errors: Floats, design: Design) -> float:
 
 
 def best_lambda(
-    means: Floats, own: Floats, single: Floats, y: Floats, design: Design, use: NDArray[np.bool_]
+    means: Floats, own: Floats, single: Floats, y: Floats, design: SamplingDesign, use: NDArray[np.bool_]
 ) -> Floats:
     """The lambda in [0, 1]^K with the least variance, estimated on the labelled questions ``use``: -> (K,).
 
@@ -194,7 +196,7 @@ def _covariance(x: Floats, y: Floats, weights: Floats) -> float:
     return float(_covariances(x[:, None], y[:, None], weights)[0, 0])
 
 
-def _within(x: Floats, y: Floats, design: Design, use: NDArray[np.bool_]) -> Floats:
+def _within(x: Floats, y: Floats, design: SamplingDesign, use: NDArray[np.bool_]) -> Floats:
     """sum_s W_s^2 (1/m_s - 1/N_s) cov_s(x, y), what drawing so few of each stratum adds: (m, K), (m,) or (m, J)."""
     y = y[:, None] if y.ndim == 1 else y
     total = np.zeros((x.shape[1], y.shape[1]))

@@ -36,7 +36,7 @@ from evaluation.statistics.counts import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class ScoredStatement:
     """A statement with what the verifier says and what the label says.
 
     support: in [0, 1], None where it is unscored, and then reason says why. group: statements that stand or fall
@@ -93,7 +93,7 @@ class _Arrays:
     groups: int
 
 
-def detection_table(judged: Sequence[Judged], seed: int = 0) -> DetectionTable:
+def detection_table(judged: Sequence[ScoredStatement], seed: int = 0) -> DetectionTable:
     """All figures with 95 % limits; resampling by group with ``seed``. Takes seconds for 50,000 statements."""
     scored = [item for item in judged if item.support is not None]
     unscored = Counter(item.reason or "no reason given" for item in judged if item.support is None)
@@ -114,7 +114,7 @@ def detection_table(judged: Sequence[Judged], seed: int = 0) -> DetectionTable:
     )
 
 
-def _arrays(items: Sequence[Judged]) -> _Arrays:
+def _arrays(items: Sequence[ScoredStatement]) -> _Arrays:
     names = {name: index for index, name in enumerate(dict.fromkeys(item.group for item in items))}
     return _Arrays(
         np.array([item.support for item in items], dtype=np.float64),

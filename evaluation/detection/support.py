@@ -55,7 +55,7 @@ class ScoredBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Supports:
+class SupportResult:
     """claims: for each statement, in order, the support of each of its claims. blocks: of the scoring, timed."""
 
     claims: tuple[tuple[ClaimSupport, ...], ...]
@@ -87,7 +87,7 @@ def claim_supports(
     progress: Callable[[SupportProgress], None] | None = None,
     *,
     together: bool = True,
-) -> Supports:
+) -> SupportResult:
     """Score every claim with every window of its evidence; a claim's support is its best window's.
 
     A claim longer than MAX_CLAIM_TOKENS is cut into parts, and is as good as its worst one. together: whether a scorer
@@ -124,7 +124,7 @@ def claim_supports(
     for (statement, claim, _), part in found.items():
         best[statement][claim] = _worse(best[statement][claim], part)
     nothing = ClaimSupport(None, reason="the evidence is empty")
-    return Supports(tuple(tuple(c or nothing for c in row) for row in best), tuple(blocks))
+    return SupportResult(tuple(tuple(c or nothing for c in row) for row in best), tuple(blocks))
 
 
 def _refused(statement: Statement, claim: str) -> ClaimSupport | None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from data.pairs import PairExample
 from data.ragtruth import RagResponse
-from evaluation.claims.sentences import extract_sentences, spoken
+from evaluation.claims.sentences import extract_sentences, plain_claim_text
 from evaluation.detection.intervals import ScoreEstimate, rate_estimate
 from evaluation.detection.metrics import THRESHOLD
-from evaluation.detection.scores import DetectionTable, Judged, detection_table
+from evaluation.detection.scores import DetectionTable, ScoredStatement, detection_table
 from evaluation.detection.spans import MarkedText, SpanScores, span_scores
 from evaluation.detection.support import ClaimSupport, ScoredBlock, Statement, SupportProgress, claim_supports
 from evaluation.verifiers.failing_words import Weakness, weak_words
@@ -58,7 +58,7 @@ def score_pairs(
     judged = []
     for example, supports in zip(examples, found.claims, strict=True):
         whole = worst(supports)
-        judged.append(Judged(whole.support, example.supported, example.group, example.source, whole.reason))
+        judged.append(ScoredStatement(whole.support, example.supported, example.group, example.source, whole.reason))
     return VerifierReport(detection_table(judged, seed), 0, *_speed(found.blocks, seed))
 
 
@@ -83,15 +83,17 @@ def score_responses(
     """
     extracted = [extract_sentences(response.text) for response in responses]
     statements = [
-        Statement(r.evidence, tuple(spoken(c.text) for c in e.claims), r.question)
+        Statement(r.evidence, tuple(plain_claim_text(c.text) for c in e.claims), r.question)
         for r, e in zip(responses, extracted, strict=True)
     ]
     found = claim_supports(scorer, statements, progress, together=together)
-    judged: list[Judged] = []
+    judged: list[ScoredStatement] = []
     low: list[tuple[Weakness, ...] | None] = []
     for response, extraction, supports in zip(responses, extracted, found.claims, strict=True):
         whole = ClaimSupport(1.0) if extraction.refused else worst(supports)
-        judged.append(Judged(whole.support, not response.hallucinated, response.source_id, response.task, whole.reason))
+        judged.append(
+            ScoredStatement(whole.support, not response.hallucinated, response.source_id, response.task, whole.reason)
+        )
         weak = tuple(
             Weakness(claim, support.window, response.question, support.support, response.evidence, support.answer)
             for claim, support in zip(extraction.claims, supports, strict=True)
@@ -110,7 +112,7 @@ def score_responses(
 def _sentences(claim: str) -> tuple[str, ...]:
     """What is scored of a labelled claim: its sentences, or all of it where it has one or none that claims anything."""
     claims = extract_sentences(claim).claims
-    return tuple(spoken(c.text) for c in claims) if len(claims) > 1 else (claim,)
+    return tuple(plain_claim_text(c.text) for c in claims) if len(claims) > 1 else (claim,)
 
 
 def _spans(

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from evaluation.drift.nulls import NullTest, permute_across, shuffle_within
 from evaluation.drift.positions import (
     PositionCurve,
-    Trend,
+    PositionTrend,
     first_unsupported,
     never_unsupported,
     position_trend,
@@ -55,7 +55,7 @@ class Drift:
     by_position: PositionCurve
     first: PositionCurve
     never_unsupported: tuple[float | None, ...]
-    trend: Trend
+    trend: PositionTrend
 
     def to_json(self) -> dict[str, Any]:
         """Nested dicts, lists, numbers, strings and None."""
@@ -111,7 +111,7 @@ def read(shuffled: NullTest, permuted: NullTest) -> Reading:
     return "levels" if two else "none"
 
 
-def summarise_reading(reading: Reading, shuffled: NullTest, permuted: NullTest, trend: Trend) -> str:
+def summarise_reading(reading: Reading, shuffled: NullTest, permuted: NullTest, trend: PositionTrend) -> str:
     """The conclusion in words. Whatever was found, what else gives it stands beside it."""
     if reading == "untested":
         return f"Dependence cannot be tested: {shuffled.reason or permuted.reason}."

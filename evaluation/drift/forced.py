@@ -10,7 +10,7 @@ import numpy as np
 
 from evaluation.errors import EvaluationError
 from evaluation.statistics.counts import Floats
-from evaluation.statistics.estimates import Measured, unmeasured
+from evaluation.statistics.estimates import Measurement, unmeasured
 from evaluation.statistics.measure import Resampler, measure_ratio
 from evaluation.statistics.paired import measure_ratio_difference
 from evaluation.statistics.permutation import SignFlipTest, sign_flip_test
@@ -51,10 +51,10 @@ class ForcedDrift:
     left_out: int
     excluded: int
     unscored: int
-    after_false: Measured
-    after_true: Measured
-    unforced: Measured
-    effect: Measured
+    after_false: Measurement
+    after_true: Measurement
+    unforced: Measurement
+    effect: Measurement
     test: SignFlipTest | None
     reading: str
 

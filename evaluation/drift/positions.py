@@ -27,7 +27,7 @@ class PositionCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class Trend:
+class PositionTrend:
     """Slope of the unsupported share over positions within a question, per claim; limits by BCa over questions."""
 
     slope: float | None
@@ -64,7 +64,7 @@ def never_unsupported(hazard: PositionCurve) -> tuple[float | None, ...]:
     return tuple(left)
 
 
-def position_trend(sequences: Sequences, resampler: Resampler) -> Trend:
+def position_trend(sequences: Sequences, resampler: Resampler) -> PositionTrend:
     """Least-squares slope of unsupported on position, positions centred within their response: BCa by question.
 
     sum of d_k y_k over sum of d_k^2, d_k the position less its mean over the response's scored claims: longer responses
@@ -76,14 +76,14 @@ def position_trend(sequences: Sequences, resampler: Resampler) -> Trend:
     top = sequences.by_question((centred * sequences.unsupported).sum(axis=1))
     bottom = sequences.by_question((centred**2).sum(axis=1))
     if bottom.sum() <= 0 or len(top) < 2:
-        return Trend(None, None, None, "no response has two scored claims, or there is one question only")
+        return PositionTrend(None, None, None, "no response has two scored claims, or there is one question only")
     slope = float(top.sum() / bottom.sum())
     limits = _slope_limits(top, bottom, slope, resampler)
     if limits is None:
-        return Trend(slope, None, None, "the questions do not differ: there is no variance to use")
+        return PositionTrend(slope, None, None, "the questions do not differ: there is no variance to use")
     few = int(np.count_nonzero(top))
     reason = f"only {few} questions have claims of both kinds (10 are needed)" if few < 10 else ""
-    return Trend(slope, limits.lower, limits.upper, reason)
+    return PositionTrend(slope, limits.lower, limits.upper, reason)
 
 
 def _slope_limits(top: Floats, bottom: Floats, slope: float, resampler: Resampler) -> Interval | None:

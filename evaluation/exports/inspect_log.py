@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from data.questions import Question
-from evaluation.exports.records import Exported, ExportRun, contexts_of, text_of, unsupported_spans, write_lines
+from evaluation.exports.records import ExportResult, ExportRun, contexts_of, text_of, unsupported_spans, write_lines
 from evaluation.outcomes import OUTCOMES
 from evaluation.runs.records import SampleRecord
 
@@ -52,11 +52,11 @@ def inspect_log(run: ExportRun) -> dict[str, Any]:
     }
 
 
-def export_inspect(run: ExportRun, path: Path) -> Exported:
+def export_inspect(run: ExportRun, path: Path) -> ExportResult:
     """Write the log. Raises EvaluationError naming the path."""
     log = inspect_log(run)
     write_lines(path, [json.dumps(log, ensure_ascii=False, allow_nan=False, indent=1), "\n"])
-    return Exported(len(log["samples"]))
+    return ExportResult(len(log["samples"]))
 
 
 def _sample(question: Question, sample: SampleRecord, several: bool) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evaluation.exports.records import Exported, ExportRun, contexts_of, text_of, write_jsonl
+from evaluation.exports.records import ExportResult, ExportRun, contexts_of, text_of, write_jsonl
 
 
 def ragas_records(run: ExportRun) -> Iterator[dict[str, Any]]:
@@ -34,8 +34,8 @@ def ragas_records(run: ExportRun) -> Iterator[dict[str, Any]]:
         }
 
 
-def export_ragas(run: ExportRun, path: Path) -> Exported:
+def export_ragas(run: ExportRun, path: Path) -> ExportResult:
     """Write the records as JSON Lines. Raises EvaluationError naming the path."""
     missing = sum(s.completion is None for s in run.samples)
     reason = "nothing was generated for them" if missing else ""
-    return Exported(write_jsonl(path, ragas_records(run)), missing, reason)
+    return ExportResult(write_jsonl(path, ragas_records(run)), missing, reason)

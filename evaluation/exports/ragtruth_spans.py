@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.errors import EvaluationError
-from evaluation.exports.records import Exported, ExportRun, contexts_of, text_of, unsupported_spans, write_jsonl
+from evaluation.exports.records import ExportResult, ExportRun, contexts_of, text_of, unsupported_spans, write_jsonl
 
 
 def ragtruth_rows(run: ExportRun) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -56,7 +56,7 @@ def ragtruth_rows(run: ExportRun) -> tuple[list[dict[str, Any]], list[dict[str, 
     return responses, list(sources.values())
 
 
-def export_ragtruth(run: ExportRun, folder: Path) -> Exported:
+def export_ragtruth(run: ExportRun, folder: Path) -> ExportResult:
     """Write both files into a folder, which is made. Raises EvaluationError naming it."""
     responses, sources = ragtruth_rows(run)
     if not responses:
@@ -70,4 +70,4 @@ def export_ragtruth(run: ExportRun, folder: Path) -> Exported:
     write_jsonl(folder / "source_info.jsonl", sources)
     rows = write_jsonl(folder / "response.jsonl", responses)
     left = len(run.samples) - rows
-    return Exported(rows, left, "they are unscored or were shown no passage" if left else "")
+    return ExportResult(rows, left, "they are unscored or were shown no passage" if left else "")

@@ -40,7 +40,7 @@ class ExportRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportResult:
     """rows: written. left_out: samples that the format has no place for, and why."""
 
     rows: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from evaluation.errors import EvaluationError
-from evaluation.exports.records import Exported, ExportRun
+from evaluation.exports.records import ExportResult, ExportRun
 from evaluation.retrieval.rankings import RankedDocument, ranked_documents, write_run
 
 
@@ -34,7 +34,7 @@ def retrieving_arm(run: ExportRun) -> str:
     raise EvaluationError(f"run {run.id} has passages in {', '.join(found)}: name one of these arms with --arms")
 
 
-def export_trec(run: ExportRun, path: Path) -> Exported:
+def export_trec(run: ExportRun, path: Path) -> ExportResult:
     """Write the run of ``retrieving_arm``. Raises EvaluationError naming the path."""
     arm = retrieving_arm(run)
     shown = shown_documents(run, arm)
@@ -43,4 +43,4 @@ def export_trec(run: ExportRun, path: Path) -> Exported:
     except OSError as error:
         raise EvaluationError(f"cannot write {path}: {error.strerror}. Name a file in a folder that exists") from error
     left = len({s.question_id for s in run.samples if s.arm == arm} - shown.keys())
-    return Exported(lines, left, "no passage was shown for these questions" if left else "")
+    return ExportResult(lines, left, "no passage was shown for these questions" if left else "")

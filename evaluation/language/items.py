@@ -16,7 +16,7 @@ _OPENERS = word_set(
 
 
 @dataclass(frozen=True, slots=True)
-class Cover:
+class ItemCoverage:
     """How an answer's items cover the reference's. missing: reference items not found; extra: items of no reference."""
 
     matched: int
@@ -63,7 +63,9 @@ def _trimmed(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def cover(reference: Sequence[tuple[str, ...]], answer: Sequence[tuple[str, ...]], question: frozenset[str]) -> Cover:
+def cover(
+    reference: Sequence[tuple[str, ...]], answer: Sequence[tuple[str, ...]], question: frozenset[str]
+) -> ItemCoverage:
     """Match items: a reference item is found when it stands in an answer item as whole tokens.
 
     An answer item is extra when it holds no reference item and is neither made of the question's own words nor a
@@ -80,4 +82,4 @@ def cover(reference: Sequence[tuple[str, ...]], answer: Sequence[tuple[str, ...]
             break
         extra.append(" ".join(item))
     missing = tuple(" ".join(r) for i, r in enumerate(reference) if i not in found)
-    return Cover(len(found), missing, tuple(extra))
+    return ItemCoverage(len(found), missing, tuple(extra))

@@ -161,6 +161,6 @@ def converse(one: str, other: str) -> bool:
     return other in CONVERSES.get(one, ())
 
 
-def turned(one: str, other: str) -> bool:
+def opposite_of_statement(one: str, other: str) -> bool:
     """Whether one word in place of the other turns a statement into another one: "until" and "from"."""
     return other in TURNED.get(one, ()) or other in COMPARATIVES.get(one, ())

@@ -83,7 +83,7 @@ class Distractors(Modifier):
         return _ranked((*chunks, *self._pool.best(question, self._count, [r.chunk for r in chunks])))
 
 
-class GoldAt(Modifier):
+class GoldAtPosition(Modifier):
     """The gold passage at one place (from 1) and distractors at the others, ``k`` chunks altogether."""
 
     def __init__(self, pool: DistractorPool, place: int, k: int) -> None:

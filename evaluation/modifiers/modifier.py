@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from data.questions import Question
 from evaluation.runs.arms import ActiveArm, Arm
-from evaluation.runs.records import Observed
+from evaluation.runs.records import ObservedEvent
 from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.chunking.sentences import Span
 
@@ -47,7 +47,7 @@ class Modifier:
         """Where inside ``text[span.start:span.end]`` the answer stands."""
         return span
 
-    def observe(self, question: Question, completion: str, answer: str) -> Observed | None:
+    def observe(self, question: Question, completion: str, answer: str) -> ObservedEvent | None:
         """What it looks for in a completion and the answer in it; None where it looks for nothing."""
         return None
 
@@ -99,7 +99,7 @@ class ModifiedArm:
             span = modifier.answer_span(text, span)
         return span
 
-    def observe(self, question: Question, completion: str, answer: str) -> tuple[Observed, ...]:
+    def observe(self, question: Question, completion: str, answer: str) -> tuple[ObservedEvent, ...]:
         """See ActiveArm.observe."""
         seen = self._arm.observe(question, completion, answer) if isinstance(self._arm, ActiveArm) else ()
         return (

@@ -31,7 +31,7 @@ class PlantedAnswers:
         return {"false": self.false, "true": self.true, "none": ""}[planted]
 
 
-class Plantings:
+class PlantedAnswerSet:
     """The answers to plant for a run's questions."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
@@ -62,11 +62,11 @@ class PlantedClaim(Modifier):
         self._planted: Planted = planted
         self.name = f"planted:{planted}"
         self.settings = f"planted={planted}/1 of={run}"
-        self._plantings = Plantings(())
+        self._plantings = PlantedAnswerSet(())
 
     def begin(self, questions: Sequence[Question]) -> None:
         """See Modifier.begin."""
-        self._plantings = Plantings(questions)
+        self._plantings = PlantedAnswerSet(questions)
 
     def asked(self, question: Question, words: str) -> str:
         """See Modifier.asked."""

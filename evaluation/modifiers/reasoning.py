@@ -9,7 +9,7 @@ import re
 
 from data.questions import Question
 from evaluation.modifiers.modifier import Modifier
-from evaluation.runs.records import Observed
+from evaluation.runs.records import ObservedEvent
 from retrieval.chunking.sentences import Span, strip_span
 
 MARKED = "marked a final answer"
@@ -68,6 +68,6 @@ class ChainOfThought(Modifier):
         """See Modifier.answer_span."""
         return final_answer(text, span) or last_line(text, span)
 
-    def observe(self, question: Question, completion: str, answer: str) -> Observed:
+    def observe(self, question: Question, completion: str, answer: str) -> ObservedEvent:
         """Whether the completion marks its final answer."""
-        return Observed(MARKED, final_answer(completion, Span(0, len(completion))) is not None)
+        return ObservedEvent(MARKED, final_answer(completion, Span(0, len(completion))) is not None)

@@ -29,21 +29,23 @@ class VerifierPilot:
         if not (0 <= self.caught <= self.positives and 0 <= self.passed <= self.negatives):
             raise ValueError(f"{self.caught} of {self.positives}, {self.passed} of {self.negatives}: counts do not fit")
 
-    def draw(self, rng: np.random.Generator) -> Quality:
+    def draw(self, rng: np.random.Generator) -> VerifierAccuracy:
         """A sensitivity and specificity these counts leave possible (Jeffreys' posterior)."""
-        return Quality(
+        return VerifierAccuracy(
             float(rng.beta(self.caught + 0.5, self.positives - self.caught + 0.5)),
             float(rng.beta(self.passed + 0.5, self.negatives - self.passed + 0.5)),
         )
 
     @property
-    def middle(self) -> Quality:
+    def middle(self) -> VerifierAccuracy:
         """The posterior mean."""
-        return Quality((self.caught + 0.5) / (self.positives + 1.0), (self.passed + 0.5) / (self.negatives + 1.0))
+        return VerifierAccuracy(
+            (self.caught + 0.5) / (self.positives + 1.0), (self.passed + 0.5) / (self.negatives + 1.0)
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class VerifierAccuracy:
     """Share of hallucinated responses that are flagged, and of the others that are not."""
 
     sensitivity: float
@@ -93,7 +95,7 @@ def plan_labels(
 
     done = 0
 
-    def needed(quality: Quality) -> int | None:
+    def needed(quality: VerifierAccuracy) -> int | None:
         nonlocal done
         found = _search(model, quality, target, questions, samples, level, replicates, seed)
         done += 1
@@ -119,7 +121,7 @@ def plan_labels(
 
 def half_width(
     model: QuestionModel,
-    quality: Quality,
+    quality: VerifierAccuracy,
     labels: int,
     questions: int,
     samples: int,
@@ -143,7 +145,7 @@ def half_width(
 
 
 def _labelled(
-    model: QuestionModel, quality: Quality, labels: int, questions: int, samples: int, rng: np.random.Generator
+    model: QuestionModel, quality: VerifierAccuracy, labels: int, questions: int, samples: int, rng: np.random.Generator
 ) -> LabelledSample:
     place = rng.choice(questions, labels, replace=False)
     seen: list[Floats] = []
@@ -168,7 +170,7 @@ def _labelled(
 
 def _search(
     model: QuestionModel,
-    quality: Quality,
+    quality: VerifierAccuracy,
     target: float,
     questions: int,
     samples: int,

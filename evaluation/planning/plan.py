@@ -78,7 +78,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Simulated:
+class SimulatedPlan:
     """What so many questions give: mean half-width of the default interval, and how often it leaves out 0."""
 
     half_width: float
@@ -162,13 +162,13 @@ def questions_needed(
 ) -> int | None:
     """The fewest questions that reach the target in simulation, to within its Monte Carlo error; None beyond 20,000."""
 
-    def reached(questions: int) -> Simulated:
+    def reached(questions: int) -> SimulatedPlan:
         return simulate(model, questions, samples, settings)
 
     return search_half_width(reached, target) if goal == "half_width" else search_power(reached, target, settings)
 
 
-def search_half_width(reached: Callable[[int], Simulated], target: float, start: int = 100) -> int | None:
+def search_half_width(reached: Callable[[int], SimulatedPlan], target: float, start: int = 100) -> int | None:
     """Half-widths fall like 1 / sqrt(N) once N is large: step to N (w / target)^2 until it no longer moves."""
     questions = start
     for _ in range(_STEPS):
@@ -182,7 +182,7 @@ def search_half_width(reached: Callable[[int], Simulated], target: float, start:
     return _known(questions)
 
 
-def search_power(reached: Callable[[int], Simulated], target: float, settings: PlanSettings) -> int | None:
+def search_power(reached: Callable[[int], SimulatedPlan], target: float, settings: PlanSettings) -> int | None:
     """Power is about Phi(d sqrt(N) - z): read d off the power found at N, and step to the N that it asks for."""
     z = float(special.ndtri(1.0 - (1.0 - settings.level) / 2.0))
     floor = 0.5 / settings.replicates
@@ -203,7 +203,7 @@ def search_power(reached: Callable[[int], Simulated], target: float, settings: P
     return _known(questions)
 
 
-def simulate(model: QuestionModel, questions: int, samples: int, settings: PlanSettings) -> Simulated:
+def simulate(model: QuestionModel, questions: int, samples: int, settings: PlanSettings) -> SimulatedPlan:
     """Draw runs of the planned size, and make the default interval of each (docs/statistics.md, sections 2 and 4)."""
     rng = np.random.default_rng([settings.seed, questions, samples])
     step = max(1, _CELLS // questions)
@@ -225,7 +225,7 @@ def simulate(model: QuestionModel, questions: int, samples: int, settings: PlanS
             lower, upper = difference.lower, difference.upper
         widths.append((upper - lower) / 2.0)
         excludes.append((lower > 0) | (upper < 0))
-    return Simulated(float(np.concatenate(widths).mean()), float(np.concatenate(excludes).mean()))
+    return SimulatedPlan(float(np.concatenate(widths).mean()), float(np.concatenate(excludes).mean()))
 
 
 def _known(questions: int) -> int | None:

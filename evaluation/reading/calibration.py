@@ -13,7 +13,7 @@ from data.reading_examples import ReadingExample
 from evaluation.errors import EvaluationError
 from evaluation.reading.squad_metric import squad_f1
 from generation.errors import GenerationError
-from generation.reader.probing import answer_anyway, distributions
+from generation.reader.probing import distributions, force_answer
 from generation.reader.reader import EmbeddedReader
 from generation.style.restyling import without_citations
 from model.reader.prefix_decoder import ReaderUse
@@ -24,7 +24,7 @@ _TEMPERATURES = tuple(round(0.5 + 0.05 * i, 2) for i in range(51))  # 0.5 to 3
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class ProbedExample:
     """One example: its answer's token F1 when the reader may not decline, and the margin (see Unrefused)."""
 
     answerable: bool
@@ -112,26 +112,28 @@ def probe(
     passages: Sequence[Sequence[Chunk]],
     *,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[Probed, ...]:
+) -> tuple[ProbedExample, ...]:
     """Answer every example whose question fits, declining ruled out."""
-    out: list[Probed] = []
+    out: list[ProbedExample] = []
     for index, (example, chunks) in enumerate(zip(examples, passages, strict=True)):
         retrieved = [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(chunks, start=1)]
         try:
             prompt = reader.prompt(example.question, retrieved, 32)
         except GenerationError:  # does not fit: it has no margin
             continue
-        found = answer_anyway(reader, prompt)
+        found = force_answer(reader, prompt)
         text = without_citations(found.completion)
         out.append(
-            Probed(example.answerable, squad_f1(text, example.answers) if example.answerable else 0.0, found.margin)
+            ProbedExample(
+                example.answerable, squad_f1(text, example.answers) if example.answerable else 0.0, found.margin
+            )
         )
         if progress is not None:
             progress(index + 1, len(examples))
     return tuple(out)
 
 
-def choose_null_bias(probed: Sequence[Probed]) -> NullChoice:
+def choose_null_bias(probed: Sequence[ProbedExample]) -> NullChoice:
     """The null bias with the largest sum of F1 on answerable examples and accuracy on the others.
 
     The classes count the same, whatever their sizes. Of equal ones the lowest: it answers more. Raises EvaluationError

@@ -10,7 +10,7 @@ import numpy as np
 from data.reading_examples import ReadingExample
 from evaluation.detection.intervals import ScoreEstimate, rate_estimate, ratio_estimate, undefined
 from evaluation.detection.metrics import Bools, calibration_error, calibration_gaps, equal_mass_bins
-from evaluation.reading.reading_scores import ReadAnswer, read_answers
+from evaluation.reading.reading_scores import ReaderAnswer, read_answers
 from evaluation.reading.risk_coverage import RiskCoverage, risk_coverage
 from evaluation.reading.squad_metric import squad_exact, squad_f1
 from evaluation.statistics.counts import Floats
@@ -102,7 +102,7 @@ class _Row:
     refused: float
 
 
-def _row(example: ReadingExample, answer: ReadAnswer) -> _Row:
+def _row(example: ReadingExample, answer: ReaderAnswer) -> _Row:
     said = "" if answer.refused or not answer.fitted else answer.text
     return _Row(
         example.source,

@@ -57,7 +57,7 @@ def exact_match(prediction: str, references: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAnswer:
+class ReaderAnswer:
     """What a generator said to one example. text: without citation marks; empty where the question did not fit.
 
     refused: whether it declined. fitted: whether the question fitted the context. seconds: prompt and answer.
@@ -78,7 +78,7 @@ def read_answers(
     *,
     max_tokens: int = 32,
     progress: Callable[[int, int], None] | None = None,
-) -> Iterator[ReadAnswer]:
+) -> Iterator[ReaderAnswer]:
     """Greedy answers to each example from its own passages (in order), one question at a time."""
     params = SamplingParams(max_tokens=max_tokens)
     for index, (example, chunks) in enumerate(zip(examples, passages, strict=True)):
@@ -88,11 +88,11 @@ def read_answers(
             prompt = generator.prompt(example.question, retrieved, max_tokens)
             completion = generator.generate(prompt, params, (0,))[0]
         except GenerationError:  # a question that does not fit: no answer, and no refusal either
-            yield ReadAnswer("", False, False, time.perf_counter() - started)
+            yield ReaderAnswer("", False, False, time.perf_counter() - started)
         else:
             seconds = time.perf_counter() - started
             sure = math.exp(sum(completion.token_logprobs)) if completion.token_logprobs else 0.0
-            yield ReadAnswer(without_citations(completion), is_refusal(completion.text), True, seconds, sure)
+            yield ReaderAnswer(without_citations(completion), is_refusal(completion.text), True, seconds, sure)
         if progress is not None:
             progress(index + 1, len(examples))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from evaluation.analysis.claim_order import ArmDrift
 from evaluation.analysis.detection import ArmSignals
 from evaluation.analysis.forced_run import ArmForced
-from evaluation.analysis.gold_rates import GoldBeside
+from evaluation.analysis.gold_rates import GoldComparison
 from evaluation.analysis.grid import GridFigures
 from evaluation.analysis.retrieval_part import RetrievalPart
 from evaluation.analysis.run_analysis import RunAnalysis
@@ -114,7 +114,7 @@ def _retrieval(part: RetrievalPart) -> Iterator[AnalysisRow]:
             yield _estimate("faithfulness", part.arm, name, estimate)
 
 
-def _gold(beside: GoldBeside) -> Iterator[AnalysisRow]:
+def _gold(beside: GoldComparison) -> Iterator[AnalysisRow]:
     for arm in beside.arms:
         for whole, rates in (("hallucinated", arm.of_all), ("hallucinated of answered", arm.of_answered)):
             yield _estimate("gold evidence", arm.arm, f"{whole}, own verdict", rates.own)

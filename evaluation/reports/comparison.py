@@ -13,7 +13,7 @@ from evaluation.reports.report_data import (
     ReportData,
     ShownArm,
     ShownQuestion,
-    apart_note,
+    left_out_note,
 )
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.summary import summarise
@@ -58,7 +58,7 @@ def compare_runs(run: ReportData, against: ReportData, run_name: str, against_na
     )
     notes = [said, *_differences(run, against, run_name, against_name)]
     if apart:
-        notes.append(apart_note(len(apart)))
+        notes.append(left_out_note(len(apart)))
     references = sum(q.references != theirs[q.id].references for q in both)
     if references:
         notes.append(f"{references} shared questions have other reference answers in the two runs.")

@@ -171,7 +171,7 @@ class ReportData:
             raise EvaluationError(f"question {twice!r} appears twice in the report: give each question once")
 
 
-def apart_note(questions: int) -> str:
+def left_out_note(questions: int) -> str:
     """Why so many questions are in no difference, for people."""
     one, several = ("question has", "Its", "It counts"), ("questions have", "Their", "They count")
     have, their, they = one if questions == 1 else several

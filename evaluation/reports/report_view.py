@@ -11,7 +11,7 @@ from evaluation.outcomes import OUTCOMES, Outcome
 from evaluation.reports.claim_figures import ArmClaims, claims_of
 from evaluation.reports.plots import Bar, Chart, chart
 from evaluation.reports.report_data import ReportData, ShownArm, ShownChunk, ShownQuestion, ShownSample
-from evaluation.statistics.estimates import HallucinationEstimate, Measured
+from evaluation.statistics.estimates import HallucinationEstimate, Measurement
 from evaluation.statistics.summary import ArmSummary, PairSummary
 
 
@@ -225,7 +225,7 @@ def worst_first(data: ReportData) -> list[ShownQuestion]:
 
 
 def _arm_figure(arm: ArmSummary) -> ArmFigure:
-    rates: tuple[Measured, ...] = (arm.hallucinated, arm.supported, arm.abstained, arm.unscored)
+    rates: tuple[Measurement, ...] = (arm.hallucinated, arm.supported, arm.abstained, arm.unscored)
     bars = [
         Bar(name, name, m.default, f"{percent(m.default.rate)} {interval(m.default)}")
         for name, m in zip(OUTCOMES, rates, strict=True)

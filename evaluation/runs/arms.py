@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from data.questions import Question
 from evaluation.errors import EvaluationError
 from evaluation.evidence.passages import PassageSource, Searcher, gold_chunks
-from evaluation.runs.records import Observed
+from evaluation.runs.records import ObservedEvent
 from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.chunking.sentences import Span
 
@@ -52,12 +52,12 @@ class ActiveArm(Arm, Protocol):
     def answer_span(self, text: str) -> Span:
         """Where in a completion the answer stands that is to be judged."""
 
-    def observe(self, question: Question, completion: str, answer: str) -> tuple[Observed, ...]:
+    def observe(self, question: Question, completion: str, answer: str) -> tuple[ObservedEvent, ...]:
         """What it looks for beside the outcome. answer: the part of the completion that ``answer_span`` names."""
 
 
 @runtime_checkable
-class BeginningArm(Protocol):
+class PrefixedArm(Protocol):
     """An arm that puts the first words of the answer into the model's mouth. Only what follows them is judged."""
 
     def beginning(self, question: Question) -> str:

@@ -9,8 +9,8 @@ from data.questions import Question
 from evaluation.claims.extraction import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import AnswerEvaluation, Claim, Verdict, outcome_of
-from evaluation.runs.arms import ActiveArm, Arm, BeginningArm, MissingGoldError, NotPossibleError
-from evaluation.runs.records import Failure, Observed, SampleRecord, storable
+from evaluation.runs.arms import ActiveArm, Arm, MissingGoldError, NotPossibleError, PrefixedArm
+from evaluation.runs.records import Failure, ObservedEvent, SampleRecord, storable
 from evaluation.runs.run_config import RunConfig
 from evaluation.runs.seeds import derive_seed
 from evaluation.verifiers.verifier import VerificationItem, Verifier
@@ -63,7 +63,7 @@ class CellDrawer:
         try:
             chunks = arm.chunks(question)
             asked = arm.asked(question) if isinstance(arm, ActiveArm) else question.text
-            beginning = arm.beginning(question) if isinstance(arm, BeginningArm) else ""
+            beginning = arm.beginning(question) if isinstance(arm, PrefixedArm) else ""
             step = "prompt"
             prompt = begun_prompt(self._generator, asked, chunks, self._longest, beginning)
             step = "generator"
@@ -165,7 +165,7 @@ def _unscored(
     )
 
 
-def _observed(arm: ActiveArm | None, question: Question, text: str, span: Span | None) -> tuple[Observed, ...]:
+def _observed(arm: ActiveArm | None, question: Question, text: str, span: Span | None) -> tuple[ObservedEvent, ...]:
     if arm is None or span is None:
         return ()
     seen = arm.observe(question, text, text[span.start : span.end])

@@ -13,7 +13,7 @@ Failure = Literal["", "gold", "arm", "retrieval", "prompt", "generator", "verifi
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedEvent:
     """What an arm looks for in a response beside its outcome. name: of the event ("followed the suggestion").
 
     happened: None where it cannot be told; reason then says why. sought: what was looked for, for a person.
@@ -49,7 +49,7 @@ class SampleRecord:
     evaluation: AnswerEvaluation
     failure: Failure = ""
     asked: str = ""
-    observed: tuple[Observed, ...] = ()
+    observed: tuple[ObservedEvent, ...] = ()
 
 
 def storable(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any, cast, get_args
 
 from evaluation.outcomes import OUTCOMES, AnswerEvaluation, Claim, Evidence, Label, Outcome, Verdict
-from evaluation.runs.records import Failure, Observed, SampleRecord
+from evaluation.runs.records import Failure, ObservedEvent, SampleRecord
 from generation.completion import Citation, Completion, FinishReason, Usage
 from generation.prompt import PromptChunk
 from retrieval.chunking.chunks import Chunk, RetrievedChunk
@@ -84,7 +84,7 @@ def record_from_rows(sample: Mapping[str, Any], verdicts: Sequence[Mapping[str, 
         evaluation=AnswerEvaluation(cast(Outcome, evaluation["outcome"]), judged, evaluation["reason"]),
         failure=cast(Failure, evaluation["failure"]),
         asked=prompt.get("asked", ""),
-        observed=tuple(Observed(**seen) for seen in evaluation.get("observed", ())),
+        observed=tuple(ObservedEvent(**seen) for seen in evaluation.get("observed", ())),
     )
 
 

@@ -59,7 +59,7 @@ class HallucinationEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measurement:
     """The same quantity by the default interval and by the two that stand beside it."""
 
     default: HallucinationEstimate
@@ -72,10 +72,10 @@ def undefined(level: float, reason: str) -> HallucinationEstimate:
     return HallucinationEstimate(None, None, None, level, 0, 0, 0, 0, "undefined", reliable=False, reason=reason)
 
 
-def unmeasured(level: float, reason: str) -> Measured:
+def unmeasured(level: float, reason: str) -> Measurement:
     """undefined() for all three methods."""
     nothing = undefined(level, reason)
-    return Measured(nothing, nothing, nothing)
+    return Measurement(nothing, nothing, nothing)
 
 
 def few_events(event_questions: int, other_questions: int, event: str = "an event") -> str:

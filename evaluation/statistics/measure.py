@@ -15,7 +15,7 @@ from evaluation.statistics.bootstrap import (
     ratio_replicates,
 )
 from evaluation.statistics.counts import Floats
-from evaluation.statistics.estimates import HallucinationEstimate, Measured, Method, few_events, unmeasured
+from evaluation.statistics.estimates import HallucinationEstimate, Measurement, Method, few_events, unmeasured
 from evaluation.statistics.intervals import ROUNDING, clustered_t_limits, effective_limits
 
 
@@ -76,7 +76,7 @@ def measure_ratio(
     resampler: Resampler,
     independent: float | None = None,
     event: str = "an event",
-) -> Measured:
+) -> Measurement:
     """The ratio sum h / sum a with its intervals. h, a: (N,), 0 <= h <= a.
 
     responses: in the denominator, for people. independent: what they are worth at most, if that is not their number.
@@ -104,7 +104,7 @@ def measure_ratio(
     t = clustered_t_limits(h, a, settings.level)
     replicates = ratio_replicates(resampler.weights(a.size), h, a)
     bca = bca_limits(rate, replicates, ratio_jackknife(h, a), settings.level)
-    return Measured(
+    return Measurement(
         default,
         beside(rate, Interval(float(t.lower), float(t.upper)), basis, settings, "clustered_t", 0.0),
         beside(rate, bca, basis, settings, "bca", 0.0),

@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluation.statistics.bootstrap import Interval, bca_limits, ratio_jackknife, ratio_replicates
 from evaluation.statistics.counts import Floats
-from evaluation.statistics.estimates import HallucinationEstimate, Measured, unmeasured
+from evaluation.statistics.estimates import HallucinationEstimate, Measurement, unmeasured
 from evaluation.statistics.intervals import ROUNDING, clustered_t_limits, effective_limits, linearised, ratio
 from evaluation.statistics.measure import Basis, Resampler, beside
 
@@ -83,7 +83,7 @@ def ratio_difference_limits(
 
 def measure_fixed_minus_broken(
     fixed: Floats, broken: Floats, a: Floats, responses: int, independent: float, resampler: Resampler
-) -> Measured:
+) -> Measurement:
     """The difference of two rates with one denominator, by MOVER, clustered t and BCa. Arrays of shape (N,)."""
     settings = resampler.settings
     if not a.size or a.sum() <= 0:
@@ -95,7 +95,7 @@ def measure_fixed_minus_broken(
     t = clustered_t_limits(change, a, settings.level)
     replicates = ratio_replicates(resampler.weights(a.size), change, a)
     bca = bca_limits(rate, replicates, ratio_jackknife(change, a), settings.level)
-    return Measured(
+    return Measurement(
         _mover_estimate(rate, limits, basis, settings.level),
         beside(rate, Interval(float(t.lower), float(t.upper)), basis, settings, "clustered_t", -1.0),
         beside(rate, bca, basis, settings, "bca", -1.0),
@@ -104,7 +104,7 @@ def measure_fixed_minus_broken(
 
 def measure_ratio_difference(
     h1: Floats, a1: Floats, h2: Floats, a2: Floats, responses1: int, responses2: int, resampler: Resampler
-) -> Measured:
+) -> Measurement:
     """The difference of two ratios with their own denominators, three ways. Arrays of shape (N,)."""
     settings = resampler.settings
     if not a1.size or a1.sum() <= 0 or a2.sum() <= 0:
@@ -120,7 +120,7 @@ def measure_ratio_difference(
     weights = resampler.weights(a1.size)
     replicates = ratio_replicates(weights, h1, a1) - ratio_replicates(weights, h2, a2)
     bca = bca_limits(rate, replicates, ratio_jackknife(h1, a1) - ratio_jackknife(h2, a2), settings.level)
-    return Measured(
+    return Measurement(
         _mover_estimate(rate, limits, basis, settings.level),
         beside(rate, Interval(float(t.lower), float(t.upper)), basis, settings, "clustered_t", -1.0),
         beside(rate, bca, basis, settings, "bca", -1.0),

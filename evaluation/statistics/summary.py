@@ -12,7 +12,7 @@ import numpy as np
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import OUTCOMES
 from evaluation.statistics.counts import ArmCounts, Floats, OutcomeTable, shares
-from evaluation.statistics.estimates import HallucinationEstimate, Measured
+from evaluation.statistics.estimates import HallucinationEstimate, Measurement
 from evaluation.statistics.measure import Resampler, Settings, mean_responses, measure_ratio
 from evaluation.statistics.paired import measure_fixed_minus_broken, measure_ratio_difference
 from evaluation.statistics.permutation import SignFlipTest, holm, sign_flip_test
@@ -34,12 +34,12 @@ class ArmSummary:
     responses: int
     fewest_samples: int
     most_samples: int
-    hallucinated: Measured
-    supported: Measured
-    abstained: Measured
-    unscored: Measured
-    hall_answered: Measured
-    hall_scored: Measured
+    hallucinated: Measurement
+    supported: Measurement
+    abstained: Measurement
+    unscored: Measurement
+    hall_answered: Measurement
+    hall_scored: Measurement
     hall_if_unscored_supported: HallucinationEstimate
     hall_if_unscored_hallucinated: HallucinationEstimate
 
@@ -66,11 +66,11 @@ class BothAnswered:
     """Cross-pairs of samples that both arms answered, a population that the arms' own abstentions selected."""
 
     pairs_share: float
-    baseline: Measured
-    other: Measured
-    fixed: Measured
-    broken: Measured
-    difference: Measured
+    baseline: Measurement
+    other: Measurement
+    fixed: Measurement
+    broken: Measurement
+    difference: Measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,14 @@ class PairSummary:
     other: str
     questions: int
     left_out: int
-    difference: Measured
+    difference: Measurement
     bounds: DifferenceBounds
-    fixed: Measured
-    broken: Measured
+    fixed: Measurement
+    broken: Measurement
     fixed_questions: float
     broken_questions: float
     transitions: tuple[tuple[float, ...], ...]
-    answered_difference: Measured
+    answered_difference: Measurement
     both_answered: BothAnswered
     test: SignFlipTest
     p_holm: float
@@ -179,7 +179,7 @@ def _arm_summary(arm: ArmCounts, resampler: Resampler) -> ArmSummary:
     independent = mean_responses(samples)
     ones = np.ones(len(counts))
 
-    def over_all(h: Floats, event: str) -> Measured:
+    def over_all(h: Floats, event: str) -> Measurement:
         return measure_ratio(h, ones, responses, resampler, independent, event)
 
     rates = [over_all(share[:, i], f"a response that is {outcome}") for i, outcome in enumerate(OUTCOMES)]
@@ -261,7 +261,7 @@ def _both_answered(s1: Floats, s2: Floats, counts1: Floats, counts2: Floats, res
     responses, independent = int(answers[:, used].sum()), float(answers.min(axis=0).sum())
     concordant = h1 * h2
 
-    def among(h: Floats, event: str) -> Measured:
+    def among(h: Floats, event: str) -> Measurement:
         return measure_ratio(np.minimum(h, both), both, responses, resampler, independent, event)
 
     return BothAnswered(

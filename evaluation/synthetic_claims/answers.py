@@ -53,7 +53,7 @@ _BAD_SUBJECT = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SyntheticQuestion:
     """A question, its answer as the sentence gives it, and what kind of thing that is."""
 
     question: str
@@ -61,7 +61,7 @@ class Asked:
     kind: AnswerKind
 
 
-def asked(sentence: str, chance: Random) -> Asked | None:
+def synthetic_question(sentence: str, chance: Random) -> SyntheticQuestion | None:
     """One question that the sentence answers, drawn from those that fit; None where no pattern does."""
     found = list(_all(sentence))
     return chance.choice(found) if found else None
@@ -79,29 +79,29 @@ def answer_sentence(answer: str, kind: AnswerKind, chance: Random) -> str:
     return chance.choice(forms)
 
 
-def _all(sentence: str) -> Iterator[Asked]:
+def _all(sentence: str) -> Iterator[SyntheticQuestion]:
     for pattern in (_YEAR_LAST, _YEAR_FIRST):
         if (m := _fit(pattern, sentence)) and not re.search(r"\b\d{4}\b| and (?:was|is|were|had|has)\b", m["middle"]):
             start = "In what year" if len(m["middle"]) % 2 else "When"
-            yield Asked(f"{start} {m['aux']} {_inner(m)} {m['middle']}?", m["answer"], "year")
+            yield SyntheticQuestion(f"{start} {m['aux']} {_inner(m)} {m['middle']}?", m["answer"], "year")
     for pattern in (_YEAR_VERB, _YEAR_VERB_FIRST):
         m = _fit(pattern, sentence)
         if m and (base := base_form(m["past"])) and not re.search(r"\b\d{4}\b| and ", m["middle"]):
             start = "In what year" if len(m["middle"]) % 2 else "When"
-            yield Asked(f"{start} did {_inner(m)} {base} {m['middle']}?", m["answer"], "year")
+            yield SyntheticQuestion(f"{start} did {_inner(m)} {base} {m['middle']}?", m["answer"], "year")
     if m := _fit(_PLACE_LAST, sentence):
-        yield Asked(f"Where {m['aux']} {_inner(m)} {m['middle']}?", m["answer"], "place")
+        yield SyntheticQuestion(f"Where {m['aux']} {_inner(m)} {m['middle']}?", m["answer"], "place")
     if m := _fit(_BY_LAST, sentence):
-        yield Asked(f"Who {m['aux']} {_inner(m)} {m['verb']} by?", m["answer"], "person")
+        yield SyntheticQuestion(f"Who {m['aux']} {_inner(m)} {m['verb']} by?", m["answer"], "person")
     m = _WHO_FIRST.match(sentence)
     if m and (base := base_form(m["past"])) and not m["past"].endswith("s"):
-        yield Asked(f"Who {m['past']} {m['middle']}?", m["answer"], "person")
+        yield SyntheticQuestion(f"Who {m['past']} {m['middle']}?", m["answer"], "person")
     if (m := _fit(_HOW_MANY, sentence)) and not m["noun"].split()[-1].endswith("ss"):
         past = m["past"]
         verb = base_form(past) or past
         done = "do" if past == "have" else "does" if past.endswith("s") else "did"
         more = re.sub(r" (?:and|but|or)\b.*$", "", m["more"])
-        yield Asked(f"How many {m['noun']} {done} {_inner(m)} {verb}{more}?", m["answer"], "number")
+        yield SyntheticQuestion(f"How many {m['noun']} {done} {_inner(m)} {verb}{more}?", m["answer"], "number")
 
 
 def _fit(pattern: re.Pattern[str], sentence: str) -> re.Match[str] | None:

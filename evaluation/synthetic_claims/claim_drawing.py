@@ -8,12 +8,12 @@ from random import Random
 
 from evaluation.synthetic_claims.merging import merged
 from evaluation.synthetic_claims.restyling import restyled
-from evaluation.synthetic_claims.shortening import shortened
+from evaluation.synthetic_claims.shortening import shorten
 from evaluation.synthetic_claims.source_text import Article, points_back
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnClaim:
     """text: the claim. needed: indices of the sentences it stands on. used: those sentences.
 
     last: of a claim merged from several, the start of its last part in characters, else 0. named: it names the subject
@@ -27,7 +27,7 @@ class Drawn:
     named: bool
 
 
-def draw_claim(article: Article, suited: Sequence[int], chance: Random, share_merged: float) -> Drawn:
+def draw_claim(article: Article, suited: Sequence[int], chance: Random, share_merged: float) -> DrawnClaim:
     """A true claim: one of the ``suited`` sentences restyled and shortened, and at that share merged with one or two
     more.
     """
@@ -43,14 +43,14 @@ def draw_claim(article: Article, suited: Sequence[int], chance: Random, share_me
     for index in needed:
         sentence = article.resolved(index, chance)
         named = named or sentence != article.sentences[index]
-        parts.append(restyled(shortened(sentence, chance), chance))
+        parts.append(restyled(shorten(sentence, chance), chance))
     used = " ".join(article.sentences[i] for i in needed)
     text, last = parts[0], 0
     for part in parts[1:]:
         joined = merged(text, part, chance, article.plain)
         last = _first_letter(joined, len(text) - 1) if joined.startswith(text[:-1]) else 0
         text = joined
-    return Drawn(text, tuple(needed), used, last, named)
+    return DrawnClaim(text, tuple(needed), used, last, named)
 
 
 def _first_letter(text: str, start: int) -> int:

@@ -12,16 +12,16 @@ from random import Random
 
 from data.pairs import PairExample
 from evaluation.errors import EvaluationError
-from evaluation.synthetic_claims.answers import answer_sentence, asked
+from evaluation.synthetic_claims.answers import answer_sentence, synthetic_question
 from evaluation.synthetic_claims.claim_drawing import draw_claim
 from evaluation.synthetic_claims.corruptions import CORRUPTIONS, SUITED, Contrast, Setting
-from evaluation.synthetic_claims.edits import Edited
+from evaluation.synthetic_claims.edits import EditedClaim
 from evaluation.synthetic_claims.lead_ins import with_lead
 from evaluation.synthetic_claims.name_swaps import other_name
 from evaluation.synthetic_claims.numbers import change_number
 from evaluation.synthetic_claims.pool import Pool, make_pool
 from evaluation.synthetic_claims.replies import reply, reply_window
-from evaluation.synthetic_claims.seeded_random import chance_of
+from evaluation.synthetic_claims.seeded_random import seeded_random
 from evaluation.synthetic_claims.source_text import Article, SourceText, read_article
 from evaluation.synthetic_claims.structured_claims import structured_pair
 from evaluation.synthetic_claims.windows import holds, window_around, window_elsewhere
@@ -92,7 +92,7 @@ class _Made:
 
 
 def _from_passage(passage: SourceText, seed: int, per_passage: int, mix: ClaimMix, pool: Pool) -> Iterator[PairExample]:
-    chance = chance_of(seed, "claims", passage.title, passage.text)
+    chance = seeded_random(seed, "claims", passage.title, passage.text)
     article = read_article(passage, chance, min(9_000, 2_500 + 400 * per_passage))
     if article is None:
         return
@@ -121,7 +121,7 @@ def _from_passage(passage: SourceText, seed: int, per_passage: int, mix: ClaimMi
 def _suited(kind: str, article: Article) -> tuple[int, ...]:
     """The sentences that a claim of this kind may be made from."""
     if kind == "answer":
-        return tuple(i for i in article.claimable if asked(article.resolved(i, Random(0)), Random(0)))
+        return tuple(i for i in article.claimable if synthetic_question(article.resolved(i, Random(0)), Random(0)))
     if (fits := SUITED.get(kind)) is None:
         return article.claimable
     return tuple(i for i in article.claimable if fits(article.sentences[i], article))
@@ -156,7 +156,7 @@ def _contrast(
     contrast: Contrast | None = CORRUPTIONS[kind](drawn, Setting(article, window, pool), chance)
     if contrast is None:
         return None
-    right = _pair(kind, article, window, Edited(contrast.right, ()), True, chance)
+    right = _pair(kind, article, window, EditedClaim(contrast.right, ()), True, chance)
     return _Made(drawn.used, (right, _pair(kind, article, window, contrast.wrong, False, chance)))
 
 
@@ -164,7 +164,7 @@ def _reply(article: Article, mix: ClaimMix, chance: Random) -> _Made:
     drawn = draw_claim(article, article.claimable, chance, mix.merged / 2)
     window = reply_window(drawn, article, chance)
     contrast = reply(drawn, article, chance)
-    right = _pair("reply", article, window, Edited(contrast.right, ()), True, chance)
+    right = _pair("reply", article, window, EditedClaim(contrast.right, ()), True, chance)
     return _Made(drawn.used, (right, _pair("reply", article, window, contrast.wrong, False, chance)))
 
 
@@ -185,11 +185,11 @@ def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _M
     part = drawn.text[drawn.last :] if partly else drawn.text
     if right is None or wrong is None or article.sentences[missing] in wrong or holds(wrong, part):
         return None
-    unsupported = Edited(drawn.text, ((drawn.last, len(drawn.text)),) if partly else ())
+    unsupported = EditedClaim(drawn.text, ((drawn.last, len(drawn.text)),) if partly else ())
     return _Made(
         drawn.used,
         (
-            _pair(kind, article, right, Edited(drawn.text, ()), True, chance),
+            _pair(kind, article, right, EditedClaim(drawn.text, ()), True, chance),
             _pair(kind, article, wrong, unsupported, False, chance),
         ),
     )
@@ -197,7 +197,7 @@ def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _M
 
 def _answer(article: Article, suited: Sequence[int], pool: Pool, chance: Random) -> _Made | None:
     index = chance.choice(suited)
-    question = asked(article.resolved(index, chance), chance)
+    question = synthetic_question(article.resolved(index, chance), chance)
     if question is None:
         return None
     sentence = article.sentences[index]
@@ -221,8 +221,10 @@ def _answer(article: Article, suited: Sequence[int], pool: Pool, chance: Random)
     return _Made(
         question.question,
         (
-            _pair("answer", article, window, Edited(right, ()), True, chance, question.question),
-            _pair("answer", article, window, Edited(wrong, ((at, at + len(new)),)), False, chance, question.question),
+            _pair("answer", article, window, EditedClaim(right, ()), True, chance, question.question),
+            _pair(
+                "answer", article, window, EditedClaim(wrong, ((at, at + len(new)),)), False, chance, question.question
+            ),
         ),
     )
 
@@ -231,7 +233,7 @@ def _pair(
     kind: str,
     article: Article,
     window: str,
-    claim: Edited,
+    claim: EditedClaim,
     supported: bool,
     chance: Random,
     question: str = "",

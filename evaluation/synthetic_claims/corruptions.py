@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from evaluation.synthetic_claims.claim_drawing import Drawn
-from evaluation.synthetic_claims.edits import Edited
+from evaluation.synthetic_claims.claim_drawing import DrawnClaim
+from evaluation.synthetic_claims.edits import EditedClaim
 from evaluation.synthetic_claims.name_swaps import cross_subjects, has_plain_subject, has_roles, swap_name, swap_roles
 from evaluation.synthetic_claims.negation import affirmed, denied
 from evaluation.synthetic_claims.numbers import change_number, has_number
@@ -24,7 +24,7 @@ class Contrast:
     """right: what the evidence supports. wrong: the same with something it does not support."""
 
     right: str
-    wrong: Edited
+    wrong: EditedClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,37 +36,37 @@ class Setting:
     pool: Pool
 
 
-Corruption = Callable[[Drawn, Setting, Random], Contrast | None]
+Corruption = Callable[[DrawnClaim, Setting, Random], Contrast | None]
 
 
-def entity(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
+def entity(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
     """A name exchanged for another of its kind."""
     return _contrast(
         drawn.text, swap_name(drawn.text, drawn.used, setting.window, setting.article, setting.pool, chance)
     )
 
 
-def number(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
+def number(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
     """A number, date part, unit or rank changed."""
     return _contrast(drawn.text, change_number(drawn.text, chance, drawn.used))
 
 
-def word(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
+def word(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
     """A quality, quantity, direction or kin word exchanged for its opposite."""
     return _contrast(drawn.text, swap_word(drawn.text, chance, "word", setting.pool.counts))
 
 
-def relation(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
+def relation(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
     """A verb exchanged for one that tells another relation."""
     return _contrast(drawn.text, swap_word(drawn.text, chance, "relation", setting.pool.counts))
 
 
-def role(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
+def role(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
     """Who did it and whom it was done to, exchanged."""
     return _contrast(drawn.text, swap_roles(drawn.text, setting.article, chance))
 
 
-def crossed(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
+def crossed(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
     """The subject of another sentence of the window with the predicate of this one."""
     others = [i for i in setting.article.claimable if i not in drawn.needed]
     chance.shuffle(others)
@@ -78,7 +78,7 @@ def crossed(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
     return None
 
 
-def added(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
+def added(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
     """A detail of another article, or of another place of this one, instead of the one that the sentence ends with.
 
     Rarely it is added to a sentence without such an end: right claims have none to match it, so that this tells.
@@ -102,10 +102,10 @@ def added(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
     if set(re.findall(r"\w{4,}|\d+", new)) <= set(re.findall(r"\w{4,}|\d+", setting.window)):
         return None
     lead = len(new) - len(new.lstrip(" ,"))
-    return Contrast(drawn.text, Edited(body + new + ".", ((len(body) + lead, len(body) + len(new)),)))
+    return Contrast(drawn.text, EditedClaim(body + new + ".", ((len(body) + lead, len(body) + len(new)),)))
 
 
-def _tails_here(setting: Setting, drawn: Drawn, kind: str) -> list[str]:
+def _tails_here(setting: Setting, drawn: DrawnClaim, kind: str) -> list[str]:
     """The ends of that kind of the article's other sentences, which the window does not hold."""
     found = []
     for index in setting.article.claimable:
@@ -117,7 +117,7 @@ def _tails_here(setting: Setting, drawn: Drawn, kind: str) -> list[str]:
     return found
 
 
-def negation(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
+def negation(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
     """Denied or affirmed.
 
     Half of the true claims deny too: of a changed number or name ("not in 1987"), in all its forms.
@@ -125,11 +125,11 @@ def negation(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
     way, short = chance.random(), chance.random() < 0.2
     taken = affirmed(drawn.text)
     if taken is not None:
-        return Contrast(drawn.text, Edited(taken.text, ((taken.start, taken.end),)))
+        return Contrast(drawn.text, EditedClaim(taken.text, ((taken.start, taken.end),)))
     no = denied(drawn.text, short)
     if no is None:
         return None
-    plain = Contrast(drawn.text, Edited(no.text, ((no.start, no.end),)))
+    plain = Contrast(drawn.text, EditedClaim(no.text, ((no.start, no.end),)))
     offset = len(no.text) - len(drawn.text)
     changed = change_number(drawn.text, chance, drawn.used)
     if changed is None:
@@ -149,7 +149,7 @@ def negation(drawn: Drawn, setting: Setting, chance: Random) -> Contrast | None:
     return Contrast(denial.text, changed) if way < 0.85 else _instead(drawn.text, changed, start, end)
 
 
-def _instead(text: str, changed: Edited, start: int, end: int) -> Contrast:
+def _instead(text: str, changed: EditedClaim, start: int, end: int) -> Contrast:
     """ "in 1990, not 1987" against "in 1987, not 1990"."""
     new = changed.text[start:end]
     old_end = len(text) - (len(changed.text) - end)
@@ -157,10 +157,10 @@ def _instead(text: str, changed: Edited, start: int, end: int) -> Contrast:
     after = text[old_end:]
     right = f"{text[:old_end]} rather than {new}{after}"
     wrong = f"{changed.text[:end]} rather than {old}{after}"
-    return Contrast(right, Edited(wrong, ((start, end),)))
+    return Contrast(right, EditedClaim(wrong, ((start, end),)))
 
 
-def _contrast(text: str, wrong: Edited | None) -> Contrast | None:
+def _contrast(text: str, wrong: EditedClaim | None) -> Contrast | None:
     return None if wrong is None or wrong.text == text else Contrast(text, wrong)
 
 

@@ -10,25 +10,25 @@ _VOWEL_SOUND = ("hour", "honest", "honor", "honour", "heir")
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class EditedClaim:
     """text, and (start, end) of each piece that the evidence does not support, in characters of the text."""
 
     text: str
     wrong: tuple[tuple[int, int], ...]
 
-    def after(self, prefix: str) -> Edited:
+    def after(self, prefix: str) -> EditedClaim:
         """The same behind ``prefix``."""
         n = len(prefix)
-        return Edited(prefix + self.text, tuple((start + n, end + n) for start, end in self.wrong))
+        return EditedClaim(prefix + self.text, tuple((start + n, end + n) for start, end in self.wrong))
 
 
-def replaced(text: str, start: int, end: int, new: str) -> Edited:
+def replaced(text: str, start: int, end: int, new: str) -> EditedClaim:
     """text with text[start:end] replaced by ``new``; a preceding "a" or "an" agrees with it, and all of it is wrong."""
     before, after = text[:start], text[end:]
     article = re.search(r"\b([Aa])n? $", before)
     if article and new:
         before = before[: article.start()] + article[1] + ("n " if starts_with_vowel(new) else " ")
-    return Edited(before + new + after, ((len(before), len(before) + len(new)),))
+    return EditedClaim(before + new + after, ((len(before), len(before) + len(new)),))
 
 
 def starts_with_vowel(word: str) -> bool:

@@ -87,7 +87,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownName:
     """A name of an article: its kind, and whether it is usually said with "the"."""
 
     name: str
@@ -132,7 +132,7 @@ def inner_names(sentences: Iterable[str]) -> set[str]:
     return found
 
 
-def known_names(sentences: Iterable[str], inner: set[str]) -> dict[str, Known]:
+def known_names(sentences: Iterable[str], inner: set[str]) -> dict[str, KnownName]:
     """Every name of the sentences with its kind, by vote over its mentions."""
     votes: dict[str, Counter[Kind]] = {}
     articles: Counter[str] = Counter()
@@ -143,7 +143,7 @@ def known_names(sentences: Iterable[str], inner: set[str]) -> dict[str, Known]:
             kind = _kind(mention.name, before, after[1] if after else "")
             votes.setdefault(mention.name, Counter())[kind] += 1
             articles[mention.name] += 1 if before.lower() == "the" else -1
-    return {name: Known(name, _winner(count), articles[name] > 0) for name, count in votes.items()}
+    return {name: KnownName(name, _winner(count), articles[name] > 0) for name, count in votes.items()}
 
 
 def _winner(votes: Mapping[Kind, int]) -> Kind:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from evaluation.synthetic_claims.edits import Edited
+from evaluation.synthetic_claims.edits import EditedClaim
 from evaluation.synthetic_claims.shortening import lowered_start
 
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -40,7 +40,7 @@ class Record:
     rows: tuple[Mapping[str, str], ...] = ()
 
 
-def said(facts: Sequence[Fact], supported: bool, chance: Random) -> Edited | None:
+def said(facts: Sequence[Fact], supported: bool, chance: Random) -> EditedClaim | None:
     """A claim of one to three of the facts; where it is not to be supported, one of them (now and then two) is
     wrong.
     """
@@ -66,10 +66,10 @@ def said(facts: Sequence[Fact], supported: bool, chance: Random) -> Edited | Non
         start = len(text) - 1 + len(joint)
         text = text[:-1] + joint + part
         wrong += [(a + start, b + start) for a, b in sentence.wrong]
-    return Edited(text, tuple(wrong))
+    return EditedClaim(text, tuple(wrong))
 
 
-def _filled(fact: Fact, lie: bool, chance: Random) -> Edited:
+def _filled(fact: Fact, lie: bool, chance: Random) -> EditedClaim:
     template = chance.choice(fact.templates)
     slots = _SLOT.findall(template)
     changeable = [slot for slot in slots if fact.false.get(slot)]
@@ -84,7 +84,7 @@ def _filled(fact: Fact, lie: bool, chance: Random) -> Edited:
         text += value
         at = match.end()
     text += template[at:]
-    return Edited(text[:1].upper() + text[1:], tuple(wrong))
+    return EditedClaim(text[:1].upper() + text[1:], tuple(wrong))
 
 
 def others(values: Sequence[str], but: str, chance: Random, count: int = 3) -> tuple[str, ...]:

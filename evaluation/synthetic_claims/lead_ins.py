@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from random import Random
 
-from evaluation.synthetic_claims.edits import Edited
+from evaluation.synthetic_claims.edits import EditedClaim
 from evaluation.synthetic_claims.shortening import lowered_start
 
 _LEADS = tuple(
@@ -58,9 +58,9 @@ The passages show that
 )
 
 
-def with_lead(claim: Edited, chance: Random, plain: Collection[str] = (), share: float = 0.12) -> Edited:
+def with_lead(claim: EditedClaim, chance: Random, plain: Collection[str] = (), share: float = 0.12) -> EditedClaim:
     """The claim behind an opening, in that share of the draws. plain: as in ``lowered_start``."""
     if chance.random() >= share:
         return claim
     lead = chance.choice(_LEADS) + " "
-    return Edited(lowered_start(claim.text, plain), claim.wrong).after(lead)
+    return EditedClaim(lowered_start(claim.text, plain), claim.wrong).after(lead)

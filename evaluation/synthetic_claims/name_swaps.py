@@ -6,8 +6,8 @@ import re
 from itertools import pairwise
 from random import Random
 
-from evaluation.synthetic_claims.edits import Edited, capitalised, replaced
-from evaluation.synthetic_claims.entities import Known, Mention, mentions
+from evaluation.synthetic_claims.edits import EditedClaim, capitalised, replaced
+from evaluation.synthetic_claims.entities import KnownName, Mention, mentions
 from evaluation.synthetic_claims.negation import listed_verbs
 from evaluation.synthetic_claims.pool import Pool
 from evaluation.synthetic_claims.source_text import Article
@@ -39,7 +39,7 @@ _BAD_SUBJECT = re.compile(
 )
 
 
-def swap_name(text: str, used: str, window: str, article: Article, pool: Pool, chance: Random) -> Edited | None:
+def swap_name(text: str, used: str, window: str, article: Article, pool: Pool, chance: Random) -> EditedClaim | None:
     """text with one name replaced by another of the same kind that the supporting sentences (``used``) do not hold."""
     found = mentions(text, article.inner)
     chance.shuffle(found)
@@ -70,7 +70,7 @@ def has_plain_subject(text: str) -> bool:
     return match is not None and not _BAD_SUBJECT.search(match["subject"])
 
 
-def swap_roles(text: str, article: Article, chance: Random) -> Edited | None:
+def swap_roles(text: str, article: Article, chance: Random) -> EditedClaim | None:
     """ "A defeated B" as "B defeated A": two names of one kind exchanged where the words between tell who did what."""
     found = mentions(text, article.inner)
     pairs = list(pairwise(found))
@@ -86,11 +86,11 @@ def swap_roles(text: str, article: Article, chance: Random) -> Edited | None:
             continue
         new = text[: left.start] + right.name + between + left.name + text[right.end :]
         second = left.start + len(right.name) + len(between)
-        return Edited(new, ((left.start, left.start + len(right.name)), (second, second + len(left.name))))
+        return EditedClaim(new, ((left.start, left.start + len(right.name)), (second, second + len(left.name))))
     return None
 
 
-def cross_subjects(text: str, other: str, article: Article) -> Edited | None:
+def cross_subjects(text: str, other: str, article: Article) -> EditedClaim | None:
     """The subject of ``other`` with the predicate of ``text``, where both have a plain subject of one kind and
     number.
     """
@@ -112,7 +112,7 @@ def _kind(name: str, article: Article) -> str:
     return known.kind if known else ("thing" if name.startswith(("The ", "A ", "An ")) else "other")
 
 
-def _known(mention: Mention, article: Article) -> Known | None:
+def _known(mention: Mention, article: Article) -> KnownName | None:
     return article.names.get(mention.name)
 
 
@@ -122,7 +122,7 @@ def _alike(one: str, two: str) -> bool:
     return bool((a & b) - {"of", "the", "de"}) or one in two or two in one or initials[0] == two or initials[1] == one
 
 
-def _replacement(old: Known, used: str, window: str, article: Article, pool: Pool, chance: Random) -> str | None:
+def _replacement(old: KnownName, used: str, window: str, article: Article, pool: Pool, chance: Random) -> str | None:
     near = [
         known
         for known in article.names.values()

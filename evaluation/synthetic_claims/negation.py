@@ -64,7 +64,7 @@ _PASTS = {base: past for past, base in _BASE.items() if not past.endswith("s") o
 
 
 @dataclass(frozen=True, slots=True)
-class Denied:
+class NegatedSentence:
     """text, where its verb phrase is (start, end), and where the predicate begins: what the denial holds for."""
 
     text: str
@@ -88,7 +88,7 @@ def is_negated(text: str) -> bool:
     return _NEGATED.search(text) is not None
 
 
-def denied(text: str, contracted: bool = False) -> Denied | None:
+def denied(text: str, contracted: bool = False) -> NegatedSentence | None:
     """The main clause of the sentence denied: "was born" as "was not born", "wrote" as "did not write".
 
     None where the sentence denies something already, where it speaks of some, most or often (whose denial may be true
@@ -113,10 +113,10 @@ def denied(text: str, contracted: bool = False) -> Denied | None:
         phrase = _not(first.group(), contracted)
         word = re.match(r" \w+", rest)
         end = where + len(phrase)
-        return Denied(text[:where] + phrase + rest, where, end + (len(word.group()) if word else 0), end)
+        return NegatedSentence(text[:where] + phrase + rest, where, end + (len(word.group()) if word else 0), end)
     past = first.group()
     phrase = f"{_not('does' if past.endswith('s') else 'did', contracted)} {_BASE[past]}"
-    return Denied(text[:where] + phrase + rest, where, where + len(phrase), where + len(phrase))
+    return NegatedSentence(text[:where] + phrase + rest, where, where + len(phrase), where + len(phrase))
 
 
 def _not(auxiliary: str, contracted: bool) -> str:
@@ -127,7 +127,7 @@ def _not(auxiliary: str, contracted: bool) -> str:
     return f"{auxiliary} not"
 
 
-def affirmed(text: str) -> Denied | None:
+def affirmed(text: str) -> NegatedSentence | None:
     """The first denial of the sentence taken away: "was not born" as "was born"; None where there is none to take."""
     match = _NEGATED.search(text)
     if match is None:
@@ -144,7 +144,7 @@ def affirmed(text: str) -> Denied | None:
         else:
             new = f"{aux} {verb}".rstrip()
     start = match.start()
-    return Denied(text[:start] + new + text[match.end() :], start, start + len(new), start + len(new))
+    return NegatedSentence(text[:start] + new + text[match.end() :], start, start + len(new), start + len(new))
 
 
 def _verb(text: str) -> re.Match[str] | None:

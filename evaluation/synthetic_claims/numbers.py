@@ -6,7 +6,7 @@ import re
 from random import Random
 
 from evaluation.language.words import word_list
-from evaluation.synthetic_claims.edits import Edited, replaced
+from evaluation.synthetic_claims.edits import EditedClaim, replaced
 
 MONTHS = word_list("January February March April May June July August September October November December")
 DAYS = word_list("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
@@ -53,7 +53,7 @@ _BEFORE_YEAR = re.compile(
 _NAME_BEFORE = re.compile(r"(?:[A-ZÀ-Þ][\w'’-]*|No\.|Chapter|no\.) $")
 
 
-def change_number(text: str, chance: Random, used: str = "") -> Edited | None:
+def change_number(text: str, chance: Random, used: str = "") -> EditedClaim | None:
     """text with one number, date part, unit or rank changed, or None where there is none to change.
 
     used: words that the new value must not be among (the sentences that support the text), so that it cannot be true.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 
 from evaluation.synthetic_claims.entities import Kind, inner_names, known_names
-from evaluation.synthetic_claims.seeded_random import chance_of
+from evaluation.synthetic_claims.seeded_random import seeded_random
 from evaluation.synthetic_claims.source_text import SourceText, is_claimable
 from evaluation.synthetic_claims.trailing_phrases import can_move, tail_of
 from evaluation.synthetic_claims.word_swaps import occurrences
@@ -46,7 +46,7 @@ def make_pool(passages: Sequence[SourceText], seed: int) -> Pool:
     tails: dict[str, list[str]] = {}
     counts: Counter[str] = Counter()
     for passage in chosen[:_PASSAGES]:
-        chance = chance_of(seed, "pool", passage.title, passage.text)
+        chance = seeded_random(seed, "pool", passage.title, passage.text)
         start = chance.randrange(max(1, len(passage.text) - _CHARACTERS))
         text = passage.text[start : start + _CHARACTERS].replace("\n", " ")
         counts.update(occurrences(text))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from evaluation.synthetic_claims.claim_drawing import Drawn
+from evaluation.synthetic_claims.claim_drawing import DrawnClaim
 from evaluation.synthetic_claims.corruptions import Contrast
-from evaluation.synthetic_claims.edits import Edited
+from evaluation.synthetic_claims.edits import EditedClaim
 from evaluation.synthetic_claims.shortening import lowered_start
 from evaluation.synthetic_claims.small_talk import joint, opener, small_talk, someone
 from evaluation.synthetic_claims.source_text import Article
@@ -18,36 +18,36 @@ _OF_SOMEONE = 0.4
 _LONGEST_TOPIC = 60  # characters: some titles are whole sentences
 
 
-def reply(drawn: Drawn, article: Article, chance: Random) -> Contrast:
+def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
     """The claim behind an opener or bare, and the same with small talk before or behind it, or small talk alone.
 
     Or the same said of somebody else. What only the speaker can know stands in no passage: an answer that holds it is
     not supported as a whole.
     """
-    right = Edited(drawn.text, ())
+    right = EditedClaim(drawn.text, ())
     swapped = _of_someone(drawn.text, article, chance)
     if swapped is not None and chance.random() < _OF_SOMEONE:
         return Contrast(right.text, swapped)
     if chance.random() < _OPENED:
-        right = Edited(lowered_start(drawn.text, article.plain), ()).after(opener(chance) + " ")
+        right = EditedClaim(lowered_start(drawn.text, article.plain), ()).after(opener(chance) + " ")
     way = chance.random()
     talk = small_talk(_topic(drawn, article, chance), chance, idle=way < _TALK_ALONE)
     if way < _TALK_ALONE:
-        wrong = Edited(talk, ((0, len(talk)),))
+        wrong = EditedClaim(talk, ((0, len(talk)),))
     elif way < _TALK_ALONE + (1 - _TALK_ALONE) * _TALK_FIRST:
-        wrong = Edited(f"{talk} {right.text}", ((0, len(talk)),))
+        wrong = EditedClaim(f"{talk} {right.text}", ((0, len(talk)),))
     else:
         between = joint(chance)
         whole = between.strip() in (".", "!") or talk.startswith(("I ", "I'"))
         said = talk if whole else talk[0].lower() + talk[1:]
         before = right.text.removesuffix(".") + between
-        wrong = Edited(before + said, ((len(before), len(before) + len(said)),))
+        wrong = EditedClaim(before + said, ((len(before), len(before) + len(said)),))
     if chance.random() < _CARELESS and len(wrong.text.lower()) == len(wrong.text):  # else the marks would be off
-        return Contrast(right.text.lower().removesuffix("."), Edited(wrong.text.lower(), wrong.wrong))
+        return Contrast(right.text.lower().removesuffix("."), EditedClaim(wrong.text.lower(), wrong.wrong))
     return Contrast(right.text, wrong)
 
 
-def reply_window(drawn: Drawn, article: Article, chance: Random) -> str:
+def reply_window(drawn: DrawnClaim, article: Article, chance: Random) -> str:
     """The sentences that the claim stands on, mostly with none or few of those around them, as a turn is given."""
     low, high = min(drawn.needed), max(drawn.needed)
     around = chance.choice((0, 0, 0, 1, 1, 2, 4))
@@ -58,15 +58,15 @@ def reply_window(drawn: Drawn, article: Article, chance: Random) -> str:
     return f"{article.title}\n{text}" if named and article.name not in text else text
 
 
-def _of_someone(text: str, article: Article, chance: Random) -> Edited | None:
+def _of_someone(text: str, article: Article, chance: Random) -> EditedClaim | None:
     """What is said of the article's subject, said of somebody of the conversation; None where it is said of another."""
     if not article.name or not text.startswith(f"{article.name} "):
         return None
     who = someone(chance)
-    return Edited(who + text[len(article.name) :], ((0, len(who)),))
+    return EditedClaim(who + text[len(article.name) :], ((0, len(who)),))
 
 
-def _topic(drawn: Drawn, article: Article, chance: Random) -> str:
+def _topic(drawn: DrawnClaim, article: Article, chance: Random) -> str:
     if 0 < len(article.name) <= _LONGEST_TOPIC and chance.random() < 0.6:
         return article.name
     names = [name for name in article.names if name in drawn.text and len(name) <= _LONGEST_TOPIC]

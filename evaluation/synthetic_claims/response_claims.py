@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from data.pairs import PairExample
 from data.ragtruth import RagResponse
-from evaluation.claims.sentences import extract_sentences, spoken
+from evaluation.claims.sentences import extract_sentences, plain_claim_text
 from evaluation.outcomes import Claim
 
 
@@ -23,7 +23,7 @@ def response_claims(responses: Sequence[RagResponse], name: str) -> Iterator[Pai
         if not response.evidence.strip():
             continue
         for claim in extract_sentences(response.text).claims:
-            said = spoken(claim.text)
+            said = plain_claim_text(claim.text)
             if not any(c.isalnum() for c in said):
                 continue
             marked = _inside(claim, response)

@@ -17,7 +17,7 @@ from random import Random
 from data.pairs import PairExample
 from data.reading_examples import ReadingExample
 from evaluation.language.words import word_set
-from evaluation.synthetic_claims.seeded_random import chance_of
+from evaluation.synthetic_claims.seeded_random import seeded_random
 from generation.english.tokens import read_sentence
 from generation.style.answer_style import as_sentence
 from generation.synthetic_questions.candidates import answer_spans
@@ -55,7 +55,7 @@ def short_answer_claims(examples: Sequence[ReadingExample], *, seed: int, both: 
         asked[example.context].append(example)
     cut: dict[str, _Spans] = {}
     for example in examples:
-        chance = chance_of(seed, "short answers", example.context, example.question)
+        chance = seeded_random(seed, "short answers", example.context, example.question)
         if not example.context.strip() or "\n" in example.question.strip():
             continue
         if example.context not in cut:

@@ -51,7 +51,7 @@ _LOWER_FIRST = word_set(
 )
 
 
-def shortened(sentence: str, chance: Random) -> str:
+def shorten(sentence: str, chance: Random) -> str:
     """The sentence without some of what can go: parentheses, connectives, appositives, trailing clauses; by chance.
 
     Returns the sentence itself where nothing can go. What is left still follows from it.

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from random import Random
 
-from evaluation.synthetic_claims.entities import Known, inner_names, known_names, mentions
+from evaluation.synthetic_claims.entities import KnownName, inner_names, known_names, mentions
 from retrieval.chunking.sentences import sentence_spans
 
 _OPENING = 700
@@ -47,7 +47,7 @@ class Article:
     group: str
     sentences: tuple[str, ...]
     claimable: tuple[int, ...]
-    names: dict[str, Known]
+    names: dict[str, KnownName]
     inner: frozenset[str]
     plain: frozenset[str]
     pronouns: frozenset[str]
@@ -97,7 +97,7 @@ def read_article(source: SourceText, chance: Random, characters: int = 6_000) ->
     pronouns = _subject_pronouns(name, sentences)
     names = known_names(sentences, set(inner))
     if pronouns & {"He", "She"}:
-        names |= {called: Known(called, "person", False) for called in (name, name.rsplit(" ", 1)[-1])}
+        names |= {called: KnownName(called, "person", False) for called in (name, name.rsplit(" ", 1)[-1])}
     return Article(
         title=source.title,
         name=name,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from evaluation.synthetic_claims.edits import Edited, replaced
+from evaluation.synthetic_claims.edits import EditedClaim, replaced
 from evaluation.synthetic_claims.swap_words import QUALITIES, RELATIONS
 
 _UNSEEN = 0.3
@@ -39,7 +39,7 @@ class _Place:
     end: int
 
 
-def swap_word(text: str, chance: Random, which: str, counts: Mapping[str, int]) -> Edited | None:
+def swap_word(text: str, chance: Random, which: str, counts: Mapping[str, int]) -> EditedClaim | None:
     """text with one word replaced by one that changes the meaning; None where nothing fits.
 
     which: "word" (qualities, quantities, directions, kin) or "relation" (verbs). counts: how often each word occurs in

@@ -6,7 +6,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from evaluation.verifiers.layered_scorer import ScorerInFront, unread
+from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
 from model.pairs.scoring import Pair, PairScorer
 
 LIMIT = 200_000
@@ -22,7 +22,7 @@ class CachedScorer(ScorerInFront):
             raise ValueError(f"the limit is {limit}: at least one score must be kept")
         super().__init__(scorer)
         self._limit = limit
-        behind = unread(scorer)
+        behind = without_reader(scorer)
         self._network = self if behind is scorer else CachedScorer(behind, limit)
         self._known: OrderedDict[bytes, float] = OrderedDict()
         self.asked = self.scored = 0

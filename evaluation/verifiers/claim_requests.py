@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from evaluation.claims.sentences import spoken
+from evaluation.claims.sentences import plain_claim_text
 from evaluation.outcomes import Claim, Evidence, Label, Verdict
 from evaluation.verifiers.evidence import ClaimRequest
 from evaluation.verifiers.verifier import VerificationItem
@@ -17,14 +17,14 @@ def requests_of(items: Sequence[VerificationItem], together: bool = False) -> li
     """One request a claim, in order, in the words that a scorer reads. together: with the other claims of its item."""
     out = []
     for item in items:
-        answer = says(item.claims) if together else ()
-        out += [ClaimRequest(item.question, spoken(claim.text), answer) for claim in item.claims]
+        answer = claim_texts(item.claims) if together else ()
+        out += [ClaimRequest(item.question, plain_claim_text(claim.text), answer) for claim in item.claims]
     return out
 
 
-def says(claims: Sequence[Claim]) -> tuple[str, ...]:
+def claim_texts(claims: Sequence[Claim]) -> tuple[str, ...]:
     """What claims say in the words that a scorer reads, without those that say nothing."""
-    return tuple(text for claim in claims if _says(text := spoken(claim.text)))
+    return tuple(text for claim in claims if _says(text := plain_claim_text(claim.text)))
 
 
 def distinct_requests(asked: Sequence[ClaimRequest]) -> list[ClaimRequest]:
@@ -36,7 +36,7 @@ def _says(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
-def in_place(
+def align_verdicts(
     items: Sequence[VerificationItem],
     asked: Sequence[ClaimRequest],
     found: Mapping[ClaimRequest, Found],

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from evaluation.contrast.contrast import contrast
 from evaluation.contrast.restated import restated
-from evaluation.verifiers.layered_scorer import ScorerInFront, unread
+from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
 from model.pairs.scoring import Pair, PairScorer
 
 VERSION = 1
@@ -27,7 +27,7 @@ class ContrastScorer(ScorerInFront):
 
     def __init__(self, scorer: PairScorer) -> None:
         super().__init__(scorer)
-        behind = unread(scorer)
+        behind = without_reader(scorer)
         self._network: PairScorer = self if behind is scorer else ContrastScorer(behind)
 
     @property

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 
 from data.questions import Question
 from evaluation.claims.extraction import Extraction
-from evaluation.claims.sentences import spoken
+from evaluation.claims.sentences import plain_claim_text
 from evaluation.claims.splitting import extract_by, split_name
 from evaluation.errors import EvaluationError
 from evaluation.language.language_detection import other_language
 from evaluation.outcomes import Claim, Verdict
 from evaluation.verifiers.claim_requests import (
+    align_verdicts,
     by_support,
+    claim_texts,
     distinct_requests,
-    in_place,
     requests_of,
-    says,
     says_nothing,
     unscored,
     without_evidence,
@@ -32,7 +32,7 @@ from evaluation.verifiers.claim_requests import (
 from evaluation.verifiers.entailment_scoring import ClaimCase, Support, SupportScoring
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
 from evaluation.verifiers.failing_words import MarkedClaim, Weakness, weak_words
-from evaluation.verifiers.layered_scorer import unread
+from evaluation.verifiers.layered_scorer import without_reader
 from evaluation.verifiers.verifier import FAILED, VerificationItem
 from model.pairs.scoring import PairScorer, answer_tokens, languages_read
 
@@ -51,7 +51,7 @@ _NAME_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadableClaim:
     """A claim that the scorer cannot read. language: of what, in words."""
 
     language: str
@@ -64,7 +64,7 @@ def sees_other_claims(verifier: str) -> bool:
 
 class EntailmentVerifier:
     """A claim is supported when some window of its evidence supports it with at least the threshold. Where a question
-    is marked unanswerable, no short answer is read (see ``unread``)."""
+    is marked unanswerable, no short answer is read (see ``without_reader``)."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class EntailmentVerifier:
         if together and not answer_tokens(scorer):
             raise EvaluationError(f"{scorer.name} reads every claim by itself: it cannot read an answer's together")
         self._split, self._together = split, together
-        self._scoring, self._apart = SupportScoring(scorer, join), SupportScoring(unread(scorer), join)
+        self._scoring, self._apart = SupportScoring(scorer, join), SupportScoring(without_reader(scorer), join)
         how = ("" if join else " single") + split_name(split) + (TOGETHER if together else "")
         self._name = f"entailment/{VERSION} {scorer.name} >={threshold:g} {evidence.name}{how}"
         if len(self._name) > 255:
@@ -111,7 +111,7 @@ class EntailmentVerifier:
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). Raises what search and scorer raise."""
         asked = requests_of(items, self._together)
-        return in_place(items, asked, self._judge(asked), self._verdict)
+        return align_verdicts(items, asked, self._judge(asked), self._verdict)
 
     @property
     def together(self) -> bool:
@@ -130,20 +130,23 @@ class EntailmentVerifier:
         long to be read whole have no weak words. Raises
         what search and scorer raise.
         """
-        others = says(answer or claims) if self._together else ()
-        asked = [ClaimRequest(question, spoken(c.text), others) for c in claims]
+        others = claim_texts(answer or claims) if self._together else ()
+        asked = [ClaimRequest(question, plain_claim_text(c.text), others) for c in claims]
         judged = self._judge(asked)
         supports = [judged.get(request) for request in asked]
         failed = [
             Weakness(claim, s.premise, s.asked, s.support, s.whole, s.answer)
             for claim, s in zip(claims, supports, strict=True)
-            if isinstance(s, Support) and s.windows and s.support < self._threshold and s.part == spoken(claim.text)
+            if isinstance(s, Support)
+            and s.windows
+            and s.support < self._threshold
+            and s.part == plain_claim_text(claim.text)
         ]
-        found = iter(weak_words(self._scorer if question.answerable else unread(self._scorer), failed))
+        found = iter(weak_words(self._scorer if question.answerable else without_reader(self._scorer), failed))
         weak = {w.claim: next(found) for w in failed}
         return tuple(MarkedClaim(claim, weak.get(claim, ())) for claim in claims)
 
-    def _judge(self, asked: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support | Unread]:
+    def _judge(self, asked: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support | UnreadableClaim]:
         """Support of every request that says something, each scored once; Unread where the scorer cannot read it."""
         requests = distinct_requests(asked)
         if not requests:
@@ -155,11 +158,11 @@ class EntailmentVerifier:
             ClaimCase(r.claim, " ".join(r.question.text.split()), evidence[ClaimRequest(r.question, r.claim)], r.answer)
             for r in requests
         ]
-        found: dict[ClaimRequest, Support | Unread] = {}
+        found: dict[ClaimRequest, Support | UnreadableClaim] = {}
         for request, case in zip(requests, cases, strict=True):
             language = self._unread_language(case)
             if language:
-                found[request] = Unread(language)
+                found[request] = UnreadableClaim(language)
         for scoring, answerable in ((self._scoring, True), (self._apart, False)):
             mine = [i for i, r in enumerate(requests) if r.question.answerable == answerable and r not in found]
             if mine:
@@ -177,10 +180,10 @@ class EntailmentVerifier:
         evidence = other_language(" ".join(text.text for text in case.evidence)) if case.evidence else ""
         return f"the evidence is in {evidence}" if evidence and len(case.claim.split()) > _NAME_WORDS else ""
 
-    def _verdict(self, claim: Claim, judged: Support | Unread | None) -> Verdict:
+    def _verdict(self, claim: Claim, judged: Support | UnreadableClaim | None) -> Verdict:
         if judged is None:
             return says_nothing(claim, self._name)
-        if isinstance(judged, Unread):
+        if isinstance(judged, UnreadableClaim):
             return unscored(claim, f"{judged.language}: {OTHER_LANGUAGE}", self._name)
         if math.isnan(judged.support):
             reason = f"{FAILED}: {self._scorer.name} gave no number in [0, 1] for this claim"

@@ -114,7 +114,7 @@ class GoldEvidence:
         )
 
 
-class GoldElseSearched:
+class GoldOrSearchedEvidence:
     """Gold passages where the question names some that the trusted collection holds, else the search."""
 
     def __init__(self, gold: GoldEvidence, searched: SearchedEvidence) -> None:

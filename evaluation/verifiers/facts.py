@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from data.fact_tables import Fact, FactTable
 from data.questions import Question
 from evaluation.claims.extraction import Extraction
-from evaluation.claims.sentences import spoken
+from evaluation.claims.sentences import plain_claim_text
 from evaluation.claims.splitting import extract_by, split_name
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Evidence, Verdict
@@ -56,12 +56,14 @@ class FactVerifier:
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). Raises DataError when the database fails."""
-        texts = {spoken(c.text) for item in items for c in item.claims} | {item.question.text for item in items}
+        texts = {plain_claim_text(c.text) for item in items for c in item.claims} | {
+            item.question.text for item in items
+        }
         facts = self._table.about([p for text in sorted(texts) for p in phrases(text)])
         return tuple(tuple(self._judge(item.question, claim, facts) for claim in item.claims) for item in items)
 
     def _judge(self, question: Question, claim: Claim, facts: Sequence[Fact]) -> Verdict:
-        said = spoken(claim.text)
+        said = plain_claim_text(claim.text)
         if not any(c.isalnum() for c in said):
             return Verdict(claim, "unscored", None, "the claim is empty: no letter or digit is left", (), self._name)
         meant = spoken_of(facts, said, question.text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluation.claims.sentences import spoken
+from evaluation.claims.sentences import plain_claim_text
 from evaluation.language.normalise import STOP_WORDS
 from evaluation.outcomes import Claim
 from model.pairs.scoring import Pair, PairScorer
@@ -76,7 +76,7 @@ def weak_words(
 
 def _among(weakness: Weakness, said: str) -> tuple[str, ...]:
     """The claims that the claim was read with, ``said`` in its place."""
-    whole = spoken(weakness.claim.text)
+    whole = plain_claim_text(weakness.claim.text)
     return tuple(said if claim == whole else claim for claim in weakness.answer)
 
 
@@ -91,7 +91,7 @@ def _variants(claim: Claim, most: int) -> list[tuple[int, int, str]]:
     telling = sorted(words, key=lambda m: not any(c.isdigit() or c.isupper() for c in m.group()))[:most]
     out = []
     for m in sorted(telling, key=lambda m: m.start()):
-        said = spoken(claim.text[: m.start()] + " " + claim.text[m.end() :])
+        said = plain_claim_text(claim.text[: m.start()] + " " + claim.text[m.end() :])
         if any(c.isalnum() for c in said):
             out.append((claim.start + m.start(), claim.start + m.end(), said))
     return out

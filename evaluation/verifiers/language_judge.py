@@ -18,9 +18,9 @@ from evaluation.claims.splitting import extract_by, split_name
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Evidence, Verdict
 from evaluation.verifiers.claim_requests import (
+    align_verdicts,
     by_support,
     distinct_requests,
-    in_place,
     requests_of,
     says_nothing,
     unscored,
@@ -29,7 +29,7 @@ from evaluation.verifiers.claim_requests import (
 from evaluation.verifiers.entailment import THRESHOLD
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource, EvidenceText
 from evaluation.verifiers.verifier import FAILED, VerificationItem
-from evaluation.verifiers.votes import hear, reading_of, support_of
+from evaluation.verifiers.votes import count_votes, reading_of, support_of
 from generation.completion import Completion
 from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
@@ -88,7 +88,7 @@ class LanguageJudge:
         requests = distinct_requests(asked)
         evidence = self._evidence.evidence_for(requests) if requests else ()
         found = dict(zip(requests, self._ask(requests, evidence), strict=True))
-        return in_place(items, asked, found, self._verdict)
+        return align_verdicts(items, asked, found, self._verdict)
 
     def _ask(self, requests: Sequence[ClaimRequest], evidence: Sequence[tuple[EvidenceText, ...]]) -> list[_Answered]:
         """What the generator says of each request, all in one call; one by one where that fails."""
@@ -175,7 +175,7 @@ def _answered(prompt: Prompt, drawn: Sequence[tuple[Completion, ...] | str]) -> 
     if lost:
         return _Answered(None, lost[0], ())
     completions = [c for part in drawn if not isinstance(part, str) for c in part]
-    heard = hear(completions)
+    heard = count_votes(completions)
     support = support_of(heard)
     if support is None or not math.isfinite(support):
         said = next((c.text for c in completions if not reading_of(c.text)), "")

@@ -8,7 +8,7 @@ from model.pairs.scoring import PairScorer, answer_tokens, languages_read
 
 
 class ScorerInFront:
-    """All of a PairScorer but ``name`` and ``score``. network: see ``unread``."""
+    """All of a PairScorer but ``name`` and ``score``. network: see ``without_reader``."""
 
     def __init__(self, scorer: PairScorer) -> None:
         self._scorer = scorer
@@ -39,10 +39,10 @@ class ScorerInFront:
     @property
     def network(self) -> PairScorer:
         """What judges where no short answer is to be read."""
-        return unread(self._scorer)
+        return without_reader(self._scorer)
 
 
-def unread(scorer: PairScorer) -> PairScorer:
+def without_reader(scorer: PairScorer) -> PairScorer:
     """What judges answers to questions that the documents do not answer: a scorer, or of one that reads short answers
     the network behind it. A reader that answered such a question was sure of what it said, and would say so again.
     """

@@ -19,7 +19,7 @@ _READABLE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class VoteCount:
     """Votes for yes, no and neither, and the probabilities of those that were seen; None where they are not known."""
 
     yes: int
@@ -35,7 +35,7 @@ def reading_of(text: str) -> Reading:
     return "yes" if word in _YES else "no" if word in _NO else ""
 
 
-def hear(completions: Sequence[Completion]) -> Heard:
+def count_votes(completions: Sequence[Completion]) -> VoteCount:
     """Count the answers; of every different first word its token's probability counts once."""
     votes: dict[Reading, int] = {"yes": 0, "no": 0, "": 0}
     seen: dict[str, tuple[Reading, float]] = {}
@@ -50,10 +50,10 @@ def hear(completions: Sequence[Completion]) -> Heard:
         seen.setdefault(word, (reading, min(1.0, math.exp(completion.token_logprobs[0]))))
     totals = tuple(sum(p for r, p in seen.values() if r == kind) for kind in ("yes", "no", ""))
     chances = (totals[0], totals[1], totals[2]) if known and completions else None
-    return Heard(votes["yes"], votes["no"], votes[""], chances)
+    return VoteCount(votes["yes"], votes["no"], votes[""], chances)
 
 
-def support_of(heard: Heard) -> float | None:
+def support_of(heard: VoteCount) -> float | None:
     """P(yes | yes or no). None where too little of what is said is a yes or a no.
 
     From probabilities: what was not seen may be either, so that half of it is added to each side. From votes: a share.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer as HFTokenizer
 
-from generation.causal.prompt_template import Turns
+from generation.causal.prompt_template import PromptTurns
 from generation.causal.template_process import rendered
 from generation.errors import GenerationError
 from model.checkpoints.source import tokenizer_config, tokenizer_text
@@ -151,7 +151,7 @@ def _render(folder: Path, template: str, messages: Sequence[Mapping[str, object]
         raise GenerationError(f"the chat template of {folder} cannot be rendered: {error}") from error
 
 
-def frame_tokens(frame: ChatFrame, turns: Turns, tokenizer: Tokenizer) -> tuple[int, ...]:
+def frame_tokens(frame: ChatFrame, turns: PromptTurns, tokenizer: Tokenizer) -> tuple[int, ...]:
     """The whole prompt: the frame around the turns' own tokens. Without a system turn both are the user's."""
     if turns.system and frame.system is not None:
         before, between, after = frame.system

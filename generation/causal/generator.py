@@ -18,12 +18,12 @@ from generation.decoding.params import SamplingParams
 from generation.decoding.streaming import TextStream
 from generation.decoding.thoughts import opens_thought
 from generation.engine.core import Engine
-from generation.engine.front import BegunRequest, EngineFront
+from generation.engine.front import EngineFront, StartedRequest
 from generation.engine.options import EngineOptions
 from generation.engine.precision import WeightPrecision
 from generation.engine.requests import EngineRequest, RequestResult
 from generation.generator import GenerationTask
-from generation.live import Drawn, EngineLoad, Listener
+from generation.live import EngineLoad, FinishedRequest, Listener
 from generation.prompt import Prompt
 from model.checkpoints.end_tokens import eos_token_ids
 from model.checkpoints.loading import load_decoder
@@ -141,7 +141,7 @@ class CausalGenerator:
         finally:
             events.cancel()
 
-    def begin(self, task: GenerationTask, listener: Listener) -> BegunRequest:
+    def begin(self, task: GenerationTask, listener: Listener) -> StartedRequest:
         """See LiveGenerator.begin."""
         streams = [self._text(task.params) for _ in task.seeds]
 
@@ -161,7 +161,7 @@ class CausalGenerator:
             except Exception as error:  # whoever drives the engine must not have it
                 listener(error)
                 return
-            listener(Drawn(completions, result.shared_tokens))
+            listener(FinishedRequest(completions, result.shared_tokens))
 
         return self._front.begin(self._request(task, streams, said), ended)
 

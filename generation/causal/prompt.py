@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from data.blank import is_blank
-from generation.budget import Fitted, fit_chunks
+from generation.budget import FittedChunk, fit_chunks
 from generation.causal.chat_format import ChatFrame, frame_tokens
 from generation.causal.prompt_template import (
     PASSAGE_OVERHEAD,
@@ -76,5 +76,5 @@ class CausalPrompter:
         prompt = self.prompt(question, chunks, max_new_tokens + len(said))
         return replace(prompt, token_ids=(*prompt.token_ids, *said))
 
-    def _encode(self, question: str, shown: Sequence[Fitted], own: str) -> tuple[int, ...]:
+    def _encode(self, question: str, shown: Sequence[FittedChunk], own: str) -> tuple[int, ...]:
         return frame_tokens(self._frame, self._template.turns(question, shown, own), self._tokenizer)

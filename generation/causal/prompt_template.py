@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from jinja2 import Environment, StrictUndefined, TemplateError, TemplateSyntaxError, nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from generation.budget import Fitted
+from generation.budget import FittedChunk
 from generation.errors import GenerationError
 from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
@@ -45,7 +45,7 @@ _ALLOWED = (
     nodes.Concat,
     nodes.Block,
 )
-SHORT_PASSAGE = Fitted(RetrievedChunk(Chunk("", 0, 1, "a"), 0.0, 1), 1)
+SHORT_PASSAGE = FittedChunk(RetrievedChunk(Chunk("", 0, 1, "a"), 0.0, 1), 1)
 """To count what stands around a passage."""
 PASSAGE_OVERHEAD = 3
 """Tokens beyond that: numbers of two or three digits, and a title's colon."""
@@ -53,7 +53,7 @@ _PROBE = "\ue000question\ue000"
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class PromptTurns:
     """What goes into the system's turn, "" for none, and into the user's."""
 
     system: str
@@ -101,7 +101,7 @@ class PromptTemplate:
         """SHA-256 (hex) of the template's text."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
-    def turns(self, question: str, shown: Sequence[Fitted], instructions: str = "") -> Turns:
+    def turns(self, question: str, shown: Sequence[FittedChunk], instructions: str = "") -> PromptTurns:
         """The two turns for a question and the passages that are shown, numbered from 1.
 
         instructions: the caller's own. They stand where the template puts them, else in front of its first turn.
@@ -109,13 +109,13 @@ class PromptTemplate:
         passages = tuple(_passage(number, fitted) for number, fitted in enumerate(shown, start=1))
         return self._turns(question, passages, instructions)
 
-    def _turns(self, question: str, passages: Sequence[ShownPassage], instructions: str) -> Turns:
+    def _turns(self, question: str, passages: Sequence[ShownPassage], instructions: str) -> PromptTurns:
         variables = {"question": question, "passages": passages, "instructions": instructions.strip()}
         system, user = self._render(self._system, variables), self._render(self._user, variables)
         if instructions.strip() and not self._own_instructions:
             own = instructions.strip()
-            return Turns(f"{own}\n\n{system}", user) if system else Turns("", f"{own}\n\n{user}")
-        return Turns(system, user)
+            return PromptTurns(f"{own}\n\n{system}", user) if system else PromptTurns("", f"{own}\n\n{user}")
+        return PromptTurns(system, user)
 
     def _render(self, block: Any, variables: Mapping[str, object]) -> str:
         if block is None:
@@ -169,7 +169,7 @@ def shown_title(chunk: Chunk) -> str:
     return " ".join(chunk.title.split())[:_TITLE_CHARACTERS]
 
 
-def _passage(number: int, fitted: Fitted) -> ShownPassage:
+def _passage(number: int, fitted: FittedChunk) -> ShownPassage:
     chunk = fitted.retrieved.chunk
     return ShownPassage(number, shown_title(chunk), chunk.text[: fitted.end])
 

@@ -30,7 +30,7 @@ from generation.decoding.streaming import TextStream
 from generation.decoding.thoughts import opens_thought
 from generation.errors import ParameterError
 from generation.generator import GenerationTask
-from generation.live import Begun, Drawn, Listener
+from generation.live import FinishedRequest, Listener, LiveRequest
 from generation.prompt import Prompt
 from model.checkpoints.checkpoint import CONFIG, read_checkpoint
 from model.checkpoints.end_tokens import eos_token_ids
@@ -112,7 +112,7 @@ class TransformersGenerator:
         """See Generator.generate. Raises GenerationError for NaN weights and for a biased token that does not exist."""
         return tuple(self._sample(prompt, params, seed) for seed in seeds)
 
-    def begin(self, task: GenerationTask, listener: Listener) -> Begun:
+    def begin(self, task: GenerationTask, listener: Listener) -> LiveRequest:
         """See LiveGenerator. Requests are worked on one after the other; a cancelled one ends at its next token."""
         begun = _Begun(task.params.deadline_seconds)
         self._threads.submit(self._live, task, listener, begun)
@@ -131,7 +131,7 @@ class TransformersGenerator:
         except Exception as error:  # whatever is wrong goes to the listener
             listener(error)
             return
-        listener(Drawn(tuple(drawn)))
+        listener(FinishedRequest(tuple(drawn)))
 
     def _sample(
         self,
@@ -236,7 +236,7 @@ def _finish(stopped: bool, full: bool, cancelled: bool) -> FinishReason:
 
 
 class _Begun:
-    """See generation.live.Begun. deadline_s: for the whole request, None for none."""
+    """See generation.live.LiveRequest. deadline_s: for the whole request, None for none."""
 
     def __init__(self, deadline_s: float | None) -> None:
         self.cancelled = Event()

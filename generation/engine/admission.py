@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 
 from generation.engine.options import EngineOptions
-from generation.engine.prefix_cache import Beginning, KeptPrompt, PrefixCache, PromptKey
+from generation.engine.prefix_cache import CachedPrompt, PrefixCache, PromptKey, SharedPrefix
 from generation.engine.sequences import PromptRun, Rows, Sample, Ticket
 from model.decoder.config import DecoderConfig
 from model.engine_state.arena import KeyValueArena
@@ -89,7 +89,7 @@ class Admission:
             for parent in rows.prompt.parents:
                 self._release(parent)
 
-    def _release(self, prompt: KeptPrompt) -> None:
+    def _release(self, prompt: CachedPrompt) -> None:
         for freed in self._cache.release(prompt):
             self._free.give_back(freed)
 
@@ -121,16 +121,16 @@ class Admission:
 
     def _admit_new(self, ticket: Ticket, most: int) -> Rows | None:
         tokens, owner = ticket.request.prompt, ticket.request.owner
-        beginning = Beginning(None, 0) if self._prefix else self._cache.longest(tokens, owner)
+        beginning = SharedPrefix(None, 0) if self._prefix else self._cache.longest(tokens, owner)
         if not self._prefix and self._worth_waiting(tokens, owner, beginning.length):
             return None
         rows = self._with_beginning(ticket, beginning, most)
         if rows is None and beginning.length and not self._rows:
             # Nothing runs, and what is shared stands in the way of the rest: read all of it again.
-            rows = self._with_beginning(ticket, Beginning(None, 0), most)
+            rows = self._with_beginning(ticket, SharedPrefix(None, 0), most)
         return rows
 
-    def _with_beginning(self, ticket: Ticket, beginning: Beginning, most: int) -> Rows | None:
+    def _with_beginning(self, ticket: Ticket, beginning: SharedPrefix, most: int) -> Rows | None:
         tokens, stride = ticket.request.prompt, ticket.room - 1
         owner = ticket.request.owner
         source = beginning.prompt
@@ -150,19 +150,19 @@ class Admission:
             for part in beginning.ranges:
                 self._arena.copy(part, target)
                 target += part.length
-            prompt = KeptPrompt(tokens, (own,), own, owner=owner)
+            prompt = CachedPrompt(tokens, (own,), own, owner=owner)
             if source is not None:
                 self._unuse(source)
         else:
             parents = () if source is None else (source,)
-            prompt = KeptPrompt(tokens, (*beginning.ranges, own), own, parents, owner=owner)
+            prompt = CachedPrompt(tokens, (*beginning.ranges, own), own, parents, owner=owner)
         self.runs[prompt.key] = PromptRun(prompt, beginning.length)
         prompt.users = 1
         if ticket.shared_tokens < 0:
             ticket.shared_tokens = beginning.length
         return self._new_rows(ticket, prompt, taken.without_first(length), stride, count)
 
-    def _new_rows(self, ticket: Ticket, prompt: KeptPrompt, own: KeyRange, stride: int, count: int) -> Rows:
+    def _new_rows(self, ticket: Ticket, prompt: CachedPrompt, own: KeyRange, stride: int, count: int) -> Rows:
         samples: list[Sample] = [ticket.waiting.popleft() for _ in range(count)]
         self._rows += count
         return Rows(ticket, prompt, samples, own, stride)
@@ -213,13 +213,13 @@ class Admission:
             raise AssertionError("an empty arena has no free position")
         return taken
 
-    def _use(self, prompt: KeptPrompt) -> None:
+    def _use(self, prompt: CachedPrompt) -> None:
         if prompt.key in self.runs:
             prompt.users += 1
         else:
             self._cache.use(prompt)
 
-    def _unuse(self, prompt: KeptPrompt) -> None:
+    def _unuse(self, prompt: CachedPrompt) -> None:
         if prompt.key in self.runs:
             prompt.users -= 1
         else:

@@ -19,7 +19,7 @@ Ended = Callable[[RequestResult | Exception], None]
 """Called once, by whoever drives the engine: it must return at once and raise nothing."""
 
 
-class BegunRequest:
+class StartedRequest:
     """A request that was begun; the engine may not have seen it yet."""
 
     def __init__(self, front: EngineFront, request: EngineRequest, ended: Ended) -> None:
@@ -43,9 +43,9 @@ class EngineFront:
         self._streams: dict[int, TokenStream] = {}
         self._worker: threading.Thread | None = None
         self._starting = threading.Lock()  # of the worker; taken within _lock, never the other way round
-        self._begun: dict[int, BegunRequest] = {}
-        self._arriving: deque[BegunRequest] = deque()
-        self._leaving: deque[BegunRequest] = deque()
+        self._begun: dict[int, StartedRequest] = {}
+        self._arriving: deque[StartedRequest] = deque()
+        self._leaving: deque[StartedRequest] = deque()
 
     @property
     def rows(self) -> int:
@@ -57,15 +57,15 @@ class EngineFront:
         """Positions of the engine's memory that no request uses, as of about now."""
         return self._engine.free_positions
 
-    def begin(self, request: EngineRequest, ended: Ended) -> BegunRequest:
+    def begin(self, request: EngineRequest, ended: Ended) -> StartedRequest:
         """Submit without waiting. What is wrong with the request goes to ``ended``, as its result or its error does."""
-        begun = BegunRequest(self, request, ended)
+        begun = StartedRequest(self, request, ended)
         self._arriving.append(begun)
         self._ensure_worker()
         return begun
 
-    def leave(self, begun: BegunRequest) -> None:
-        """See BegunRequest.cancel."""
+    def leave(self, begun: StartedRequest) -> None:
+        """See StartedRequest.cancel."""
         begun.cancelled = True
         self._leaving.append(begun)
 
@@ -165,7 +165,7 @@ class EngineFront:
                 self._engine.cancel(begun.handle)
                 self._end(begun)
 
-    def _end(self, begun: BegunRequest) -> None:
+    def _end(self, begun: StartedRequest) -> None:
         if begun.handle is None:
             raise AssertionError("a request that the engine has not seen cannot have ended")
         del self._begun[begun.handle.number]

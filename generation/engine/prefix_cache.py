@@ -19,7 +19,7 @@ PromptKey = tuple[str, tuple[int, ...]]
 
 
 @dataclass(eq=False, slots=True)
-class KeptPrompt:
+class CachedPrompt:
     """A prompt that was read.
 
     ranges: where its keys lie, in order; the last one, ``own``, belongs to it, those before it to ``parents``, which
@@ -31,7 +31,7 @@ class KeptPrompt:
     token_ids: tuple[int, ...]
     ranges: tuple[KeyRange, ...]
     own: KeyRange
-    parents: tuple[KeptPrompt, ...] = ()
+    parents: tuple[CachedPrompt, ...] = ()
     ending: object = None
     users: int = 0
     children: int = 0
@@ -50,15 +50,15 @@ class _Node:
 
     parent: _Node | None
     key: tuple[int, ...]
-    prompt: KeptPrompt | None
+    prompt: CachedPrompt | None
     below: dict[tuple[int, ...], _Node] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class SharedPrefix:
     """``length`` tokens that a kept prompt begins with as well; length 0 and prompt None when there is none."""
 
-    prompt: KeptPrompt | None
+    prompt: CachedPrompt | None
     length: int
 
     @property
@@ -79,8 +79,8 @@ class PrefixCache:
     def __init__(self, block: int, limit: int) -> None:
         self._block, self._limit = block, limit
         self._roots: dict[str, _Node] = {}
-        self._whole: dict[PromptKey, KeptPrompt] = {}
-        self._idle: OrderedDict[int, KeptPrompt] = OrderedDict()  # least recently used first
+        self._whole: dict[PromptKey, CachedPrompt] = {}
+        self._idle: OrderedDict[int, CachedPrompt] = OrderedDict()  # least recently used first
         self._held = 0
 
     @property
@@ -91,23 +91,23 @@ class PrefixCache:
     def __len__(self) -> int:
         return len(self._whole)
 
-    def same(self, token_ids: tuple[int, ...], owner: str = "") -> KeptPrompt | None:
+    def same(self, token_ids: tuple[int, ...], owner: str = "") -> CachedPrompt | None:
         """The owner's kept prompt with exactly these tokens."""
         return self._whole.get((owner, token_ids))
 
-    def longest(self, token_ids: Sequence[int], owner: str = "") -> Beginning:
+    def longest(self, token_ids: Sequence[int], owner: str = "") -> SharedPrefix:
         """The owner's longest kept beginning of whole blocks that leaves at least the last token to be read."""
         node, length = self._roots.get(owner), 0
         if node is None:
-            return Beginning(None, 0)
+            return SharedPrefix(None, 0)
         while length + self._block < len(token_ids):
             below = node.below.get(tuple(token_ids[length : length + self._block]))
             if below is None:
                 break
             node, length = below, length + self._block
-        return Beginning(node.prompt, length)
+        return SharedPrefix(node.prompt, length)
 
-    def add(self, prompt: KeptPrompt, *, beginnings: bool) -> None:
+    def add(self, prompt: CachedPrompt, *, beginnings: bool) -> None:
         """Keep a prompt that is in use, and uses its parents; none with the same tokens may be there already.
 
         beginnings: others may share a part of it (not of a prefix decoder's)."""
@@ -127,7 +127,7 @@ class PrefixCache:
                 prompt.nodes.append(below)
             node = below
 
-    def use(self, prompt: KeptPrompt) -> None:
+    def use(self, prompt: CachedPrompt) -> None:
         """Count a user: it and what it stands on stay until the last one has released it."""
         if not prompt.users:
             for parent in prompt.parents:
@@ -136,7 +136,7 @@ class PrefixCache:
                 self._held -= prompt.own.length
         prompt.users += 1
 
-    def release(self, prompt: KeptPrompt) -> list[KeyRange]:
+    def release(self, prompt: CachedPrompt) -> list[KeyRange]:
         """One user less; returns the ranges that are free now, because idle prompts are over the limit."""
         self._leave(prompt)
         freed: list[KeyRange] = []
@@ -160,7 +160,7 @@ class PrefixCache:
             parent.children -= 1
         return [prompt.own]
 
-    def _leave(self, prompt: KeptPrompt) -> None:
+    def _leave(self, prompt: CachedPrompt) -> None:
         prompt.users -= 1
         if prompt.users:
             return

@@ -13,7 +13,7 @@ from generation.engine.sequences import PromptEnd, PromptRun
 from model.decoder.decoder import Decoder
 from model.decoder.heads import PointerHead
 from model.engine_state.arena import KeyValueArena
-from model.engine_state.prefill_state import PrefillState, Stretch
+from model.engine_state.prefill_state import PrefillState, PromptSegment
 from model.engine_state.ranges import KeyRange
 
 
@@ -70,7 +70,7 @@ class PromptPass:
             shared = sum(part.length for part in kept.ranges[:-1])
             before = (*kept.ranges[:-1], kept.own.first(done - shared))
             past = tuple(_joined([part for part in before if part.length]))
-            stretches.append(Stretch(chunk.steps, past, kept.own.start + done - shared, prefix))
+            stretches.append(PromptSegment(chunk.steps, past, kept.own.start + done - shared, prefix))
         state = PrefillState(self._arena, stretches, self._model.config.max_positions)
         ids = torch.tensor([tokens], device=self._model.device)
         hidden = self._model(ids, state)  # (1, T, E)

@@ -10,7 +10,7 @@ from torch import Tensor
 from generation.completion import FinishReason
 from generation.decoding.loop import CopySource, DecodedTokens
 from generation.decoding.sampling import SampleStream
-from generation.engine.prefix_cache import KeptPrompt
+from generation.engine.prefix_cache import CachedPrompt
 from generation.engine.requests import EngineRequest, Handle
 from model.engine_state.ranges import KeyRange
 from model.engine_state.reads import RowGroup
@@ -70,7 +70,7 @@ class PromptEnd:
 class PromptRun:
     """A prompt that is being read; ``done`` of its positions are. kept.own is where the rest goes."""
 
-    kept: KeptPrompt
+    kept: CachedPrompt
     done: int
 
     @property
@@ -87,7 +87,7 @@ class Rows:
     """
 
     ticket: Ticket
-    prompt: KeptPrompt
+    prompt: CachedPrompt
     samples: list[Sample]
     own: KeyRange
     stride: int

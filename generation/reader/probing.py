@@ -18,7 +18,7 @@ from model.reader.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID
 
 
 @dataclass(frozen=True, slots=True)
-class Unrefused:
+class ForcedAnswer:
     """completion: the greedy answer when declining is ruled out. margin: nats by which its first token is likelier than
     declining (without any null bias): the reader declines when its null bias is above the margin."""
 
@@ -26,7 +26,7 @@ class Unrefused:
     margin: float
 
 
-def answer_anyway(reader: EmbeddedReader, prompt: Prompt, max_tokens: int = 32) -> Unrefused:
+def force_answer(reader: EmbeddedReader, prompt: Prompt, max_tokens: int = 32) -> ForcedAnswer:
     """The greedy answer to a prompt when the reader may not decline, and by how much it preferred that to declining."""
     with torch.inference_mode():
         first = distributions(reader.model, prompt.token_ids, ())[0] / reader.use.temperature  # (V,)
@@ -34,7 +34,7 @@ def answer_anyway(reader: EmbeddedReader, prompt: Prompt, max_tokens: int = 32) 
         first[NULL_ID] = -torch.inf
         margin = float(first.max()) - null
     never = reader.with_null_bias(-1e4)
-    return Unrefused(never.generate(prompt, SamplingParams(max_tokens=max_tokens), (0,))[0], margin)
+    return ForcedAnswer(never.generate(prompt, SamplingParams(max_tokens=max_tokens), (0,))[0], margin)
 
 
 def distributions(model: Decoder, prompt: Sequence[int], answer: Sequence[int]) -> Tensor:

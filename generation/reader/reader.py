@@ -13,12 +13,12 @@ from generation.completion import Completion, TextDelta, Usage
 from generation.decoding.loop import DecodedTokens, DecodingUse
 from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
-from generation.engine.front import BegunRequest, EngineFront
+from generation.engine.front import EngineFront, StartedRequest
 from generation.engine.options import EngineOptions
 from generation.engine.requests import EngineRequest, RequestResult
 from generation.errors import ParameterError
 from generation.generator import GenerationTask
-from generation.live import Drawn, EngineLoad, Listener
+from generation.live import EngineLoad, FinishedRequest, Listener
 from generation.prompt import Prompt
 from generation.reader.prompt import ReaderPrompter
 from generation.reader.vocabulary import NO_ANSWER_TEXT, ReaderVocabulary, reader_vocabulary
@@ -124,7 +124,7 @@ class EmbeddedReader:
             for task, result in zip(tasks, results, strict=True)
         )
 
-    def begin(self, task: GenerationTask, listener: Listener) -> BegunRequest:
+    def begin(self, task: GenerationTask, listener: Listener) -> StartedRequest:
         """See LiveGenerator.begin. Text that a later token may still change is held back; with stop strings, all."""
         streams = [SurfaceStream(task.prompt, self._vocabulary.tokenizer) for _ in task.seeds]
         said = [""] * len(task.seeds)
@@ -146,7 +146,7 @@ class EmbeddedReader:
                 return
             for sample, completion in enumerate(completions):
                 say(sample, completion.text[len(said[sample]) :])
-            listener(Drawn(completions, result.shared_tokens))
+            listener(FinishedRequest(completions, result.shared_tokens))
 
         def heard(sample: int, drawn: DecodedTokens) -> None:
             say(sample, streams[sample].push(drawn))

@@ -18,7 +18,7 @@ class HungUpError(GenerationError):
     """The request was broken off on this side."""
 
 
-class HangUp:
+class RequestCancellation:
     """The lines of one request. Cut from any thread, at once and for good: nothing is asked over it again."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from generation.errors import ContextLengthError, GenerationError, UnavailableError
-from generation.remote.cancellation import HangUp
+from generation.remote.cancellation import RequestCancellation
 from generation.remote.clock import Timing
 from generation.remote.events import event_data, event_texts
 from generation.remote.options import RemoteOptions
@@ -97,7 +97,7 @@ class Connection:
         return self._retried(attempt, deadline)
 
     def events(
-        self, body: dict[str, Any], total_s: float | None = None, line: HangUp | None = None
+        self, body: dict[str, Any], total_s: float | None = None, line: RequestCancellation | None = None
     ) -> Generator[dict[str, Any]]:
         """The objects of a server-sent stream, as they come; a server that does not stream gives one. Raises as
         ``post``; once something has come, nothing is tried again. line: what another thread may cut; then something of
@@ -134,7 +134,7 @@ class Connection:
         return self._timing.clock() + (longest if total_s is None else min(total_s, longest))
 
     def _open(
-        self, body: dict[str, Any], stack: ExitStack, deadline: float, line: HangUp | None = None
+        self, body: dict[str, Any], stack: ExitStack, deadline: float, line: RequestCancellation | None = None
     ) -> httpx2.Response:
         """A reply whose status is 200, its body not yet read. Raises _AgainError, or GenerationError for the others."""
         import httpx2
@@ -244,7 +244,9 @@ class Connection:
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             raise _AgainError(f"the connection broke ({error})") from error
 
-    def _retried(self, attempt: Callable[[], Result], deadline: float, line: HangUp | None = None) -> Result:
+    def _retried(
+        self, attempt: Callable[[], Result], deadline: float, line: RequestCancellation | None = None
+    ) -> Result:
         options = self._options
         for number in range(1, options.retries + 2):
             try:
@@ -270,13 +272,13 @@ class Connection:
             with self._lock:
                 self._not_before = max(self._not_before, self._timing.clock() + wait)
 
-    def _sleep(self, seconds: float, line: HangUp | None) -> None:
+    def _sleep(self, seconds: float, line: RequestCancellation | None) -> None:
         if line is None:
             self._timing.sleep(seconds)
         else:
             line.wait(seconds)
 
-    def _wait_for_limit(self, deadline: float, line: HangUp | None = None) -> None:
+    def _wait_for_limit(self, deadline: float, line: RequestCancellation | None = None) -> None:
         with self._lock:
             pause = self._not_before - self._timing.clock()
         if pause <= 0:

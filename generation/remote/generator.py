@@ -18,13 +18,13 @@ from typing import Any
 from weakref import WeakSet
 
 from data.blank import is_blank
-from generation.budget import Fitted, fit_chunks
+from generation.budget import FittedChunk, fit_chunks
 from generation.causal.prompt import sentence_ends
 from generation.causal.prompt_template import (
     PASSAGE_OVERHEAD,
     SHORT_PASSAGE,
     PromptTemplate,
-    Turns,
+    PromptTurns,
     default_prompt,
     shown_title,
 )
@@ -87,7 +87,7 @@ class OpenAIGenerator:
         It says what was asked, not that the same is drawn again: a server may load other weights under the same name.
         """
         options = self._options
-        body = self._body(Turns("", "Hello"), SamplingParams(max_tokens=1), (0,), logprobs=False)
+        body = self._body(PromptTurns("", "Hello"), SamplingParams(max_tokens=1), (0,), logprobs=False)
         fields = self._connection.post(body)
         given = fields.get("system_fingerprint")
         parts = (
@@ -245,12 +245,14 @@ class OpenAIGenerator:
         reply = read_reply(fields, self._options.api, len(seeds), logprobs, self._where)
         return tuple(_completion(reply, i, params, seed, len(shown)) for i, seed in enumerate(seeds))
 
-    def _body(self, turns: Turns, params: SamplingParams, seeds: Sequence[int], *, logprobs: bool) -> dict[str, Any]:
+    def _body(
+        self, turns: PromptTurns, params: SamplingParams, seeds: Sequence[int], *, logprobs: bool
+    ) -> dict[str, Any]:
         """The request. What has its default is left out: many servers refuse fields that they do not know."""
         options = self._options
         chat = options.api == "chat"
         # Lone surrogates are no characters: JSON could not carry them.
-        turns = Turns(*(_SURROGATE.sub("\ufffd", text) for text in (turns.system, turns.user)))
+        turns = PromptTurns(*(_SURROGATE.sub("\ufffd", text) for text in (turns.system, turns.user)))
         messages = [{"role": "system", "content": turns.system}] if turns.system else []
         messages.append({"role": "user", "content": turns.user})
         body: dict[str, Any] = {
@@ -273,8 +275,8 @@ class OpenAIGenerator:
         }
         return body | {name: value for name, (value, wanted) in given.items() if wanted}
 
-    def _turns(self, prompt: Prompt, shown: Sequence[PromptChunk]) -> Turns:
-        fitted = [Fitted(chunk.retrieved, chunk.end) for chunk in shown]
+    def _turns(self, prompt: Prompt, shown: Sequence[PromptChunk]) -> PromptTurns:
+        fitted = [FittedChunk(chunk.retrieved, chunk.end) for chunk in shown]
         return self._template.turns(prompt.question, fitted, prompt.instructions)
 
     def _estimate(self, text: str) -> int:

@@ -6,18 +6,20 @@ import threading
 from collections.abc import Callable, Sequence
 
 from generation.completion import Completion, TextDelta
-from generation.live import Drawn, Listener
-from generation.remote.cancellation import HangUp
+from generation.live import FinishedRequest, Listener
+from generation.remote.cancellation import RequestCancellation
 
 Said = Callable[[int, str], None]
 """Told of a piece of a sample's text."""
 
 
 class RemoteRequest:
-    """See generation.live.Begun. samples: how many. deadline_s: when what has come is the answer, None for never."""
+    """See generation.live.LiveRequest. samples: how many. deadline_s: when what has come is the answer, None for
+    never.
+    """
 
     def __init__(self, samples: int, listener: Listener, deadline_s: float | None) -> None:
-        self.line = HangUp()
+        self.line = RequestCancellation()
         self._listener = listener
         self._lock = threading.Lock()
         self._completions: dict[int, Completion] = {}
@@ -64,7 +66,7 @@ class RemoteRequest:
             self._listener(self._error)
             return
         drawn = tuple(completion for _, completion in sorted(self._completions.items(), key=_sample))
-        self._listener(Drawn(drawn))
+        self._listener(FinishedRequest(drawn))
 
 
 def _sample(drawn: tuple[int, Completion]) -> int:

@@ -13,7 +13,7 @@ from generation.decoding.loop import CopySource
 _RUN_ON = 3.0  # nats for going on at the next prompt position: one long stretch beats many likelier single places
 
 
-class PlacePath:
+class CopyPath:
     """The path with the highest sum of log shares and run-on bonuses."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from generation.decoding.loop import CopySource, DecodedTokens
 from generation.prompt import Prompt
-from generation.surface.path import PlacePath
+from generation.surface.path import CopyPath
 from model.checkpoints.tokenizer import Tokenizer
 
 _MIN_SHARE = 0.05  # a token of which less was copied is the vocabulary's
@@ -20,7 +20,7 @@ _NO_SPACE_AFTER = frozenset("([{$£€“")
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class CopiedSpan:
     """Answer tokens [first, last] copied from a part of the prompt at characters [start, end), or written (part None).
 
     part: as in Prompt.sources. share: the summed share of probability that was copied.
@@ -39,7 +39,7 @@ class Surface:
     """The answer's text and the stretches it was made of."""
 
     text: str
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[CopiedSpan, ...]
 
 
 def restore(decoded: DecodedTokens, prompt: Prompt, tokenizer: Tokenizer) -> Surface:
@@ -52,7 +52,7 @@ class SurfaceStream:
 
     def __init__(self, prompt: Prompt, tokenizer: Tokenizer) -> None:
         self._prompt, self._tokenizer = prompt, tokenizer
-        self._path = PlacePath()
+        self._path = CopyPath()
         self._pushed = self._settled = 0
         self._given = ""
 
@@ -96,8 +96,8 @@ def _written(
     return Surface(" ".join(text.split()), stretches)
 
 
-def _path(sources: Sequence[Sequence[CopySource]], prompt: Prompt) -> PlacePath:
-    path = PlacePath()
+def _path(sources: Sequence[Sequence[CopySource]], prompt: Prompt) -> CopyPath:
+    path = CopyPath()
     for options in sources:
         path.push(_places(options, prompt))
     return path
@@ -110,20 +110,20 @@ def _places(options: Sequence[CopySource], prompt: Prompt) -> Sequence[CopySourc
     return [s for s in options if prompt.sources[s.position] is not None]
 
 
-def _stretches(path: Sequence[CopySource | None], prompt: Prompt) -> tuple[Stretch, ...]:
-    out: list[Stretch] = []
+def _stretches(path: Sequence[CopySource | None], prompt: Prompt) -> tuple[CopiedSpan, ...]:
+    out: list[CopiedSpan] = []
     previous: CopySource | None = None
     for index, place in enumerate(path):
         source = None if place is None else prompt.sources[place.position]
         if place is None or source is None:
-            out.append(Stretch(index, index, None, 0, 0, 0.0))
+            out.append(CopiedSpan(index, index, None, 0, 0, 0.0))
         else:
             part, start, end = source
             last = out[-1] if out else None
             runs_on = previous is not None and place.position == previous.position + 1
             if runs_on and last is not None and last.part == part:
-                out[-1] = Stretch(last.first, index, part, last.start, end, last.share + place.share)
+                out[-1] = CopiedSpan(last.first, index, part, last.start, end, last.share + place.share)
             else:
-                out.append(Stretch(index, index, part, start, end, place.share))
+                out.append(CopiedSpan(index, index, part, start, end, place.share))
         previous = place
     return tuple(out)

@@ -31,7 +31,7 @@ _AGENT_VERBS: Final = word_set(
 )
 
 
-def ask(
+def question_for_answer(
     tokens: Sequence[Token], clause: Clause, answer: AnswerSpan, subject: Sequence[Token], rng: random.Random
 ) -> str | None:
     """The question whose answer is ``answer``, or None where no rule fits.

@@ -10,7 +10,7 @@ from typing import Final
 
 from generation.english.tokens import Token
 from generation.english.words import word_set
-from generation.synthetic_questions.asking import ask
+from generation.synthetic_questions.asking import question_for_answer
 from generation.synthetic_questions.clauses import clause_of
 from generation.synthetic_questions.noise import noisy_question, reworded
 from generation.synthetic_questions.passages import Passage
@@ -38,7 +38,7 @@ _THINGS: Final = word_set("it he she they")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ClozeQuestion:
     """A question about a passage, the answer as it stands there, its kind, and the sentence that answers."""
 
     question: str
@@ -50,7 +50,7 @@ class Made:
 
 def cloze_questions(
     title: str, drawn: Sequence[Passage], most: int, noisy: float, changed: float, rng: random.Random
-) -> Iterator[Made]:
+) -> Iterator[ClozeQuestion]:
     """At most ``most`` questions, the kinds of answer balanced by weight, each made when it is asked for."""
     by_kind: dict[str, list[tuple[Passage, int, AnswerSpan]]] = {}
     for passage in drawn:
@@ -76,18 +76,18 @@ def cloze_questions(
         if one is not None:
             used.add((id(passage), number))
             if rng.random() < changed:
-                one = Made(_kept(reworded(one.question, rng), one), one.answer, one.kind, passage, number)
+                one = ClozeQuestion(_kept(reworded(one.question, rng), one), one.answer, one.kind, passage, number)
             made += 1
             yield one
 
 
-def _kept(question: str, made: Made) -> str:
+def _kept(question: str, made: ClozeQuestion) -> str:
     return made.question if _holds(question.lower(), made.answer.lower()) else question
 
 
 def question_for(
     title: str, passage: Passage, number: int, span: AnswerSpan, noisy: float, rng: random.Random
-) -> Made | None:
+) -> ClozeQuestion | None:
     """A question for ``span`` in sentence ``number``, or None where it would be no good one."""
     tokens = passage.sentences[number]
     answer = passage.text[tokens[span.start].start : tokens[span.end - 1].end]
@@ -97,14 +97,14 @@ def question_for(
     question = None
     if clause is not None and rng.random() >= noisy:
         subject = _shown_subject(tokens, clause.subject, title, passage.low)
-        question = ask(tokens, clause, span, subject, rng) if subject is not None else None
+        question = question_for_answer(tokens, clause, span, subject, rng) if subject is not None else None
     elif rng.random() < noisy and any(token.tag in "AV" for token in tokens):
         first = clause.subject[0] if clause is not None and clause.subject[0] <= span.left else max(0, span.left - 7)
         last = clause.end if clause is not None else min(len(tokens), span.right + 7)
         question = noisy_question(tokens, first, max(last, span.right), span, rng)
     if question is None or not good_question(question, answer):
         return None
-    return Made(question, answer, span.kind, passage, number)
+    return ClozeQuestion(question, answer, span.kind, passage, number)
 
 
 def _cuts_quotation(passage: Passage, number: int, at: int, answer: str) -> bool:

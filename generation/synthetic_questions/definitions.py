@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from generation.english import words
-from generation.synthetic_questions.cloze import Made, good_answer
+from generation.synthetic_questions.cloze import ClozeQuestion, good_answer
 from generation.synthetic_questions.passages import Passage, SourceArticle, lead_passage
 
 _DATE: Final = r"(?:\d{1,2} [A-Z][a-z]+ \d{3,4}|[A-Z][a-z]+ \d{1,2}, \d{4}|\d{4})"
@@ -63,13 +63,13 @@ class _Asked:
     at: int
 
 
-def definition_questions(article: SourceArticle, rng: random.Random) -> Iterator[Made]:
+def definition_questions(article: SourceArticle, rng: random.Random) -> Iterator[ClozeQuestion]:
     """What the first paragraphs say of the title, in random order; one wording each."""
     passage = lead_passage(article)
     name = re.sub(r"\s*\(.*?\)$", "", article.title)
     if passage is None or name.lower() not in passage.low or "list of" in name.lower():
         return
-    made: list[Made] = []
+    made: list[ClozeQuestion] = []
     for asked in (*_first_sentence(name, passage), *_attributes(name, passage)):
         answer = asked.answer.strip(" ,")
         if (
@@ -78,7 +78,7 @@ def definition_questions(article: SourceArticle, rng: random.Random) -> Iterator
             and name.lower() not in answer.lower()
         ):
             sentence = next((i for i, (_, end) in enumerate(passage.spans) if asked.at < end), 0)
-            made.append(Made(rng.choice(asked.questions), answer, asked.kind, passage, sentence))
+            made.append(ClozeQuestion(rng.choice(asked.questions), answer, asked.kind, passage, sentence))
     rng.shuffle(made)
     yield from made
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from data.reading_examples import ReadingExample
-from generation.synthetic_questions.cloze import Made, cloze_questions
+from generation.synthetic_questions.cloze import ClozeQuestion, cloze_questions
 from generation.synthetic_questions.definitions import definition_questions
 from generation.synthetic_questions.distant import join_questions
 from generation.synthetic_questions.passages import Passage, SourceArticle, passages
@@ -59,7 +59,7 @@ def _examples(article: SourceArticle, seed: int, count: int, mix: ReadingMix) ->
     drawn = passages(article, max(2, (3 * count + 3) // 4), rng)
     if not drawn:
         return
-    made: dict[str, Iterator[Made]] = {
+    made: dict[str, Iterator[ClozeQuestion]] = {
         "wiki_cloze": cloze_questions(article.title, drawn, count, mix.noisy, mix.reworded, rng),
         "wiki_recurring": recurring_questions(article, drawn, count, rng),
         "wiki_definition": definition_questions(article, rng),
@@ -80,7 +80,7 @@ def _examples(article: SourceArticle, seed: int, count: int, mix: ReadingMix) ->
 
 
 def _example(
-    title: str, source: str, made: Made, drawn: list[Passage], mix: ReadingMix, rng: random.Random
+    title: str, source: str, made: ClozeQuestion, drawn: list[Passage], mix: ReadingMix, rng: random.Random
 ) -> ReadingExample:
     if rng.random() < mix.unanswerable and not (source == "wiki_definition" and made.kind == "phrase"):
         refused = unanswerable(made, drawn, rng)

@@ -13,7 +13,7 @@ from typing import Final
 
 from generation.english.tokens import Token
 from generation.english.words import word_set
-from generation.synthetic_questions.cloze import Made, good_answer, question_for
+from generation.synthetic_questions.cloze import ClozeQuestion, good_answer, question_for
 from generation.synthetic_questions.passages import Passage, SourceArticle
 from generation.synthetic_questions.spans import AnswerSpan
 
@@ -28,7 +28,7 @@ _EMPTY: Final = word_set(
 
 def recurring_questions(
     article: SourceArticle, drawn: Sequence[Passage], most: int, rng: random.Random
-) -> Iterator[Made]:
+) -> Iterator[ClozeQuestion]:
     """At most ``most`` questions whose sentence stands elsewhere in the article and shares a word with the passage."""
     title = frozenset(stems(article.title))
     candidates = [
@@ -51,7 +51,7 @@ def recurring_questions(
             question = _question(article.title, sentence, answer, rng)
             if question is not None and len(stems(question) & here) >= 1:
                 made += 1
-                yield Made(question, answer, span.kind, passage, number)
+                yield ClozeQuestion(question, answer, span.kind, passage, number)
                 break
 
 

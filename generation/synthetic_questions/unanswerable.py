@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from generation.synthetic_questions.cloze import Made
+from generation.synthetic_questions.cloze import ClozeQuestion
 from generation.synthetic_questions.passages import Passage
 from generation.synthetic_questions.recurring import stems
 
@@ -40,30 +40,30 @@ _NEGATED: Final = {"can": "cannot", "do": "don't"}
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
+class UnanswerableQuestion:
     """A question, and a context that does not answer it."""
 
     question: str
     context: str
 
 
-def unanswerable(made: Made, drawn: Sequence[Passage], rng: random.Random) -> Unanswered | None:
+def unanswerable(made: ClozeQuestion, drawn: Sequence[Passage], rng: random.Random) -> UnanswerableQuestion | None:
     """``made`` turned into a question without an answer, or None where it cannot safely be."""
     low = made.answer.lower()
     way = rng.random()
     if way < 0.4:
         changed = perturbed(made.question, made.passage, drawn, rng)
         if changed is not None:
-            return Unanswered(changed, made.passage.text)
+            return UnanswerableQuestion(changed, made.passage.text)
     if way < 0.7:
         other = _nearest(made, [p for p in drawn if p is not made.passage and low not in p.low])
         if other is not None:
-            return Unanswered(made.question, other.text)
+            return UnanswerableQuestion(made.question, other.text)
     rest = made.passage.without(made.sentence)
-    return Unanswered(made.question, rest) if low not in rest.lower() and len(rest) > 150 else None
+    return UnanswerableQuestion(made.question, rest) if low not in rest.lower() and len(rest) > 150 else None
 
 
-def _nearest(made: Made, others: Sequence[Passage]) -> Passage | None:
+def _nearest(made: ClozeQuestion, others: Sequence[Passage]) -> Passage | None:
     """The passage that shares most words with the question: the one most likely to tempt."""
     asked = stems(made.question)
     ranked = sorted(others, key=lambda passage: -len(asked & stems(passage.text)))

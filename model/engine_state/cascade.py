@@ -19,14 +19,16 @@ _ALIKE_ROWS = 16  # fp32 numbers of a cache line of 64 bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartialAttention:
     """Attention over some of the positions: output (..., D) and log_sum (...) in fp32 of the scaled scores."""
 
     output: Tensor
     log_sum: Tensor
 
 
-def read_part(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False) -> Part:
+def read_part(
+    query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
+) -> PartialAttention:
     """query (B, H, T, D), keys and values (B, Hkv, S, D) -> output (B, H, T, D), log_sum (B, H, T).
 
     Nothing is copied: keys and values may be views of any strides (also 0, for rows that read the same ones) with D
@@ -36,11 +38,11 @@ def read_part(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None =
     if query.device.type == "cpu":
         bias = None if mask is None else torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, -math.inf)
         output, log_sum = _FUSED(query, keys, values, 0.0, causal, attn_mask=bias)
-        return Part(output, log_sum)
+        return PartialAttention(output, log_sum)
     return read_part_written_out(query, keys, values, mask, causal=causal)
 
 
-def read_part_alike(query: Tensor, keys: Tensor, values: Tensor) -> Part:
+def read_part_alike(query: Tensor, keys: Tensor, values: Tensor) -> PartialAttention:
     """``read_part`` of (N, Hkv, G, D) whose numbers for a row do not depend on N or on the row's place, on a CPU.
 
     keys and values (N, Hkv, S, D), or (1, Hkv, S, D) that all rows read: then queries of several rows fill a block.
@@ -53,7 +55,7 @@ def read_part_alike(query: Tensor, keys: Tensor, values: Tensor) -> Part:
     rows, kv_heads, group, dim = query.shape
     if rows == 1 or keys.shape[0] == rows:
         part = read_part(F.pad(query, (0, 0, 0, -group % _ALIKE_ROWS)), keys, values)
-        return Part(part.output[:, :, :group], part.log_sum[:, :, :group])
+        return PartialAttention(part.output[:, :, :group], part.log_sum[:, :, :group])
     side_by_side = query.transpose(0, 1).reshape(kv_heads, rows * group, dim)
     padded = F.pad(side_by_side, (0, 0, 0, -(rows * group) % _ALIKE_ROWS))
     blocks = padded.view(kv_heads, -1, _ALIKE_ROWS, dim).transpose(0, 1)  # (blocks, Hkv, _ALIKE_ROWS, D)
@@ -61,7 +63,7 @@ def read_part_alike(query: Tensor, keys: Tensor, values: Tensor) -> Part:
     part = read_part(blocks, keys.expand(every), values.expand(every))
     output = part.output.transpose(0, 1).reshape(kv_heads, -1, dim)[:, : rows * group]
     log_sum = part.log_sum.transpose(0, 1).reshape(kv_heads, -1)[:, : rows * group]
-    return Part(
+    return PartialAttention(
         output.reshape(kv_heads, rows, group, dim).transpose(0, 1),
         log_sum.reshape(kv_heads, rows, group).transpose(0, 1),
     )
@@ -69,7 +71,7 @@ def read_part_alike(query: Tensor, keys: Tensor, values: Tensor) -> Part:
 
 def read_part_written_out(
     query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
-) -> Part:
+) -> PartialAttention:
     """The same by its definition, on any device: what the fused kernel is tested against. Softmax in fp32."""
     group = query.shape[1] // keys.shape[1]
     if group > 1:
@@ -82,17 +84,17 @@ def read_part_written_out(
         scores = scores.masked_fill(~mask, -math.inf)
     log_sum = torch.logsumexp(scores, dim=-1)
     weights = (scores - log_sum[..., None]).exp().to(values.dtype)
-    return Part(weights @ values, log_sum)
+    return PartialAttention(weights @ values, log_sum)
 
 
-def merge(first: Part, second: Part) -> Part:
+def merge(first: PartialAttention, second: PartialAttention) -> PartialAttention:
     """The part over both sets of positions: o = (e^s1 o1 + e^s2 o2) / (e^s1 + e^s2), s = log(e^s1 + e^s2)."""
     share = torch.sigmoid(second.log_sum - first.log_sum)[..., None]  # of the second
     output = torch.lerp(first.output.float(), second.output.float(), share).to(first.output.dtype)
-    return Part(output, torch.logaddexp(first.log_sum, second.log_sum))
+    return PartialAttention(output, torch.logaddexp(first.log_sum, second.log_sum))
 
 
-def merge_invariant(first: Part, second: Part) -> Part:
+def merge_invariant(first: PartialAttention, second: PartialAttention) -> PartialAttention:
     """``merge`` whose every number is computed alike wherever it stands in the tensor.
 
     Elementwise kernels compute the last few elements of a tensor by other instructions than the rest, which may differ
@@ -101,4 +103,4 @@ def merge_invariant(first: Part, second: Part) -> Part:
     pair = torch.stack((first.log_sum, second.log_sum), dim=-1)
     shares = torch.softmax(pair, dim=-1)
     output = first.output.float() * shares[..., :1] + second.output.float() * shares[..., 1:]
-    return Part(output.to(first.output.dtype), torch.logsumexp(pair, dim=-1))
+    return PartialAttention(output.to(first.output.dtype), torch.logsumexp(pair, dim=-1))

@@ -9,9 +9,16 @@ import torch
 from torch import Tensor
 
 from model.engine_state.arena import KeyValueArena
-from model.engine_state.cascade import Part, merge, merge_invariant, read_part, read_part_alike
-from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
-from model.engine_state.unshared_reads import SplitPlan, lone_rows, ranges_of, read_lone, reads_alone, split_plan
+from model.engine_state.cascade import PartialAttention, merge, merge_invariant, read_part, read_part_alike
+from model.engine_state.reads import CacheRead, RowGroup, plan_reads, plan_separate_reads
+from model.engine_state.unshared_reads import (
+    SplitPlan,
+    lone_rows,
+    ranges_of,
+    read_lone,
+    split_plan,
+    supports_unshared_reads,
+)
 from model.errors import ModelError
 
 
@@ -97,10 +104,10 @@ class DecodeState:
             plan = (plan_separate_reads if self._invariant else plan_reads)(real, window)
             if self._padding:
                 spare = self._groups[-1]
-                plan = (*plan, Read(self._forward, spare.rows, spare.own_start, 0, 1, True))
+                plan = (*plan, CacheRead(self._forward, spare.rows, spare.own_start, 0, 1, True))
             if not self._invariant:
                 self._plans[window] = split_plan(plan, self.rows, self._arena)
-            elif reads_alone(self._arena):
+            elif supports_unshared_reads(self._arena):
                 mine = lone_rows(range(self.rows), ranges_of(plan, self.rows), every=True)
                 self._plans[window] = SplitPlan(mine, ())
             else:
@@ -125,7 +132,7 @@ class DecodeState:
                 log_sum = part.log_sum.new_empty(query.shape[:3])
             rows = slice(read.first_row, read.first_row + read.rows)
             if not read.begins:
-                part = joined(Part(output[rows], log_sum[rows]), part)
+                part = joined(PartialAttention(output[rows], log_sum[rows]), part)
                 if read.rows == query.shape[0]:
                     output, log_sum = part.output, part.log_sum
                     continue
@@ -136,7 +143,7 @@ class DecodeState:
             output.index_copy_(0, plan.lone.rows, read_lone(self._arena, layer, query, plan.lone))
         return output
 
-    def _part(self, layer: int, query: Tensor, read: Read) -> Part:
+    def _part(self, layer: int, query: Tensor, read: CacheRead) -> PartialAttention:
         """One read: of rows that share their keys together, of others side by side."""
         mine = query[read.first_row : read.first_row + read.rows]  # (n, Hkv, G, D)
         shared = read.rows > 1 and not read.stride
@@ -148,7 +155,7 @@ class DecodeState:
         rows, kv_heads, group, dim = mine.shape
         flat = mine.transpose(0, 1).reshape(1, kv_heads, rows * group, dim)
         part = read_part(flat, keys, values)
-        return Part(
+        return PartialAttention(
             part.output.reshape(kv_heads, rows, group, dim).transpose(0, 1),
             part.log_sum.view(kv_heads, rows, group).transpose(0, 1),
         )

@@ -16,7 +16,7 @@ from model.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class PromptSegment:
     """``steps`` tokens of one prompt that follow ``past``, where the keys of its positions before them lie.
 
     start: the arena's position the first of them is stored at. both_ways: a prefix decoder's whole prompt.
@@ -36,7 +36,7 @@ class Stretch:
 class PrefillState:
     """One pass over the tokens of all stretches: token ids are (1, sum of steps)."""
 
-    def __init__(self, arena: KeyValueArena, stretches: Sequence[Stretch], max_positions: int) -> None:
+    def __init__(self, arena: KeyValueArena, stretches: Sequence[PromptSegment], max_positions: int) -> None:
         for stretch in stretches:
             if stretch.steps < 1:
                 raise ModelError("a stretch of no tokens cannot be read: a prompt has at least one")
@@ -79,7 +79,7 @@ class PrefillState:
     def advance(self, steps: int) -> None:
         """Nothing to count: a pass is one state."""
 
-    def _read(self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: Stretch) -> Tensor:
+    def _read(self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: PromptSegment) -> Tensor:
         """The new tokens among themselves, causally, merged with what each earlier range gives."""
         part = read_part(query, keys, values, causal=not stretch.both_ways)
         for past in stretch.past:
@@ -87,7 +87,7 @@ class PrefillState:
         return part.output
 
     def _read_window(
-        self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: Stretch, window: int
+        self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: PromptSegment, window: int
     ) -> Tensor:
         """By a mask over what the window may reach, side by side: some tokens see none of an earlier range."""
         skipped = max(stretch.done + 1 - window, 0)

@@ -29,7 +29,7 @@ class RowGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class CacheRead:
     """Rows first_row .. first_row + rows - 1 read ``length`` positions from ``start`` on, each ``stride`` later.
 
     stride 0: all rows read the same ones. begins: none of these rows has read anything before this.
@@ -43,7 +43,7 @@ class Read:
     begins: bool
 
 
-def plan_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[Read, ...]:
+def plan_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[CacheRead, ...]:
     """The reads of a step for rows in order of ``groups``; neighbours share what their prompts have in common.
 
     window: each row reads its last ``window`` positions only.
@@ -54,19 +54,19 @@ def plan_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[R
         skipped = 0 if window is None else max(group.length - window, 0)
         trails.append(_trail(row, group, skipped))
         row += group.rows
-    reads: list[Read] = []
+    reads: list[CacheRead] = []
     _plan(trails, True, reads)
     return tuple(reads)
 
 
-def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[Read, ...]:
+def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[CacheRead, ...]:
     """As ``plan_reads``, by two reads a row whatever else is in the batch: its prompt, in one range, and its own.
 
     How a row's sum is split then depends on its own lengths only; neighbours with all of their prompt in common read it
     together. The prompt must lie in one range.
     """
-    reads: list[Read] = []
-    own: list[Read] = []
+    reads: list[CacheRead] = []
+    own: list[CacheRead] = []
     row = 0
     for group in groups:
         skipped = 0 if window is None else max(group.length - window, 0)
@@ -79,9 +79,9 @@ def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -
             if last is not None and beside and (last.start, last.length) == (near.start, near.length):
                 reads[-1] = replace(last, rows=last.rows + group.rows)
             else:
-                reads.append(Read(row, group.rows, near.start, 0, near.length, True))
+                reads.append(CacheRead(row, group.rows, near.start, 0, near.length, True))
         own.append(
-            Read(
+            CacheRead(
                 row,
                 group.rows,
                 group.own_start + own_skipped,
@@ -120,13 +120,15 @@ def _trail(row: int, group: RowGroup, skipped: int) -> _Trail:
     return _Trail(row, group.rows, shared, own, group.own_stride)
 
 
-def _plan(trails: list[_Trail], begins: bool, reads: list[Read]) -> None:
+def _plan(trails: list[_Trail], begins: bool, reads: list[CacheRead]) -> None:
     """Neighbours whose next ranges begin at the same position read what they have in common; then the rest of each."""
     place = 0
     while place < len(trails):
         trail = trails[place]
         if not trail.shared:
-            reads.append(Read(trail.first_row, trail.rows, trail.own.start, trail.stride, trail.own.length, begins))
+            reads.append(
+                CacheRead(trail.first_row, trail.rows, trail.own.start, trail.stride, trail.own.length, begins)
+            )
             place += 1
             continue
         same = [trail]
@@ -139,10 +141,10 @@ def _plan(trails: list[_Trail], begins: bool, reads: list[Read]) -> None:
         if len(same) == 1 and trail.rows == 1 and len(trail.shared) == 1 and trail.shared[0].end == trail.own.start:
             # A lone row whose own positions lie right behind its prompt: one read of both.
             length = common + trail.own.length
-            reads.append(Read(trail.first_row, 1, trail.shared[0].start, 0, length, begins))
+            reads.append(CacheRead(trail.first_row, 1, trail.shared[0].start, 0, length, begins))
             continue
         rows = sum(t.rows for t in same)
-        reads.append(Read(trail.first_row, rows, trail.shared[0].start, 0, common, begins))
+        reads.append(CacheRead(trail.first_row, rows, trail.shared[0].start, 0, common, begins))
         for t in same:
             rest = t.shared[0].without_first(common)
             t.shared[:1] = [rest] if rest.length else []

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.engine_state.arena import KeyValueArena
-from model.engine_state.reads import Read
+from model.engine_state.reads import CacheRead
 
 # Where there is no OpenMP, numba's own threads serve one caller at a time.
 _ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class LoneRows:
+class UnsharedReads:
     """rows (R) of a step; row r of them reads ranges[offsets[r] : offsets[r + 1]], each (start, length).
 
     order (R): in which order they are given to the threads. every: they are all rows of the step, in order.
@@ -42,8 +42,8 @@ class LoneRows:
 class SplitPlan:
     """A step's reads: those of rows that read for themselves, if there are any, and the others."""
 
-    lone: LoneRows | None
-    others: tuple[Read, ...]
+    lone: UnsharedReads | None
+    others: tuple[CacheRead, ...]
 
 
 @cache
@@ -55,16 +55,16 @@ def _has_kernel() -> bool:
     return True
 
 
-def reads_alone(arena: KeyValueArena) -> bool:
+def supports_unshared_reads(arena: KeyValueArena) -> bool:
     """Whether rows that read for themselves can do so in one call: on a CPU, in bf16 or fp32, D a multiple of 4."""
     keys = arena.keys
     known = keys.dtype in (torch.float32, torch.bfloat16) and keys.shape[-1] % 4 == 0
     return known and keys.device.type == "cpu" and _has_kernel()
 
 
-def split_plan(plan: Sequence[Read], rows: int, arena: KeyValueArena) -> SplitPlan:
+def split_plan(plan: Sequence[CacheRead], rows: int, arena: KeyValueArena) -> SplitPlan:
     """Take those of the step's ``rows`` out that read nothing together with another, where there are several."""
-    reads_of: dict[int, list[Read]] = defaultdict(list)
+    reads_of: dict[int, list[CacheRead]] = defaultdict(list)
     shares: set[int] = set()
     for read in plan:
         for row in range(read.first_row, read.first_row + read.rows):
@@ -72,7 +72,7 @@ def split_plan(plan: Sequence[Read], rows: int, arena: KeyValueArena) -> SplitPl
             if read.rows > 1:
                 shares.add(row)
     lone = [row for row in range(rows) if row not in shares]
-    if len(lone) < 2 or not reads_alone(arena):
+    if len(lone) < 2 or not supports_unshared_reads(arena):
         return SplitPlan(None, tuple(plan))
     ranges = [[(read.start, read.length) for read in reads_of[row]] for row in lone]
     return SplitPlan(
@@ -80,15 +80,15 @@ def split_plan(plan: Sequence[Read], rows: int, arena: KeyValueArena) -> SplitPl
     )
 
 
-def lone_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]]], *, every: bool) -> LoneRows:
+def lone_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]]], *, every: bool) -> UnsharedReads:
     """rows of a step and what each reads, in order of position; every: they are all rows of the step."""
     flat = np.array([one for of_row in ranges for one in of_row], dtype=np.int64).reshape(-1, 2)
     offsets = np.concatenate(([0], np.cumsum([len(of_row) for of_row in ranges])))
     lengths = np.add.reduceat(flat[:, 1], offsets[:-1])
-    return LoneRows(torch.tensor(rows), flat, offsets, _dealt(lengths, torch.get_num_threads()), every)
+    return UnsharedReads(torch.tensor(rows), flat, offsets, _dealt(lengths, torch.get_num_threads()), every)
 
 
-def read_lone(arena: KeyValueArena, layer: int, query: Tensor, lone: LoneRows) -> Tensor:
+def read_lone(arena: KeyValueArena, layer: int, query: Tensor, lone: UnsharedReads) -> Tensor:
     """query (N, Hkv, G, D) of all rows of the step -> attention (R, Hkv, G, D) of the lone ones."""
     from model.engine_state.row_kernel import read_rows
 
@@ -103,7 +103,7 @@ def read_lone(arena: KeyValueArena, layer: int, query: Tensor, lone: LoneRows) -
 
 def prepare_lone_reads(arena: KeyValueArena) -> None:
     """Load the kernel for this arena, or compile it (seconds, once on a machine): no request then waits for it."""
-    if reads_alone(arena):
+    if supports_unshared_reads(arena):
         heads, dim = arena.keys.shape[2:]
         with torch.inference_mode():
             query = torch.zeros(1, heads, 1, dim, dtype=arena.keys.dtype)
@@ -116,7 +116,7 @@ def _dealt(lengths: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
     return np.concatenate([longest[first::threads] for first in range(threads)])
 
 
-def ranges_of(reads: Iterable[Read], rows: int) -> list[list[tuple[int, int]]]:
+def ranges_of(reads: Iterable[CacheRead], rows: int) -> list[list[tuple[int, int]]]:
     """What each of ``rows`` rows reads by these, each for itself, in the order of the reads."""
     ranges: list[list[tuple[int, int]]] = [[] for _ in range(rows)]
     for read in reads:

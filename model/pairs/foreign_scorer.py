@@ -24,7 +24,7 @@ from model.errors import ModelError
 from model.hardware.freed_memory import keep_freed_memory
 from model.pairs.encoding import encode_texts, padded, read_frame
 from model.pairs.packing import pack_classifier
-from model.pairs.presets import read_preset, told_preset
+from model.pairs.presets import preset_from_name, read_preset
 from model.pairs.scoring import Pair
 
 _SUPPORTING = frozenset(
@@ -68,7 +68,7 @@ class ForeignPairScorer:
         self._model.to(device=device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
         config = self._model.config
         count = int(config.num_labels)
-        preset = chosen or told_preset(where, count)
+        preset = chosen or preset_from_name(where, count)
         preset.check(count, where)
         names = {int(i): str(name) for i, name in config.id2label.items()}
         self._supported = (

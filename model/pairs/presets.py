@@ -67,7 +67,7 @@ def read_preset(name: str) -> PresetName:
     return PresetName(name, None)
 
 
-def told_preset(checkpoint: str, count: int) -> PairPreset:
+def preset_from_name(checkpoint: str, count: int) -> PairPreset:
     """The preset that a checkpoint's own name tells, where its labels can be that family's; else "nli"."""
     last = Path(checkpoint).name.lower()
     for preset in PRESETS.values():

@@ -12,7 +12,7 @@ from model.errors import ModelError
 
 
 @contextmanager
-def only_run(folder: Path) -> Iterator[None]:
+def exclusive_run(folder: Path) -> Iterator[None]:
     """Hold ``folder``, made where it is missing, for one run. Raises ModelError at once when another one holds it.
 
     The lock is the kernel's and lies on the folder itself, so that it leaves no file and ends with its process, however

@@ -24,7 +24,7 @@ def is_short(claim: str) -> bool:
     return word_count(claim, MOST_WORDS + 1) <= MOST_WORDS
 
 
-def answers_shortly(question: str, claim: str) -> bool:
+def is_short_answer_claim(question: str, claim: str) -> bool:
     """Whether a claim answers a question in a few words, and so is judged by what stands around it."""
     return bool(question.strip()) and is_short(claim)
 

@@ -107,7 +107,7 @@ def save_support(model: SupportEncoder, folder: Path, use: SupportUse, facts: di
     write_together({folder / WEIGHTS: weights, folder / CONFIG: json_bytes(about)})
 
 
-def as_written(model: SupportEncoder) -> SupportEncoder:
+def rounded_as_saved(model: SupportEncoder) -> SupportEncoder:
     """A copy whose weights are rounded as save_support writes them: what is read from the files later, before there are
     any."""
     copied = copy.deepcopy(model).requires_grad_(False).eval()

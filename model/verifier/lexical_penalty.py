@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.pairs.scoring import Pair
-from model.verifier.answer_context import answers_shortly, asked_around
+from model.verifier.answer_context import asked_around, is_short_answer_claim
 from model.verifier.content_words import share_missing
 from model.verifier.extrinsic import extrinsic
 from model.verifier.files import SupportUse
@@ -21,6 +21,6 @@ def lack(pair: Pair, use: SupportUse) -> float:
         missing += use.number_lack * bool(found.numbers) + use.name_lack * bool(found.names)
     if use.word_lack:
         missing += use.word_lack * share_missing(pair.claim, whole)
-    if use.question_lack and answers_shortly(pair.question, pair.claim):
+    if use.question_lack and is_short_answer_claim(pair.question, pair.claim):
         missing += use.question_lack * (1.0 - asked_around(pair.question, pair.claim, pair.evidence))
     return missing

@@ -15,7 +15,7 @@ from model.errors import ModelError
 from model.hardware.device import bf16_pays
 from model.hardware.freed_memory import keep_freed_memory
 from model.pairs.scoring import Pair
-from model.verifier.answer_context import answers_shortly
+from model.verifier.answer_context import is_short_answer_claim
 from model.verifier.encoder import PAD_ID
 from model.verifier.files import LoadedSupport, load_support
 from model.verifier.lexical_penalty import lack
@@ -65,7 +65,9 @@ class SupportScorer:
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """Support of each pair (see ``PairScorer.score``). Raises ModelError as ``logits`` does."""
         use = self._use
-        curves = [use.curve(together=self._together(p), short=answers_shortly(p.question, p.claim)) for p in pairs]
+        curves = [
+            use.curve(together=self._together(p), short=is_short_answer_claim(p.question, p.claim)) for p in pairs
+        ]
         slope, intercept = torch.tensor(curves, dtype=torch.float64).reshape(-1, 2).unbind(dim=1)
         logits = self.logits(pairs, progress)
         return tuple(torch.sigmoid(slope * logits + intercept - self._lacks(pairs)).tolist())

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.chunking.chunker import TokenCounter
-from retrieval.encoding.encoder import Encoder, Resting
+from retrieval.encoding.encoder import Encoder, ReleasableEncoder
 
 
 @runtime_checkable
-class Adaptable(Encoder, Protocol):
+class AdaptableEncoder(Encoder, Protocol):
     """An Encoder that leaves open how passages are embedded; used as it is, it is one of its ways."""
 
     @property
@@ -37,16 +37,16 @@ def adapted(encoder: Encoder, indexed_with: str | None) -> Encoder:
     indexed_with: the fingerprint that the collection was indexed with; None for a new one. Where that is none of the
     encoder's ways, it is the first of them; an encoder that has no ways is taken as it is.
     """
-    if not isinstance(encoder, Adaptable):
+    if not isinstance(encoder, AdaptableEncoder):
         return encoder
     way = indexed_with if indexed_with in encoder.ways else encoder.ways[0]
-    return encoder if way == encoder.fingerprint else Adapted(encoder, way)
+    return encoder if way == encoder.fingerprint else AdaptedEncoder(encoder, way)
 
 
-class Adapted:
+class AdaptedEncoder:
     """The Encoder that an adaptable one is in one of its ways. Models are that one's, and so are errors raised."""
 
-    def __init__(self, encoder: Adaptable, way: str) -> None:
+    def __init__(self, encoder: AdaptableEncoder, way: str) -> None:
         """way: one of ``encoder.ways``."""
         self._encoder = encoder
         self._way = way
@@ -89,5 +89,5 @@ class Adapted:
 
     def rest(self) -> None:
         """As the other one rests, if it does."""
-        if isinstance(self._encoder, Resting):
+        if isinstance(self._encoder, ReleasableEncoder):
             self._encoder.rest()

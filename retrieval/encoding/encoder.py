@@ -13,7 +13,7 @@ from retrieval.errors import RetrievalError
 
 
 @runtime_checkable
-class PortableCounting(Protocol):
+class PicklableCounting(Protocol):
     """An encoder whose counting can be sent to other processes, so that they cut documents while it embeds."""
 
     def portable_counter(self) -> TokenCounter:
@@ -21,7 +21,7 @@ class PortableCounting(Protocol):
 
 
 @runtime_checkable
-class QueriesForOthers(Protocol):
+class CompatibleQueries(Protocol):
     """An encoder whose queries also go with passages that were embedded a little differently."""
 
     @property
@@ -30,7 +30,7 @@ class QueriesForOthers(Protocol):
 
 
 @runtime_checkable
-class Resting(Protocol):
+class ReleasableEncoder(Protocol):
     """An encoder that can give its memory back between calls."""
 
     def rest(self) -> None:
@@ -64,7 +64,7 @@ class Encoder(Protocol):
 
 def serves(encoder: Encoder, fingerprint: str) -> bool:
     """Whether the encoder's queries may be put to passages of the encoder with this fingerprint."""
-    if isinstance(encoder, QueriesForOthers):
+    if isinstance(encoder, CompatibleQueries):
         return fingerprint in encoder.serves
     return fingerprint == encoder.fingerprint
 

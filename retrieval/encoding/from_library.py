@@ -10,7 +10,7 @@ from typing import Any
 from retrieval.chunking.token_counting import TokenizerCounter
 from retrieval.encoding.library_pass import LibraryPass
 from retrieval.encoding.opened_encoder import OpenedEncoder
-from retrieval.encoding.text_kinds import Pass
+from retrieval.encoding.text_kinds import EncodingPass
 from retrieval.errors import RetrievalError
 
 
@@ -51,7 +51,7 @@ def _load(name: str, device: str, local: bool) -> Any:
             logging.enable_progress_bar()
 
 
-def _pass(model: Any, device: str, batch_size: int, bf16: bool) -> Pass:
+def _pass(model: Any, device: str, batch_size: int, bf16: bool) -> EncodingPass:
     if device == "cpu":
         # torch comes with it, which takes a second to import.
         from retrieval.encoding.bert_pass import bert_pass

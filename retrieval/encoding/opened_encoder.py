@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from retrieval.chunking.token_counting import TokenizerCounter
-from retrieval.encoding.text_kinds import Pass
+from retrieval.encoding.text_kinds import EncodingPass
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,4 +19,4 @@ class OpenedEncoder:
     dimension: int
     max_tokens: int
     fingerprint: str
-    embed: Pass
+    embed: EncodingPass

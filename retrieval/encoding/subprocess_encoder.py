@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from model.errors import ModelError
 from model.hardware.kernel_caches import bound_kernel_caches
 from retrieval.chunking.chunker import TokenCounter
-from retrieval.encoding.adapted import Adaptable
-from retrieval.encoding.encoder import Encoder, PortableCounting, QueriesForOthers
-from retrieval.encoding.subprocesses import end, leave_quietly, start_deaf, work_quietly
+from retrieval.encoding.adapted import AdaptableEncoder
+from retrieval.encoding.encoder import CompatibleQueries, Encoder, PicklableCounting
+from retrieval.encoding.subprocesses import end, leave_quietly, start_without_sigint, work_quietly
 from retrieval.errors import RetrievalError
 
 
@@ -50,7 +50,7 @@ class _Running(NamedTuple):
     pipe: Connection[Any, Any]
 
 
-class EncoderApart:
+class SubprocessEncoder:
     """The Encoder that ``make`` opens, in another process: started by the first question, ended by ``rest`` and by
     ``close``, and by itself when this process is killed (its pipe then ends). Vectors are the same as in this process.
 
@@ -58,7 +58,7 @@ class EncoderApart:
     """
 
     def __init__(self, make: Callable[[], Encoder]) -> None:
-        """make: can be pickled; what it returns need not be, but must be able to count elsewhere (PortableCounting).
+        """make: can be pickled; what it returns need not be, but must be able to count elsewhere (PicklableCounting).
 
         Nothing is started yet. Raised by the first use: RetrievalError and ModelError as ``make`` raises them,
         RuntimeError with the traceback for anything else.
@@ -68,7 +68,7 @@ class EncoderApart:
         self._running: _Running | None = None
         self._lock = threading.RLock()
 
-    def __enter__(self) -> EncoderApart:
+    def __enter__(self) -> SubprocessEncoder:
         return self
 
     def __exit__(
@@ -164,7 +164,7 @@ class EncoderApart:
             context.Process(target=_serve, args=(theirs, self._make), name="plumbline-encoder", daemon=True), pipe
         )
         try:
-            start_deaf(running.process)
+            start_without_sigint(running.process)
             theirs.close()
             said: _Known = self._asked(running, None)
             before = self._known or said
@@ -224,21 +224,21 @@ def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
 def _encoded(encoder: Encoder, call: _Call) -> NDArray[np.float32]:
     if call.way is None:
         return encoder.encode_queries(call.texts)
-    if isinstance(encoder, Adaptable):
+    if isinstance(encoder, AdaptableEncoder):
         return encoder.encode_passages_as(call.texts, call.way)
     return encoder.encode_passages(call.texts)
 
 
 def _known(encoder: Encoder) -> _Known:
-    if not isinstance(encoder, PortableCounting):
+    if not isinstance(encoder, PicklableCounting):
         raise RetrievalError("this encoder's counting cannot be sent to another process, so it cannot work in one")
-    serves = encoder.serves if isinstance(encoder, QueriesForOthers) else frozenset((encoder.fingerprint,))
+    serves = encoder.serves if isinstance(encoder, CompatibleQueries) else frozenset((encoder.fingerprint,))
     counter = encoder.portable_counter()
     return _Known(encoder.fingerprint, encoder.dimension, encoder.max_tokens, serves, _ways(encoder), counter)
 
 
 def _ways(encoder: Encoder) -> tuple[str, ...]:
-    return encoder.ways if isinstance(encoder, Adaptable) else (encoder.fingerprint,)
+    return encoder.ways if isinstance(encoder, AdaptableEncoder) else (encoder.fingerprint,)
 
 
 def _portable(error: Exception) -> Exception:

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import NoReturn
 
 
-def start_deaf(process: BaseProcess) -> None:
+def start_without_sigint(process: BaseProcess) -> None:
     """Start it with SIGINT held back, until it calls ``work_quietly``: importing what it needs takes it seconds, and an
     interrupt there would print a traceback for each process."""
     resource_tracker.ensure_running()  # started by the first process otherwise, which lets SIGINT through again

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Kind = Literal["query", "passage"]
 
 
-class Pass(Protocol):
+class EncodingPass(Protocol):
     """Texts through a model."""
 
     def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:

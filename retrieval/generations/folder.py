@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.private import FOLDER_MODE, make_private, make_private_folder
-from data.whole_file import naming
+from data.whole_file import naming_file
 from retrieval.errors import RetrievalError
 from retrieval.generations.index_params import IndexParams
 from retrieval.generations.manifest import (
@@ -88,7 +88,7 @@ def write_generation(
     if it is full; nothing but the hidden folder, which is removed, has been touched then.
     """
     name = generation_hash(table.versions, table.rows, params, encoder)
-    with naming(folder / name), aside_folder(folder, name) as aside:
+    with naming_file(folder / name), build_folder(folder, name) as aside:
         written = write_indexes(aside)
         np.save(aside / _CHUNKS, table.rows, allow_pickle=False)
         np.save(aside / _TEXTS, table.texts, allow_pickle=False)
@@ -220,7 +220,7 @@ def remove_other_generations(folder: Path, keep: str | None) -> None:
 
 
 @contextmanager
-def aside_folder(folder: Path, name: str) -> Iterator[Path]:
+def build_folder(folder: Path, name: str) -> Iterator[Path]:
     """A hidden folder beside the generations to build one in; removed at the end, unless it was moved away."""
     aside = folder / f"{_BUILDING}{name}"
     shutil.rmtree(aside, ignore_errors=True)

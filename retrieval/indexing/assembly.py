@@ -18,8 +18,8 @@ from retrieval.generations.document_versions import batches, read_documents
 from retrieval.generations.folder import VECTORS, ChunkTable, WrittenIndexes
 from retrieval.generations.index_params import IndexParams
 from retrieval.generations.manifest import DocumentVersion
-from retrieval.indexing.chunking_stage import CutDocument, searchable_texts
-from retrieval.indexing.embedding import Embedder, Wanted
+from retrieval.indexing.chunking_stage import ChunkedDocument, searchable_texts
+from retrieval.indexing.embedding import Embedder, MissingVector
 from retrieval.indexing.vector_cache import read_vectors
 from retrieval.indexing.vector_file import VectorFile
 from retrieval.sparse.bm25 import Bm25Builder
@@ -30,7 +30,7 @@ _BLOCK = 5000
 _GROUP = 100
 
 
-def chunk_rows(documents: Sequence[CutDocument]) -> NDArray[np.int64]:
+def chunk_rows(documents: Sequence[ChunkedDocument]) -> NDArray[np.int64]:
     """``ChunkTable.rows`` of these documents, which are sorted by id."""
     rows = [
         np.column_stack([np.full(len(item.spans), place, dtype=np.int64), item.spans])
@@ -40,7 +40,7 @@ def chunk_rows(documents: Sequence[CutDocument]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, slots=True)
-class Assembly:
+class IndexAssembly:
     """Writes the indexes of ``documents``, which are sorted by id and whose vectors are in the store.
 
     words, vectors: told how far each of the two is, as (done, total) in documents and in chunks.
@@ -49,7 +49,7 @@ class Assembly:
     store: Store
     encoder: Encoder
     params: IndexParams
-    documents: Sequence[CutDocument]
+    documents: Sequence[ChunkedDocument]
     make_embedder: Callable[[], Embedder]
     words: Callable[[int, int], None]
     vectors: Callable[[int, int], None]
@@ -102,10 +102,10 @@ class Assembly:
         recall = asdict(built.recall) if built.recall is not None else None
         return WrittenIndexes(self.encoder.dimension, built.kind, recall)
 
-    def _fill(self, file: VectorFile) -> list[Wanted]:
+    def _fill(self, file: VectorFile) -> list[MissingVector]:
         """Copy every chunk's vector from the store into the file; returns those that are not there."""
-        missing: dict[str, Wanted] = {}
-        waiting: list[Wanted] = []
+        missing: dict[str, MissingVector] = {}
+        waiting: list[MissingVector] = []
         written = 0
 
         def copy() -> None:
@@ -125,7 +125,7 @@ class Assembly:
 
         for place, document in enumerate(self.documents):
             for chunk, row in enumerate(document.hashes):
-                waiting.append(Wanted(place, chunk, row.tobytes().hex()))
+                waiting.append(MissingVector(place, chunk, row.tobytes().hex()))
                 if len(waiting) >= _BLOCK:
                     copy()
         if waiting:

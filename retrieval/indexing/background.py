@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Behind(Generic[T]):
+class BackgroundWorker(Generic[T]):
     """Calls ``work`` with each item put, in order. Use it in a with statement: leaving it waits for all items.
 
     What ``work`` raises is raised by the next ``put`` or ``drain``; nothing is worked on after that. When the with
@@ -29,7 +29,7 @@ class Behind(Generic[T]):
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="plumbline-behind", daemon=True)
 
-    def __enter__(self) -> Behind[T]:
+    def __enter__(self) -> BackgroundWorker[T]:
         self._thread.start()
         return self
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from data.outline import Outline
 from retrieval.chunking.chunker import ChunkingParams, TokenCounter, chunk_spans
-from retrieval.encoding.subprocesses import end, start_deaf, work_quietly
+from retrieval.encoding.subprocesses import end, start_without_sigint, work_quietly
 from retrieval.errors import RetrievalError
 
 Spans = NDArray[np.int64]
@@ -24,14 +24,14 @@ Spans = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class CutText:
+class TextToChunk:
     """A text to be cut, and where its headings are."""
 
     text: str
     outline: Outline
 
 
-class Cutters:
+class ChunkerPool:
     """Cuts many texts. With workers, in as many processes, which are started by the first call that is worth it.
 
     The result does not depend on their number. Use it in a with statement; the processes end with it, and by themselves
@@ -52,7 +52,7 @@ class Cutters:
         self._pipes: list[Connection[Any, Any]] = []
         self._closing = ExitStack()
 
-    def __enter__(self) -> Cutters:
+    def __enter__(self) -> ChunkerPool:
         return self
 
     def __exit__(
@@ -64,7 +64,7 @@ class Cutters:
             end(process)
         self._pipes, self._processes = [], []
 
-    def cut(self, texts: Sequence[CutText]) -> list[Spans]:
+    def cut(self, texts: Sequence[TextToChunk]) -> list[Spans]:
         """The spans of each text, in order. Raises RetrievalError if a worker died (of memory, say)."""
         if not self._workers or sum(len(item.text) for item in texts) < self._worth:
             return [cut_text(item, self._counter, self._params) for item in texts]
@@ -95,22 +95,22 @@ class Cutters:
         for _ in range(self._workers):
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, self._counter, self._params), daemon=True)
-            start_deaf(process)
+            start_without_sigint(process)
             theirs.close()
             self._pipes.append(ours)
             self._processes.append(process)
 
 
-def cut_text(item: CutText, counter: TokenCounter, params: ChunkingParams) -> Spans:
+def cut_text(item: TextToChunk, counter: TokenCounter, params: ChunkingParams) -> Spans:
     """The spans of one text as rows."""
     spans = chunk_spans(item.text, counter, params, item.outline)
     return np.asarray([(span.start, span.end) for span in spans], dtype=np.int64).reshape(-1, 2)
 
 
-def _parts(texts: Sequence[CutText], count: int) -> list[list[CutText]]:
+def _parts(texts: Sequence[TextToChunk], count: int) -> list[list[TextToChunk]]:
     """The texts in at most ``count`` stretches of about equal length, none of them empty."""
     room = sum(len(item.text) for item in texts) / count
-    parts: list[list[CutText]] = [[]]
+    parts: list[list[TextToChunk]] = [[]]
     filled = 0
     for item in texts:
         if parts[-1] and filled + len(item.text) / 2 > room * len(parts) and len(parts) < count:

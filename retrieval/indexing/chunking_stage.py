@@ -16,13 +16,13 @@ from retrieval.chunking.scripts import has_own_ends
 from retrieval.generations.document_versions import StoredVersion, read_documents
 from retrieval.generations.folder import ChunkTable
 from retrieval.generations.manifest import DocumentVersion
-from retrieval.indexing.chunker_pool import Cutters, CutText, Spans
+from retrieval.indexing.chunker_pool import ChunkerPool, Spans, TextToChunk
 from retrieval.indexing.reading import ReadBatch
 from retrieval.indexing.vector_cache import TextHashes
 
 
 @dataclass(frozen=True, slots=True)
-class CutDocument:
+class ChunkedDocument:
     """A document's chunks: (n, 2) spans and the (n, 32) hashes of their searchable texts; 48 bytes a chunk."""
 
     document_id: str
@@ -32,16 +32,16 @@ class CutDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class CutBatch:
+class ChunkedBatch:
     """A ReadBatch after cutting."""
 
     collection_id: int
-    documents: tuple[CutDocument, ...]
+    documents: tuple[ChunkedDocument, ...]
     refused: tuple[Refused, ...]
 
 
 @dataclass(slots=True)
-class Cutting:
+class ChunkingStage:
     """How far the cutting is. Written by the thread that cuts, looked at by others."""
 
     documents: int = 0
@@ -80,27 +80,27 @@ def searchable_texts(document: Document, spans: Spans) -> list[str]:
 
 
 def cut_batches(
-    store: Store, batches: Iterable[ReadBatch], known: KnownSpans, cutters: Cutters, state: Cutting
-) -> Iterator[CutBatch]:
+    store: Store, batches: Iterable[ReadBatch], known: KnownSpans, cutters: ChunkerPool, state: ChunkingStage
+) -> Iterator[ChunkedBatch]:
     """Cut what was stored, batch by batch."""
     for batch in batches:
         documents = [item.document for item in read_documents(store, [version for _, version in batch.versions])]
         spans: list[Spans | None] = []
-        todo: list[CutText] = []
+        todo: list[TextToChunk] = []
         for document, (document_id, version) in zip(documents, batch.versions, strict=True):
             # Texts with marks of their own were cut otherwise by earlier versions; cutting them again costs little.
             anew = version.reoutlined or has_own_ends(document.text)
             found = None if anew else known.get(DocumentVersion(document_id, version.sha256))
             spans.append(found)
             if found is None:
-                todo.append(CutText(document.text, document.outline))
+                todo.append(TextToChunk(document.text, document.outline))
         fresh = iter(cutters.cut(todo))
-        done: list[CutDocument] = []
+        done: list[ChunkedDocument] = []
         for document, (document_id, version), found in zip(documents, batch.versions, spans, strict=True):
             places = next(fresh) if found is None else found
             hashes = b"".join(map(text_hash, searchable_texts(document, places)))
             rows = np.frombuffer(hashes, dtype=np.uint8).reshape(-1, 32)
-            done.append(CutDocument(document_id, version, places, rows))
+            done.append(ChunkedDocument(document_id, version, places, rows))
         state.documents += len(done)
-        yield CutBatch(batch.collection_id, tuple(done), batch.refused)
+        yield ChunkedBatch(batch.collection_id, tuple(done), batch.refused)
     state.ended = True

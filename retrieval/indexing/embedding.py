@@ -15,24 +15,24 @@ from data.store import Store
 from retrieval.encoding.encoder import Encoder
 from retrieval.errors import RetrievalError
 from retrieval.generations.document_versions import batches, read_documents
-from retrieval.indexing.background import Behind
-from retrieval.indexing.chunking_stage import CutBatch, CutDocument, searchable_texts
+from retrieval.indexing.background import BackgroundWorker
+from retrieval.indexing.chunking_stage import ChunkedBatch, ChunkedDocument, searchable_texts
 from retrieval.indexing.vector_cache import read_vectors, write_vectors
 
 
 @dataclass(frozen=True, slots=True)
-class Embedded:
+class EmbeddingResult:
     """Everything that was cut, its vectors in the store. embedded: texts put through the encoder; reused: chunks that
     needed none."""
 
     collection_id: int
-    documents: tuple[CutDocument, ...]
+    documents: tuple[ChunkedDocument, ...]
     refused: tuple[Refused, ...]
     embedded: int
     reused: int
 
 
-class Wanted(NamedTuple):
+class MissingVector(NamedTuple):
     """A chunk whose text has no vector: which document, which of its chunks, and the hash of the text."""
 
     place: int
@@ -55,7 +55,7 @@ class Embedder:
         self._collection_id = collection_id
         self._texts_per_call = texts_per_call
         self._progress = progress
-        self._writing: Behind[dict[str, NDArray[np.float32]]] = Behind(self._write, most=4)
+        self._writing: BackgroundWorker[dict[str, NDArray[np.float32]]] = BackgroundWorker(self._write, most=4)
 
     def __enter__(self) -> Embedder:
         self._writing.__enter__()
@@ -70,7 +70,7 @@ class Embedder:
         found = read_vectors(self._store, self._encoder.fingerprint, sorted(set(hashes)), self._encoder.dimension)
         return set(found)
 
-    def embed(self, documents: Sequence[CutDocument], wanted: Sequence[Wanted]) -> None:
+    def embed(self, documents: Sequence[ChunkedDocument], wanted: Sequence[MissingVector]) -> None:
         """Embed these chunks' texts. wanted: by place in ``documents``, ascending. RetrievalError for bad vectors."""
         by_length = sorted(self._texts(documents, wanted), key=lambda item: (len(item[0]), item[1]))
         for call in batches(by_length, self._texts_per_call):
@@ -79,8 +79,10 @@ class Embedder:
             self._writing.put({key: vectors[i] for i, (_, key) in enumerate(call)})
             self._progress(len(call))
 
-    def _texts(self, documents: Sequence[CutDocument], wanted: Sequence[Wanted]) -> Iterator[tuple[str, str]]:
-        chunks: dict[int, list[Wanted]] = {}
+    def _texts(
+        self, documents: Sequence[ChunkedDocument], wanted: Sequence[MissingVector]
+    ) -> Iterator[tuple[str, str]]:
+        chunks: dict[int, list[MissingVector]] = {}
         for item in wanted:
             chunks.setdefault(item.place, []).append(item)
         stored = read_documents(self._store, [documents[place].version for place in chunks])
@@ -114,11 +116,11 @@ def checked_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimensio
 
 
 def embed_stream(
-    cut: Iterable[CutBatch],
+    cut: Iterable[ChunkedBatch],
     make_embedder: Callable[[int], Embedder],
     texts_per_window: int,
     progress: Callable[[int], None],
-) -> Embedded:
+) -> EmbeddingResult:
     """Take batches as they are cut, until the last one is embedded.
 
     texts_per_window: texts that are gathered, in the order of the source, before they are sorted by length and
@@ -129,9 +131,9 @@ def embed_stream(
     first = next(batches_cut, None)
     if first is None:
         raise RetrievalError("nothing was cut, so there is nothing to embed")
-    documents: list[CutDocument] = []
+    documents: list[ChunkedDocument] = []
     refused: list[Refused] = []
-    window: dict[str, Wanted] = {}
+    window: dict[str, MissingVector] = {}
     wanted = chunks = 0
     with make_embedder(first.collection_id) as embedder:
         for batch in chain((first,), batches_cut):
@@ -140,7 +142,7 @@ def embed_stream(
             for place, keys in enumerate(hashes, start=len(documents)):
                 for chunk, key in enumerate(keys):
                     if key not in known and key not in window:
-                        window[key] = Wanted(place, chunk, key)
+                        window[key] = MissingVector(place, chunk, key)
                         wanted += 1
                 chunks += len(keys)
             documents.extend(batch.documents)
@@ -152,4 +154,4 @@ def embed_stream(
                 for item in now:
                     del window[item.text_sha256]
         embedder.embed(documents, list(window.values()))
-    return Embedded(first.collection_id, tuple(documents), tuple(refused), wanted, chunks - wanted)
+    return EmbeddingResult(first.collection_id, tuple(documents), tuple(refused), wanted, chunks - wanted)

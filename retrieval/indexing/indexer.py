@@ -18,7 +18,7 @@ from data.refused import Refused
 from data.store import Store
 from retrieval.chunking.chunker import ChunkingParams, TokenCounter
 from retrieval.encoding.adapted import adapted
-from retrieval.encoding.encoder import Encoder, PortableCounting, Resting
+from retrieval.encoding.encoder import Encoder, PicklableCounting, ReleasableEncoder
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import collection_lock, generations_folder
 from retrieval.generations.folder import (
@@ -37,13 +37,13 @@ from retrieval.generations.publishing import (
     generation_versions,
     publish_generation,
 )
-from retrieval.indexing.assembly import Assembly, chunk_rows
-from retrieval.indexing.chunker_pool import Cutters
-from retrieval.indexing.chunking_stage import Cutting, KnownSpans, cut_batches
-from retrieval.indexing.embedding import Embedded, Embedder, embed_stream
+from retrieval.indexing.assembly import IndexAssembly, chunk_rows
+from retrieval.indexing.chunker_pool import ChunkerPool
+from retrieval.indexing.chunking_stage import ChunkingStage, KnownSpans, cut_batches
+from retrieval.indexing.embedding import Embedder, EmbeddingResult, embed_stream
 from retrieval.indexing.indexed_encoder import indexed_with
 from retrieval.indexing.job_params import JobParams
-from retrieval.indexing.prefetch import Ahead
+from retrieval.indexing.prefetch import Prefetcher
 from retrieval.indexing.pruning import prune_collection
 from retrieval.indexing.reading import Reading, read_source
 from retrieval.indexing.report import IndexPhase, IndexProgress, IndexReport
@@ -109,7 +109,7 @@ def index_documents(
         reading = Reading()
         content = work.stream(before, source, reading)
         work = replace(work, params=work.params.for_scripts(reading.other_words))
-        if isinstance(encoder, Resting):
+        if isinstance(encoder, ReleasableEncoder):
             encoder.rest()  # what is built next needs the memory, and whoever watches a folder may wait for days
         done = work.same(before, content, reading.own_ends) or work.build(before, content)
     new = {item.document_id: item.version.sha256 for item in content.documents}
@@ -195,9 +195,9 @@ class _Job:
             return _Before(published, None, None, versions)
         return _Before(published, manifest, table, versions)
 
-    def stream(self, before: _Before, source: Iterable[Document | Refused], reading: Reading) -> Embedded:
+    def stream(self, before: _Before, source: Iterable[Document | Refused], reading: Reading) -> EmbeddingResult:
         """Read, cut and embed the source, all at once; what comes back is sorted by document id. reading: is filled."""
-        cutting = Cutting()
+        cutting = ChunkingStage()
         embedded = wanted = 0
 
         def say() -> None:
@@ -216,12 +216,12 @@ class _Job:
             say()
 
         how = self.how
-        with Cutters(self.counter(), self.params.chunking, how.workers) as cutters:
+        with ChunkerPool(self.counter(), self.params.chunking, how.workers) as cutters:
             read = read_source(
                 self.store, self.collection, source, how.documents_per_commit, how.characters_per_commit, reading
             )
-            batches = Ahead(read, _AHEAD)
-            cut = Ahead(cut_batches(self.store, batches, self.known_spans(before), cutters, cutting), _AHEAD)
+            batches = Prefetcher(read, _AHEAD)
+            cut = Prefetcher(cut_batches(self.store, batches, self.known_spans(before), cutters, cutting), _AHEAD)
             # Left in this order, so that whoever waits for the reading is told that no more will come.
             with cut, batches:
                 try:
@@ -236,7 +236,7 @@ class _Job:
         """What counts tokens; something that can be sent to a process where there are any."""
         if not self.how.workers:
             return self.encoder.count_tokens
-        if not isinstance(self.encoder, PortableCounting):
+        if not isinstance(self.encoder, PicklableCounting):
             raise RetrievalError(
                 f"this encoder's counting cannot be sent to {self.how.workers} other processes; index with workers=0"
             )
@@ -255,7 +255,7 @@ class _Job:
             return KnownSpans(None)
         return KnownSpans(before.table)
 
-    def same(self, before: _Before, content: Embedded, compare_chunks: bool) -> _Done | None:
+    def same(self, before: _Before, content: EmbeddingResult, compare_chunks: bool) -> _Done | None:
         """The published generation, if it is what the job would build.
 
         compare_chunks: whether chunks may lie elsewhere although nothing else has changed, because an earlier version
@@ -276,8 +276,8 @@ class _Job:
             return None
         return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=False)
 
-    def build(self, before: _Before, content: Embedded) -> _Done:
-        assembly = Assembly(
+    def build(self, before: _Before, content: EmbeddingResult) -> _Done:
+        assembly = IndexAssembly(
             self.store,
             self.encoder,
             self.params,

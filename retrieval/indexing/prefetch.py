@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Ahead(Generic[T]):
+class Prefetcher(Generic[T]):
     """The items of ``source`` in their order, made in a thread. Use it in a with statement.
 
     The thread starts with the with statement and has ended when that is left: at the source's end, at its exception
@@ -32,7 +32,7 @@ class Ahead(Generic[T]):
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="plumbline-ahead", daemon=True)
 
-    def __enter__(self) -> Ahead[T]:
+    def __enter__(self) -> Prefetcher[T]:
         self._thread.start()
         return self
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.whole_file import naming
+from data.whole_file import naming_file
 
 _BLOCK = 1 << 22  # bytes
 
@@ -47,7 +47,7 @@ class VectorFile:
         """Write rows from ``start`` on. Raises OSError if the disk is full."""
         rest = memoryview(np.ascontiguousarray(vectors, dtype=self.dtype).tobytes())
         place = start * self._row
-        with naming(self._path):
+        with naming_file(self._path):
             while rest:
                 done = os.pwrite(self._descriptor, rest, place)
                 rest, place = rest[done:], place + done

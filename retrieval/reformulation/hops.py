@@ -28,14 +28,14 @@ class HopBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class Hops:
+class HopResult:
     """queries: that were asked, the question first. found: best first, of all hops together."""
 
     queries: tuple[str, ...]
     found: tuple[RetrievedChunk, ...]
 
 
-def retrieve_in_hops(retrieve: Retrieve, question: str, k: int, ask_again: AskAgain, budget: HopBudget) -> Hops:
+def retrieve_in_hops(retrieve: Retrieve, question: str, k: int, ask_again: AskAgain, budget: HopBudget) -> HopResult:
     """Search, show the best chunks to ``ask_again``, search for what it asks, and so on; fused by reciprocal rank.
 
     Ends when the budget is spent, when nothing more is asked, or when a query comes again. One hop gives exactly what
@@ -49,7 +49,7 @@ def retrieve_in_hops(retrieve: Retrieve, question: str, k: int, ask_again: AskAg
             break
         queries.append(asked)
         runs.append(tuple(retrieve((asked,), k)[0]))
-    return Hops(tuple(queries), fuse_runs(runs, k))
+    return HopResult(tuple(queries), fuse_runs(runs, k))
 
 
 def fuse_runs(runs: Sequence[Sequence[RetrievedChunk]], k: int) -> tuple[RetrievedChunk, ...]:

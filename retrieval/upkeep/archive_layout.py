@@ -21,7 +21,7 @@ INDEX = "index/"
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class ArchiveReport:
     """What was written or taken in. bytes: of the file."""
 
     collection: str

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from data.store import Store
-from data.whole_file import naming
+from data.whole_file import naming_file
 from retrieval.collections import linked_versions
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import collection_lock, generations_folder
@@ -22,11 +22,11 @@ from retrieval.generations.folder import load_generation
 from retrieval.generations.manifest import DocumentVersion, FileEntry, Manifest, describe_file
 from retrieval.generations.publishing import current_generation
 from retrieval.saved_search import saved_search
-from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, SEARCH, Moved
+from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, SEARCH, ArchiveReport
 from retrieval.upkeep.verifying import verify_collection
 
 
-def export_collection(store: Store, home: Path, name: str, file: Path) -> Moved:
+def export_collection(store: Store, home: Path, name: str, file: Path) -> ArchiveReport:
     """Write a collection into one new file, which is there whole or not at all.
 
     Everything is checked first. Raises RetrievalError if there is no such collection, it is damaged, it is being
@@ -50,7 +50,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path) -> Moved:
         manifest = Manifest.from_json(published.manifest, f"the published index of {name!r}")
         folder = generations_folder(home, name) / manifest.hash
         generation = load_generation(folder, manifest)
-        with naming(file), documents.open("wb") as written:
+        with naming_file(file), documents.open("wb") as written:
             for line in _document_lines(store, name, generation.table.versions):
                 written.write(line)
         entry = describe_file(documents)
@@ -63,7 +63,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path) -> Moved:
         tuned = saved_search(home, name)
         if tuned is not None:
             header[SEARCH] = tuned.to_json()
-        with naming(file), part.open("wb") as raw:
+        with naming_file(file), part.open("wb") as raw:
             with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
                 content = json.dumps(header, indent=1, sort_keys=True).encode()
                 _add(tar, HEADER, len(content), BytesIO(content))
@@ -76,7 +76,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path) -> Moved:
             os.fsync(raw.fileno())
         size = part.stat().st_size
         part.replace(file)
-    return Moved(name, manifest.hash, manifest.documents, manifest.chunks, size)
+    return ArchiveReport(name, manifest.hash, manifest.documents, manifest.chunks, size)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import numpy as np
 from data.documents import Document
 from data.outline import Outline
 from data.store import Store
-from data.whole_file import naming
+from data.whole_file import naming_file
 from retrieval.collections import delete_collection
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import check_name, collection_lock, generations_folder
@@ -25,19 +25,19 @@ from retrieval.generations.document_versions import (
     create_collection,
     store_documents,
 )
-from retrieval.generations.folder import aside_folder, load_generation, place_generation
+from retrieval.generations.folder import build_folder, load_generation, place_generation
 from retrieval.generations.manifest import DocumentVersion, FileEntry, Manifest
 from retrieval.generations.publishing import current_generation, publish_generation
 from retrieval.indexing.vector_cache import write_vectors
 from retrieval.saved_search import SavedSearch, save_search
-from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, SEARCH, Moved
+from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, SEARCH, ArchiveReport
 from retrieval.upkeep.verifying import verify_collection
 
 _HEADER_LIMIT = 16 << 20
 _BLOCK = 1 << 20
 
 
-def import_collection(store: Store, home: Path, file: Path, name: str | None = None) -> Moved:
+def import_collection(store: Store, home: Path, file: Path, name: str | None = None) -> ArchiveReport:
     """Take in what ``export_collection`` wrote, under its own name or another.
 
     Nothing is believed: names, kinds, sizes and hashes of the members must be those the header lists, every document
@@ -53,7 +53,7 @@ def import_collection(store: Store, home: Path, file: Path, name: str | None = N
     if verified.problems:
         delete_collection(store, home, wanted)
         raise RetrievalError(f"{file} was not taken in: {'; '.join(map(str, verified.problems[:5]))}")
-    return Moved(wanted, manifest.hash, manifest.documents, manifest.chunks, file.stat().st_size)
+    return ArchiveReport(wanted, manifest.hash, manifest.documents, manifest.chunks, file.stat().st_size)
 
 
 def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: str | None) -> tuple[str, Manifest]:
@@ -71,8 +71,8 @@ def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: s
         with collection_lock(home, wanted):
             _check_free(store, wanted)
             with (
-                aside_folder(folder, manifest.hash) as aside,
-                aside_folder(folder, f"documents-{manifest.hash}") as beside,
+                build_folder(folder, manifest.hash) as aside,
+                build_folder(folder, f"documents-{manifest.hash}") as beside,
             ):
                 _unpack(file, tar, members, _targets(header, manifest, aside, beside))
                 place_generation(aside, folder, manifest)
@@ -141,7 +141,7 @@ def _unpack(
             )
         stream = tar.extractfile(member)
         digest = hashlib.sha256()
-        with naming(path), path.open("wb") as target:
+        with naming_file(path), path.open("wb") as target:
             while stream is not None and (block := stream.read(_BLOCK)):
                 digest.update(block)
                 target.write(block)

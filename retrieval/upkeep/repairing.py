@@ -28,15 +28,15 @@ from retrieval.generations.manifest import MANIFEST, DocumentVersion, Manifest, 
 from retrieval.generations.publishing import publish_generation
 from retrieval.indexing.indexer import JobParams, ProgressListener, index_documents
 from retrieval.indexing.vector_cache import write_vectors
-from retrieval.upkeep.verifying import Verified, verify_collection
+from retrieval.upkeep.verifying import VerificationReport, verify_collection
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairReport:
     """done: what was rebuilt, one line each, empty if nothing had to be. after: what a check says now."""
 
     done: tuple[str, ...]
-    after: Verified
+    after: VerificationReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def repair_collection(
     encoder: Encoder,
     progress: ProgressListener | None = None,
     job: JobParams | None = None,
-) -> Repaired:
+) -> RepairReport:
     """Check a collection and mend what its own parts allow.
 
     If a whole index folder is there, the database rows are set right from it, and its stored vectors; else the index is
@@ -64,14 +64,14 @@ def repair_collection(
     """
     before = verify_collection(store, home, name)
     if not before.problems:
-        return Repaired((), before)
+        return RepairReport((), before)
     key, held = _held(store, name)
     whole = _whole_folder(home, name)
     if whole is not None:
         done = _relink(store, home, name, key, held, whole)
     else:
         done = _rebuild(store, home, name, key, held, encoder, progress, job)
-    return Repaired(tuple(done), verify_collection(store, home, name))
+    return RepairReport(tuple(done), verify_collection(store, home, name))
 
 
 def _held(store: Store, name: str) -> tuple[int, dict[DocumentVersion, _Held]]:

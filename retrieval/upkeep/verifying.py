@@ -42,7 +42,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerificationReport:
     """problems: empty if everything is as it was written. The numbers say how much of each was looked at."""
 
     collection: str
@@ -74,7 +74,7 @@ class _Check:
 
 def verify_collection(
     store: Store, home: Path, name: str, progress: Callable[[str, int, int], None] = lambda *_: None
-) -> Verified:
+) -> VerificationReport:
     """Check a collection against itself. Raises RetrievalError if there is no such collection, or if SQLite itself says
     that its file is damaged: rows that its indexes do not show can neither be trusted nor mended one by one.
 
@@ -110,7 +110,7 @@ def verify_collection(
             with tempfile.TemporaryDirectory(prefix="plumbline-verify-") as aside:
                 for reason in word_problems(store, folder, manifest, table, rows, Path(aside), progress):
                     check.found("BM25", reason)
-    return Verified(
+    return VerificationReport(
         collection=name,
         generation_hash=published.hash if published else None,
         documents=check.documents,

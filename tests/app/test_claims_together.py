@@ -12,7 +12,7 @@ from app.judging.answer_judge import JudgePlan
 from app.judging.verification import ClaimChecker, ClaimPair
 from app.judging.verifier_sources import VerifierSource
 from app.runs.report import _weak_words
-from app.training.verifier.calibration import Calibrated, calibrated
+from app.training.verifier.calibration import CalibratedUse, calibrated
 from evaluation.reports.report_data import ShownSample
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.evidence import EvidenceText
@@ -68,5 +68,5 @@ def test_nothing_to_calibrate_on_leaves_everything_as_it_is() -> None:
     said: list[str] = []
     use = SupportUse(60, answer_tokens=40)
     loaded = load_support(shipped_verifier())
-    assert calibrated(loaded, use, [], [], say=said.append) == Calibrated(use)
+    assert calibrated(loaded, use, [], [], say=said.append) == CalibratedUse(use)
     assert said == ["not calibrated: no pair of other evidence is held out"]

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from app.service.engine.standalone import Exchange, standalone_by_rule
+from app.service.engine.standalone import ConversationTurn, standalone_by_rule
 
 BEFORE = "How long is the warranty of the Heron 4?"
-HISTORY = (Exchange(BEFORE, "three years [1]"),)
+HISTORY = (ConversationTurn(BEFORE, "three years [1]"),)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_references_are_put_in_however_long_the_message_is(message: str, alone: 
 
 
 def test_a_huge_conversation_takes_no_time() -> None:
-    history = tuple(Exchange("the and what is " * 50_000, "yes") for _ in range(8))
+    history = tuple(ConversationTurn("the and what is " * 50_000, "yes") for _ in range(8))
     begun = time.perf_counter()
     for message in ("it " * 660, "and " * 500, "which one " * 199, "the same " * 200, "A1 " * 660 + "?", "more " * 400):
         standalone_by_rule(message, history)

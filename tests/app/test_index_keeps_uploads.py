@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from app.commands.index import _names
 from app.jobs.worker import Worker
 from app.pipeline import Pipeline
-from app.retrieval.uploads import KeptUploads, mark_uploaded, uploaded_ids
+from app.retrieval.uploads import UploadedSources, mark_uploaded, uploaded_ids
 from app.service.application import create_app
 from data.documents import Document
 from data.refused import Refused
@@ -27,7 +27,7 @@ ONE, TWO, THREE = (Document(f"{name}.txt", name, f"{name} is a number.") for nam
 
 def index(pipeline: Pipeline, *found: Document | Refused, replace: bool = False) -> tuple[IndexReport, tuple[str, ...]]:
     """As `plumbline index` does it."""
-    uploads = KeptUploads(pipeline.store, "notes")
+    uploads = UploadedSources(pipeline.store, "notes")
 
     def source() -> Iterator[Document | Refused]:
         yield from found

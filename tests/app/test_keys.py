@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from app.accounts.keys import KeyLimits, KeyStore
 from app.errors import AppError
-from app.service.http.rates import Rates
+from app.service.http.rates import RateLimiter
 from data.columns import utc_now
 from data.schema import api_keys
 from data.store import Store
@@ -99,7 +99,7 @@ class Clock:
 
 def test_a_bucket_gives_a_minutes_worth_at_once_and_then_what_flows_in() -> None:
     clock = Clock()
-    rates = Rates(clock)
+    rates = RateLimiter(clock)
     assert [rates.take("a", 3) for _ in range(3)] == [0.0, 0.0, 0.0]
     wait = rates.take("a", 3)
     assert wait == pytest.approx(20.0)
@@ -114,7 +114,7 @@ def test_a_bucket_gives_a_minutes_worth_at_once_and_then_what_flows_in() -> None
 
 def test_what_was_used_already_is_owed() -> None:
     clock = Clock()
-    rates = Rates(clock)
+    rates = RateLimiter(clock)
     rates.owe("a", 60, 90.0)  # 30 more than there were
     assert rates.take("a", 60) == pytest.approx(31.0)
     clock.now += 31.0
@@ -123,6 +123,6 @@ def test_what_was_used_already_is_owed() -> None:
 
 def test_an_amount_above_a_minutes_worth_waits_for_a_full_bucket() -> None:
     clock = Clock()
-    rates = Rates(clock)
+    rates = RateLimiter(clock)
     assert rates.take("a", 60, 120.0) == 0.0
     assert rates.take("a", 60, 120.0) == pytest.approx(120.0)

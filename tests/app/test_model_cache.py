@@ -15,7 +15,7 @@ from app.models.generators import open_generator
 from app.pipeline import Pipeline
 from app.settings import Settings
 from retrieval.encoding.sentence_transformer import default_encoder_folder
-from retrieval.encoding.subprocess_encoder import EncoderApart
+from retrieval.encoding.subprocess_encoder import SubprocessEncoder
 
 
 class Model:
@@ -222,7 +222,7 @@ def test_pipelines_share_encoder_and_reader(reader_folder: Path, tmp_path: Path)
 def test_an_encoder_that_is_not_open_gets_a_process_of_its_own(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, database="", encoder="", model="", device="cpu")
     with Pipeline(settings, ModelCache()) as pipeline:
-        assert isinstance(pipeline.encoder_apart, EncoderApart)  # started by its first use
+        assert isinstance(pipeline.encoder_apart, SubprocessEncoder)  # started by its first use
 
 
 def test_a_cache_of_ones_own_is_not_the_processs(reader_folder: Path) -> None:

@@ -13,7 +13,7 @@ import torch
 
 from app.errors import AppError
 from app.training.pretraining.corpus import CorpusRecipe, prepare_corpus
-from app.training.pretraining.training import Pretrained, PretrainRecipe, pretrain_decoder
+from app.training.pretraining.training import PretrainOutcome, PretrainRecipe, pretrain_decoder
 from data.errors import DataError
 from generation.causal.generator import CausalGenerator
 from generation.decoding.loop import decode
@@ -75,13 +75,13 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def learnt(few: Path, tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
+def learnt(few: Path, tmp_path_factory: pytest.TempPathFactory) -> PretrainOutcome:
     settings = replace(SETTINGS, epochs=200.0, tokens_per_step=128)
     return pretrain_decoder(recipe(few, settings=settings), tmp_path_factory.mktemp("out") / "model", say=quiet)
 
 
 @pytest.mark.drill
-def test_sentences_are_learnt_by_heart(learnt: Pretrained) -> None:
+def test_sentences_are_learnt_by_heart(learnt: PretrainOutcome) -> None:
     assert completed(learnt, FEW) == len(FEW)
 
 
@@ -90,7 +90,7 @@ def test_a_hundred_sentences_are_learnt_by_heart(text: Path, tmp_path: Path) -> 
     assert completed(pretrain_decoder(recipe(text), tmp_path / "model", say=quiet), SENTENCES) == 100
 
 
-def completed(learnt: Pretrained, sentences: Sequence[str]) -> int:
+def completed(learnt: PretrainOutcome, sentences: Sequence[str]) -> int:
     """How many of the sentences it completes from their beginnings, word for word."""
     assert learnt.training is not None
     assert learnt.training.finished
@@ -106,7 +106,7 @@ def completed(learnt: Pretrained, sentences: Sequence[str]) -> int:
     return right
 
 
-def test_transformers_completes_them_too(learnt: Pretrained) -> None:
+def test_transformers_completes_them_too(learnt: PretrainOutcome) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     theirs = AutoModelForCausalLM.from_pretrained(learnt.folder)
@@ -122,7 +122,7 @@ def test_transformers_completes_them_too(learnt: Pretrained) -> None:
         assert tokenizer.decode(out[0], skip_special_tokens=True) == sentence
 
 
-def test_the_generator_reads_the_folder(learnt: Pretrained, tmp_path: Path) -> None:
+def test_the_generator_reads_the_folder(learnt: PretrainOutcome, tmp_path: Path) -> None:
     generator = CausalGenerator(learnt.folder)
     assert generator.context_length == 32
     facts = json.loads((learnt.folder / "training.json").read_text("utf-8"))
@@ -131,7 +131,7 @@ def test_the_generator_reads_the_folder(learnt: Pretrained, tmp_path: Path) -> N
     assert str(learnt.folder.parent) not in (learnt.folder / "training.json").read_text("utf-8")
 
 
-def test_it_can_be_fine_tuned_on_rows(learnt: Pretrained, tmp_path: Path) -> None:
+def test_it_can_be_fine_tuned_on_rows(learnt: PretrainOutcome, tmp_path: Path) -> None:
     """What a causal reader's rows will be: a prompt, and an answer that ends with the end token."""
     tokenizer = Tokenizer(learnt.folder / "tokenizer.json")
     rows = [
@@ -266,7 +266,7 @@ def test_what_cannot_be_trained_on_is_refused(text: Path, tmp_path: Path) -> Non
         pretrain_decoder(long, tmp_path / "out", say=quiet)
 
 
-def test_a_tokenizer_made_before_is_used(learnt: Pretrained, text: Path, tmp_path: Path) -> None:
+def test_a_tokenizer_made_before_is_used(learnt: PretrainOutcome, text: Path, tmp_path: Path) -> None:
     base = short(recipe(text), steps=1)
     assert base.corpus is not None
     tokenizer = learnt.folder / "tokenizer.json"

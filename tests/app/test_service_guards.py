@@ -19,7 +19,7 @@ from app.errors import UsageError
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from app.service.http.access import WRONG_KEYS_PER_MINUTE, Access
-from app.service.http.rates import Rates
+from app.service.http.rates import RateLimiter
 from app.service.server import DrainingServer, server_config
 from tests.app.collection_calls import error_code
 
@@ -57,7 +57,7 @@ def guarded(pipeline: Pipeline, clock: Clock) -> Iterator[SimpleNamespace]:
     keys = KeyStore(pipeline.store)
     known, fresh = (keys.create(name, ["query"]).secret for name in ("known", "fresh"))
     app = create_app(pipeline, require_key=True)
-    app.state.access = Access(pipeline, required=True, rates=Rates(clock))
+    app.state.access = Access(pipeline, required=True, rates=RateLimiter(clock))
     with TestClient(app) as client:
         yield SimpleNamespace(client=client, known=known, fresh=fresh)
 
@@ -187,7 +187,7 @@ def test_a_server_ends_without_a_traceback(
 
 def test_rates_tell_how_long_to_wait_without_taking() -> None:
     clock: Callable[[], float] = Clock()
-    rates = Rates(clock)
+    rates = RateLimiter(clock)
     assert [rates.wait("a", 2) for _ in range(9)] == [0.0] * 9
     rates.owe("a", 2, 2)
     assert rates.wait("a", 2) == pytest.approx(30.0)

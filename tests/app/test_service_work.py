@@ -12,7 +12,7 @@ from starlette.types import Message
 
 from app.service.engine.admission import Admission, Limits
 from app.service.engine.batching import MicroBatcher
-from app.service.engine.loop_callbacks import Mailbox
+from app.service.engine.loop_callbacks import LoopCallbacks
 from app.service.engine.memory import memory_left
 from app.service.http.errors import ApiError
 from app.service.http.sse import EventStream, event
@@ -142,7 +142,7 @@ def test_an_error_of_the_whole_batch_is_tried_alone() -> None:
 
 def test_letters_come_in_order_from_every_thread() -> None:
     async def run() -> None:
-        mailbox, heard, all_heard = Mailbox(), [], asyncio.Event()
+        mailbox, heard, all_heard = LoopCallbacks(), [], asyncio.Event()
 
         def hear(who: int, number: int) -> None:
             heard.append((who, number))

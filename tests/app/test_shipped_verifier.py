@@ -14,7 +14,7 @@ from app.judging.run_judge import VerifierPlan, open_judge
 from app.models.evaluate import ModelRequest, load_verifier
 from app.models.shipped_verifier import load_shipped_verifier
 from app.pipeline import Pipeline
-from app.runs.analysis import Looking
+from app.runs.analysis import AnalysisOptions
 from app.runs.evaluate import EvaluationPlan, evaluate
 from app.runs.report import report_data
 from app.settings import Settings
@@ -108,7 +108,7 @@ def test_so_does_one_that_judges_faithfulness_afterwards(
     questions = (Question("told", "How long does the warranty of the Heron 4 last?", ("three years",)),)
     run_id, verdicts = _judged(line, VerifierPlan("reference"), questions)
     assert verdicts and not any("+reading:" in name for name in verdicts) and not _owns_up(line, run_id)
-    assert _owns_up(line, run_id, Looking(faithfulness=True))
+    assert _owns_up(line, run_id, AnalysisOptions(faithfulness=True))
 
 
 def _judged(line: Pipeline, judging: VerifierPlan, questions: tuple[Question, ...]) -> tuple[str, list[str]]:
@@ -119,7 +119,7 @@ def _judged(line: Pipeline, judging: VerifierPlan, questions: tuple[Question, ..
     return run_id, [verdict.verifier for verdict in record.evaluation.verdicts]
 
 
-def _owns_up(line: Pipeline, run_id: str, looking: Looking | None = None) -> bool:
+def _owns_up(line: Pipeline, run_id: str, looking: AnalysisOptions | None = None) -> bool:
     return any("judged by its own network" in note for note in report_data(line, run_id, looking).notes)
 
 

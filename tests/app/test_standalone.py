@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.service.engine.standalone import Exchange, read_rewritten, rewriting_task, standalone_by_rule
+from app.service.engine.standalone import ConversationTurn, read_rewritten, rewriting_task, standalone_by_rule
 
-WARRANTY = Exchange("How long is the warranty of the Heron 4?", "three years [1]")
-FOUNDER = Exchange("Who founded Skellwick Instruments?", "Ada Thorne [1]")
+WARRANTY = ConversationTurn("How long is the warranty of the Heron 4?", "three years [1]")
+FOUNDER = ConversationTurn("Who founded Skellwick Instruments?", "Ada Thorne [1]")
 
 
 @pytest.mark.parametrize(
@@ -27,21 +27,29 @@ FOUNDER = Exchange("Who founded Skellwick Instruments?", "Ada Thorne [1]")
         ),
         ((FOUNDER,), "Where was she born?", "Where was Ada Thorne born?"),
         ((FOUNDER,), "Where is its office?", "Where is Skellwick Instruments's office?"),
-        ((FOUNDER, Exchange("Where was she born?", "")), "What about Ada Lovelace?", "Where was Ada Lovelace born?"),
+        (
+            (FOUNDER, ConversationTurn("Where was she born?", "")),
+            "What about Ada Lovelace?",
+            "Where was Ada Lovelace born?",
+        ),
     ],
 )
-def test_by_rule(history: tuple[Exchange, ...], question: str, alone: str) -> None:
+def test_by_rule(history: tuple[ConversationTurn, ...], question: str, alone: str) -> None:
     assert standalone_by_rule(question, history) == alone
 
 
 @pytest.mark.parametrize("question", ["", "?", "it", "And " * 50, "what about ?", "\n", "the", "((("])
 def test_odd_questions_stay_text(question: str) -> None:
-    for history in ((WARRANTY,), (Exchange("?", ""),), (Exchange("it", "it"), Exchange("they", ""))):
+    for history in (
+        (WARRANTY,),
+        (ConversationTurn("?", ""),),
+        (ConversationTurn("it", "it"), ConversationTurn("they", "")),
+    ):
         assert isinstance(standalone_by_rule(question, history), str)
 
 
 def test_what_a_model_is_told_holds_the_last_exchanges_and_the_question() -> None:
-    history = tuple(Exchange(f"Question {n}?", "x" * 2000) for n in range(9))
+    history = tuple(ConversationTurn(f"Question {n}?", "x" * 2000) for n in range(9))
     task = rewriting_task("Why?", history)
     assert "Question 8?" in task
     assert "Question 2?" not in task

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.cli import main
-from model.training.folder_lock import only_run
+from model.training.folder_lock import exclusive_run
 
 
 @pytest.mark.parametrize("what", ["verifier", "reader", "pretrain"])
@@ -16,7 +16,7 @@ def test_a_second_run_is_refused_and_the_folder_stays(
 ) -> None:
     folder = tmp_path / "out"
     command = ["train", what, "--data", str(tmp_path / "missing.jsonl"), "--output", str(folder)]
-    with only_run(folder):
+    with exclusive_run(folder):
         assert main(command) == 1
         err = "".join(capsys.readouterr().err.split())
         assert "".join(str(folder).split()) in err and "missing.jsonl" not in err

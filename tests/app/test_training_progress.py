@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.log_lines import LogLines
-from app.training.progress import TrainingProgress, say_how_it_ended
+from app.training.progress import TrainingProgress, warn_if_collapsed
 from model.training.loop import TrainProgress, TrainResult
 
 
@@ -29,8 +29,8 @@ def test_a_run_that_is_well_is_not_spoken_of() -> None:
 
 def test_the_end_of_a_lost_run_is_said_too() -> None:
     said: list[str] = []
-    say_how_it_ended(TrainResult(500, 0, 0.5, 60.0, (), 0.61), said.append)
+    warn_if_collapsed(TrainResult(500, 0, 0.5, 60.0, (), 0.61), said.append)
     assert said == []
-    say_how_it_ended(TrainResult(500, 0, 1.0, 60.0, (), 0.61), said.append)
+    warn_if_collapsed(TrainResult(500, 0, 1.0, 60.0, (), 0.61), said.append)
     (line,) = said
     assert "1.000" in line and "0.610" in line

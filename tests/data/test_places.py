@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.documents import Document
-from data.location import place_of
+from data.location import location_of
 from data.outline import Heading, Outline
 
 TEXT = "One\nalpha\nTwo\nbeta\nThree\ngamma"
@@ -20,34 +20,34 @@ def test_headings_from_the_outermost_in_and_lines_of_the_file() -> None:
     outline = Outline((heading("One", 1), heading("Two", 2), heading("Three", 2)), first_line=3)
     document = Document("d", "", TEXT, outline=outline)
     at = TEXT.index("gamma")
-    place = place_of(document, at, at + 5)
+    place = location_of(document, at, at + 5)
     assert (place.headings, place.line, place.last_line) == (("One", "Three"), 8, 8)
     assert place.shown() == "One > Three, line 8"
-    assert place_of(document, 0, len(TEXT)).shown() == "One, lines 3-8"
+    assert location_of(document, 0, len(TEXT)).shown() == "One, lines 3-8"
 
 
 def test_the_marks_before_a_heading_belong_to_it() -> None:
     text = "Before.\n\n## Notice\n\nSix weeks."
     start = text.index("Notice")
     document = Document("d", "", text, outline=Outline((Heading(start, start + 6, 2),), first_line=1))
-    assert place_of(document, text.index("##"), len(text)).shown() == "Notice, lines 3-5"
-    assert place_of(document, start - 4, len(text)).shown() == "Notice, lines 2-5"
-    assert place_of(document, 0, len(text)).shown() == "lines 1-5"
+    assert location_of(document, text.index("##"), len(text)).shown() == "Notice, lines 3-5"
+    assert location_of(document, start - 4, len(text)).shown() == "Notice, lines 2-5"
+    assert location_of(document, 0, len(text)).shown() == "lines 1-5"
 
 
 def test_pages_of_which_some_are_empty() -> None:
     document = Document("d", "", TEXT, outline=Outline(pages=(0, 4, 4, 10), first_line=0))
-    assert place_of(document, 0, 3).shown() == "page 1"
-    assert place_of(document, 4, 9).shown() == "page 3"  # page 2 has no text
-    assert place_of(document, 4, 12).shown() == "pages 3-4"
+    assert location_of(document, 0, 3).shown() == "page 1"
+    assert location_of(document, 4, 9).shown() == "page 3"  # page 2 has no text
+    assert location_of(document, 4, 12).shown() == "pages 3-4"
 
 
 def test_nothing_known_is_nothing_said_and_what_lies_outside_is_an_error() -> None:
     document = Document("d", "", TEXT, outline=Outline(first_line=0))
-    assert place_of(document, 0, 1).shown() == ""
+    assert location_of(document, 0, 1).shown() == ""
     for start, end in ((-1, 2), (3, 3), (0, len(TEXT) + 1)):
         with pytest.raises(ValueError, match="no stretch"):
-            place_of(document, start, end)
+            location_of(document, start, end)
 
 
 def test_an_outline_must_fit_its_text_and_be_in_order() -> None:

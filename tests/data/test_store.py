@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError, OperationalError
 from data import schema
 from data.errors import DataError
 from data.schema import meta
-from data.sqlite import writers_turn
+from data.sqlite import writer_lock
 from data.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -215,10 +215,10 @@ def test_whoever_waits_is_next_even_if_the_writer_wants_another_turn_at_once(tmp
     order: list[str] = []
 
     def wait() -> None:
-        with writers_turn(database, 30):
+        with writer_lock(database, 30):
             order.append("waiting")
 
-    with writers_turn(database, 30):
+    with writer_lock(database, 30):
         thread = threading.Thread(target=wait)
         thread.start()
         with (tmp_path / "x.db.queue").open("ab") as queue:
@@ -230,7 +230,7 @@ def test_whoever_waits_is_next_even_if_the_writer_wants_another_turn_at_once(tmp
                     break
                 fcntl.flock(queue, fcntl.LOCK_UN)
                 assert time.monotonic() < deadline
-    with writers_turn(database, 30):
+    with writer_lock(database, 30):
         order.append("again")
     thread.join()
     assert order == ["waiting", "again"]

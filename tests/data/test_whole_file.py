@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data.whole_file import naming, whole_file
+from data.whole_file import naming_file, whole_file
 
 
 def test_a_file_is_there_whole_or_as_it_was(tmp_path: Path) -> None:
@@ -36,8 +36,8 @@ def test_a_link_stays_one_and_a_device_is_written_to(tmp_path: Path) -> None:
 
 
 def test_errors_get_a_name_and_keep_the_one_they_have(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="other") as caught, naming(tmp_path):
+    with pytest.raises(OSError, match="other") as caught, naming_file(tmp_path):
         raise OSError(errno.EROFS, "Read-only file system", "other")
     assert caught.value.filename == "other"
-    with pytest.raises(OSError, match=r"cannot be written whole.*disk full"), naming(tmp_path / "a"):
+    with pytest.raises(OSError, match=r"cannot be written whole.*disk full"), naming_file(tmp_path / "a"):
         raise OSError("10 requested and 3 written")

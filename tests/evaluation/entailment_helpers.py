@@ -11,8 +11,8 @@ from evaluation.outcomes import Verdict
 from evaluation.verifiers.evidence import (
     ClaimRequest,
     EvidenceText,
-    GoldElseSearched,
     GoldEvidence,
+    GoldOrSearchedEvidence,
     SearchedEvidence,
 )
 from evaluation.verifiers.verifier import VerificationItem
@@ -91,8 +91,8 @@ class Given:
         return tuple(self.texts for _ in requests)
 
 
-def sources(shelf: Shelf, k: int = 3) -> GoldElseSearched:
-    return GoldElseSearched(GoldEvidence(shelf, shelf, k), SearchedEvidence(shelf, "f" * 64, k))
+def sources(shelf: Shelf, k: int = 3) -> GoldOrSearchedEvidence:
+    return GoldOrSearchedEvidence(GoldEvidence(shelf, shelf, k), SearchedEvidence(shelf, "f" * 64, k))
 
 
 def judge(verifier: Any, answer: str, question: Question = QUESTION) -> tuple[Verdict, ...]:

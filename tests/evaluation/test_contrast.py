@@ -9,7 +9,7 @@ import pytest
 from evaluation.contrast.contrast import contrast
 from evaluation.contrast.restated import restated
 from evaluation.verifiers.contrast_scorer import CONTRASTED, RESTATED, ContrastScorer
-from evaluation.verifiers.layered_scorer import ScorerInFront, unread
+from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
 from model.pairs.scoring import Pair
 
 # evidence, claim, whether the claim says something else
@@ -162,5 +162,5 @@ def test_what_reads_no_short_answers_has_the_rules_too() -> None:
             return inner.score(pairs)
 
     scorer = ContrastScorer(Front(inner))
-    assert unread(scorer).name == "constant+rules:1"
-    assert unread(ContrastScorer(inner)).name == "constant+rules:1"
+    assert without_reader(scorer).name == "constant+rules:1"
+    assert without_reader(ContrastScorer(inner)).name == "constant+rules:1"

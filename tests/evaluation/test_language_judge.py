@@ -13,7 +13,7 @@ from evaluation.outcomes import Verdict
 from evaluation.verifiers.context_evidence import ContextEvidence
 from evaluation.verifiers.language_judge import LanguageJudge
 from evaluation.verifiers.verifier import VerificationItem, failed
-from evaluation.verifiers.votes import Heard, hear, reading_of, support_of
+from evaluation.verifiers.votes import VoteCount, count_votes, reading_of, support_of
 from generation.completion import Completion, Usage
 from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
@@ -152,8 +152,8 @@ def test_readings(text: str, reading: str) -> None:
 
 
 def test_support_counts_what_is_neither() -> None:
-    assert support_of(Heard(1, 0, 9, None)) is None
-    assert support_of(Heard(6, 2, 2, None)) == 0.75
-    assert support_of(Heard(1, 0, 1, (0.2, 0.0, 0.7))) is None
-    assert support_of(Heard(1, 1, 0, (0.6, 0.4, 0.0))) == pytest.approx(0.6)
-    assert hear([]).chances is None and support_of(hear([])) is None
+    assert support_of(VoteCount(1, 0, 9, None)) is None
+    assert support_of(VoteCount(6, 2, 2, None)) == 0.75
+    assert support_of(VoteCount(1, 0, 1, (0.2, 0.0, 0.7))) is None
+    assert support_of(VoteCount(1, 1, 0, (0.6, 0.4, 0.0))) == pytest.approx(0.6)
+    assert count_votes([]).chances is None and support_of(count_votes([])) is None

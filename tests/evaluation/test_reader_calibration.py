@@ -6,9 +6,9 @@ import pytest
 
 from evaluation.declining.refusals import is_refusal
 from evaluation.errors import EvaluationError
-from evaluation.reading.calibration import Probed, choose_null_bias, fit_temperature
+from evaluation.reading.calibration import ProbedExample, choose_null_bias, fit_temperature
 from generation.decoding.params import SamplingParams
-from generation.reader.probing import answer_anyway, distributions
+from generation.reader.probing import distributions, force_answer
 from generation.reader.reader import EmbeddedReader
 from model.reader.prefix_decoder import ReaderUse
 from model.training.rows import TokenRow
@@ -33,8 +33,8 @@ def test_the_null_bias_with_the_largest_sum_by_hand() -> None:
 
     Between -2 and -1 the F1 is 2/3 and one of two refusals is right: 7/6. Above 1: 1/3 + 1 = 4/3, the best.
     """
-    probed = [Probed(True, 1.0, 2.0), Probed(True, 1.0, -1.0), Probed(True, 0.0, -2.0)]
-    probed += [Probed(False, 0.0, 1.0), Probed(False, 0.0, -3.0)]
+    probed = [ProbedExample(True, 1.0, 2.0), ProbedExample(True, 1.0, -1.0), ProbedExample(True, 0.0, -2.0)]
+    probed += [ProbedExample(False, 0.0, 1.0), ProbedExample(False, 0.0, -3.0)]
     found = choose_null_bias(probed)
     assert 1.0 < found.null_bias < 2.0
     assert found.f1 == pytest.approx(1 / 3)
@@ -43,7 +43,7 @@ def test_the_null_bias_with_the_largest_sum_by_hand() -> None:
 
 def test_of_equal_null_biases_the_one_that_answers_more() -> None:
     """Every cut below the only good margin gives the same sum; the lowest is chosen."""
-    found = choose_null_bias([Probed(True, 1.0, 0.0), Probed(False, 0.0, 0.0)])
+    found = choose_null_bias([ProbedExample(True, 1.0, 0.0), ProbedExample(False, 0.0, 0.0)])
     assert found.null_bias < 0.0
     assert found.f1 == 1.0
 
@@ -51,14 +51,14 @@ def test_of_equal_null_biases_the_one_that_answers_more() -> None:
 def test_a_null_bias_needs_both_kinds() -> None:
     """Nothing unanswerable, nothing to choose on."""
     with pytest.raises(EvaluationError, match="unanswerable"):
-        choose_null_bias([Probed(True, 1.0, 0.0)])
+        choose_null_bias([ProbedExample(True, 1.0, 0.0)])
 
 
 @pytest.mark.parametrize("question", _QUESTIONS)
 def test_it_declines_exactly_above_its_margin(reader: EmbeddedReader, question: str) -> None:
     """The margin is where the bias turns the answer into a refusal."""
     prompt = reader.prompt(question, _chunks(), 16)
-    found = answer_anyway(reader, prompt, 16)
+    found = force_answer(reader, prompt, 16)
     assert not is_refusal(found.completion.text)
     for offset, refused in ((-0.01, False), (0.01, True)):
         biased = reader.with_null_bias(found.margin + offset)

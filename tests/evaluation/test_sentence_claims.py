@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.claims.sentences import extract_sentences, sentence_claims, spoken
+from evaluation.claims.sentences import extract_sentences, plain_claim_text, sentence_claims
 
 CHATTY = """Sure! Here is the answer:
 
@@ -40,7 +40,7 @@ def test_a_chatty_answer_in_markdown() -> None:
         "It is open on Sundays",
         "| 1901 | 33 m   |",
     ]
-    assert [spoken(t) for t in said(CHATTY)][::4] == ["The Marn lighthouse is 31 metres tall", "1901, 33 m"]
+    assert [plain_claim_text(t) for t in said(CHATTY)][::4] == ["The Marn lighthouse is 31 metres tall", "1901, 33 m"]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_refused(text: str) -> None:
     ],
 )
 def test_what_a_scorer_reads(claim: str, heard: str) -> None:
-    assert spoken(claim) == heard
+    assert plain_claim_text(claim) == heard
 
 
 _PIECES = st.lists(
@@ -173,4 +173,4 @@ def test_offsets_always_hold(text: str) -> None:
 def test_hostile_repetition_is_read_in_linear_time(filler: str, characters: int) -> None:
     text = "Paris" + filler * (characters // len(filler)) + "Lyon"
     assert all(text[c.start : c.end] == c.text for c in sentence_claims(text))
-    assert len(spoken(text)) <= len(text)
+    assert len(plain_claim_text(text)) <= len(text)

@@ -13,7 +13,7 @@ from evaluation.outcomes import Claim
 from evaluation.verifiers.cached_scorer import CachedScorer
 from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
 from evaluation.verifiers.entailment import EntailmentVerifier
-from evaluation.verifiers.layered_scorer import unread
+from evaluation.verifiers.layered_scorer import without_reader
 from evaluation.verifiers.short_answer_scorer import ReadingUse, ShortAnswerScorer, is_short_answer, read_by
 from evaluation.verifiers.verifier import VerificationItem
 from generation.reader.reader import EmbeddedReader
@@ -204,10 +204,10 @@ def test_it_asks_as_the_other_does(scorer: ShortAnswerScorer, other: Counting) -
 
 
 def test_the_other_is_to_be_had(scorer: ShortAnswerScorer, other: Counting) -> None:
-    assert scorer.network is unread(scorer) is other and unread(other) is other
-    assert unread(CachedScorer(scorer)).name == other.name
+    assert scorer.network is without_reader(scorer) is other and without_reader(other) is other
+    assert without_reader(CachedScorer(scorer)).name == other.name
     plain = CachedScorer(other)
-    assert unread(plain) is plain
+    assert without_reader(plain) is plain
 
 
 def test_questions_that_the_documents_do_not_answer_are_not_read(scorer: ShortAnswerScorer, other: Counting) -> None:

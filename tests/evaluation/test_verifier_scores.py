@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from data.pairs import PairExample
 from data.ragtruth import RagResponse
 from evaluation.detection.baselines import CosineScorer, TokenOverlapScorer
-from evaluation.detection.scores import Judged, detection_table
+from evaluation.detection.scores import ScoredStatement, detection_table
 from evaluation.detection.spans import MarkedText, span_scores
 from evaluation.detection.support import ClaimSupport, Statement, SupportProgress, claim_supports
 from evaluation.detection.verifier_scores import score_pairs, score_responses, worst
@@ -211,7 +211,7 @@ def test_spans_overlap_and_nothing_marked() -> None:
 
 
 def test_one_class_only_is_undefined_with_a_reason() -> None:
-    table = detection_table([Judged(0.9, True, str(n), "s") for n in range(12)])
+    table = detection_table([ScoredStatement(0.9, True, str(n), "s") for n in range(12)])
     scores = table.overall
     for figure in (scores.auroc, scores.balanced_accuracy):
         assert figure.estimate is None
@@ -223,7 +223,7 @@ def test_one_class_only_is_undefined_with_a_reason() -> None:
 
 
 def test_nothing_scored_is_undefined() -> None:
-    table = detection_table([Judged(None, True, "g", "s", "why")])
+    table = detection_table([ScoredStatement(None, True, "g", "s", "why")])
     assert table.overall.n == 0
     assert "no statement" in table.overall.calibration_error.reason
     assert table.unscored == (("why", 1),)
@@ -231,13 +231,16 @@ def test_nothing_scored_is_undefined() -> None:
 
 def test_the_table_is_seeded_and_groups_widen_it() -> None:
     judged = [
-        Judged((n * 37 % 100) / 100, (n * 53 % 100) / 100 < (n * 37 % 100) / 100, str(n), "s") for n in range(120)
+        ScoredStatement((n * 37 % 100) / 100, (n * 53 % 100) / 100 < (n * 37 % 100) / 100, str(n), "s")
+        for n in range(120)
     ]
     one, same, other = (detection_table(judged, seed).overall.auroc for seed in (0, 0, 1))
     assert one == same
     assert one != other
-    grouped = [Judged(j.support, j.supported, str(n % 12), "s") for n, j in enumerate(judged) for _ in range(3)]
-    thrice = [Judged(j.support, j.supported, f"{n}:{k}", "s") for n, j in enumerate(judged) for k in range(3)]
+    grouped = [
+        ScoredStatement(j.support, j.supported, str(n % 12), "s") for n, j in enumerate(judged) for _ in range(3)
+    ]
+    thrice = [ScoredStatement(j.support, j.supported, f"{n}:{k}", "s") for n, j in enumerate(judged) for k in range(3)]
     narrow = detection_table(thrice).overall.balanced_accuracy
     honest = detection_table([j for j in judged for _ in range(3)]).overall.balanced_accuracy
     assert honest.estimate == narrow.estimate

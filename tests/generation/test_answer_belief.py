@@ -7,7 +7,7 @@ import torch
 
 from generation.prompt import Prompt
 from generation.reader.answer_likelihood import MAX_TOKENS, belief
-from generation.reader.probing import answer_anyway, distributions
+from generation.reader.probing import distributions, force_answer
 from generation.reader.reader import EmbeddedReader
 from model.reader.prefix_decoder import ReaderUse
 from retrieval.chunking.chunks import Chunk, RetrievedChunk
@@ -43,7 +43,7 @@ def test_its_own_answer_is_what_it_says_when_it_may_not_decline(reader: Embedded
     for question in ("Who was the first director?", "What does a ticket to Oslo cost?"):
         prompt = _prompt(reader, question)
         found = belief(reader, prompt, [])
-        assert found.own == answer_anyway(reader, prompt).completion.token_ids
+        assert found.own == force_answer(reader, prompt).completion.token_ids
         assert found.own_logprob == belief(reader, prompt, [found.own]).logprobs[0]
 
 

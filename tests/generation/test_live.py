@@ -16,10 +16,10 @@ from generation.decoding.loop import CopySource
 from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
 from generation.generator import GenerationTask
-from generation.live import Drawn, InstructedGenerator, LiveGenerator, NamesTokens
+from generation.live import FinishedRequest, InstructedGenerator, LiveGenerator, NamesTokens
 from generation.prompt import Prompt
 from generation.reader.reader import EmbeddedReader
-from generation.surface.path import PlacePath
+from generation.surface.path import CopyPath
 from retrieval.chunking.chunks import RetrievedChunk
 
 MakeChunk = Callable[..., RetrievedChunk]
@@ -31,8 +31,8 @@ def causal(llama: Callable[..., Path]) -> CausalGenerator:
     return CausalGenerator(llama(positions=512))
 
 
-def listen(generator: LiveGenerator, task: GenerationTask) -> tuple[list[TextDelta], Drawn]:
-    heard: queue.SimpleQueue[TextDelta | Drawn | Exception] = queue.SimpleQueue()
+def listen(generator: LiveGenerator, task: GenerationTask) -> tuple[list[TextDelta], FinishedRequest]:
+    heard: queue.SimpleQueue[TextDelta | FinishedRequest | Exception] = queue.SimpleQueue()
     generator.begin(task, heard.put)
     pieces: list[TextDelta] = []
     while True:
@@ -114,7 +114,7 @@ ROWS = st.lists(st.lists(st.tuples(st.integers(0, 5), st.floats(0.01, 1.0)), max
 @settings(max_examples=100, deadline=None)
 @given(ROWS)
 def test_what_is_settled_never_changes(rows: Sequence[Sequence[tuple[int, float]]]) -> None:
-    path = PlacePath()
+    path = CopyPath()
     settled: list[list[CopySource | None]] = []
     for options in sources(rows):
         path.push(options)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from generation.budget import Fitted
+from generation.budget import FittedChunk
 from generation.causal.prompt_template import PromptTemplate, default_prompt, read_prompt
 from generation.errors import GenerationError
 from retrieval.chunking.chunks import Chunk, RetrievedChunk
@@ -13,9 +13,9 @@ LOOP = "{% for passage in passages %}[{{ passage.number }}] {{ passage.text }}\n
 USER = LOOP + "{{ question }}"
 
 
-def shown(*texts: str) -> list[Fitted]:
+def shown(*texts: str) -> list[FittedChunk]:
     chunks = [Chunk("d", 0, len(text), text, "A  title") for text in texts]
-    return [Fitted(RetrievedChunk(c, 1.0, n), len(c.text)) for n, c in enumerate(chunks, start=1)]
+    return [FittedChunk(RetrievedChunk(c, 1.0, n), len(c.text)) for n, c in enumerate(chunks, start=1)]
 
 
 def test_turns() -> None:

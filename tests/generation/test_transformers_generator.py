@@ -18,7 +18,7 @@ from generation.completion import TextDelta
 from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
 from generation.generator import GenerationTask
-from generation.live import Begun, Drawn, LiveGenerator
+from generation.live import FinishedRequest, LiveGenerator, LiveRequest
 from model.errors import ModelError
 from retrieval.chunking.chunks import RetrievedChunk
 
@@ -157,12 +157,12 @@ def test_text_comes_while_it_is_drawn(peer: TransformersGenerator) -> None:
     assert isinstance(peer, LiveGenerator)
     prompt = peer.prompt("Who drew it?", [], 12)
     params = SamplingParams(temperature=1.0, max_tokens=12, stop=("qq",), top_logprobs=2)
-    heard: queue.SimpleQueue[TextDelta | Drawn | Exception] = queue.SimpleQueue()
+    heard: queue.SimpleQueue[TextDelta | FinishedRequest | Exception] = queue.SimpleQueue()
     peer.begin(GenerationTask(prompt, params, (1, 2)), heard.put)
     pieces: list[TextDelta] = []
     while isinstance(found := heard.get(timeout=240), TextDelta):
         pieces.append(found)
-    assert isinstance(found, Drawn), found
+    assert isinstance(found, FinishedRequest), found
     assert found.completions == peer.generate(prompt, params, (1, 2))
     assert len(pieces) > len(found.completions)
     for sample, completion in enumerate(found.completions):
@@ -173,11 +173,11 @@ def test_a_cancelled_request_ends_at_its_next_token(peer: TransformersGenerator)
     """The listener cancels when it hears the first text; a model of random weights would go on to the last token."""
     prompt = peer.prompt("Who drew it?", [], 400)
     params = SamplingParams(temperature=1.0, max_tokens=400, logit_bias=tuple((end, -1e9) for end in peer._ends))
-    heard: queue.SimpleQueue[Drawn | Exception] = queue.SimpleQueue()
+    heard: queue.SimpleQueue[FinishedRequest | Exception] = queue.SimpleQueue()
     ready = Event()
-    begun: list[Begun] = []
+    begun: list[LiveRequest] = []
 
-    def listener(event: TextDelta | Drawn | Exception) -> None:
+    def listener(event: TextDelta | FinishedRequest | Exception) -> None:
         if isinstance(event, TextDelta):
             assert ready.wait(240)
             begun[0].cancel()
@@ -187,7 +187,7 @@ def test_a_cancelled_request_ends_at_its_next_token(peer: TransformersGenerator)
     begun.append(peer.begin(GenerationTask(prompt, params, (1, 2)), listener))
     ready.set()
     drawn = heard.get(timeout=240)
-    assert isinstance(drawn, Drawn), drawn
+    assert isinstance(drawn, FinishedRequest), drawn
     assert [completion.finish_reason for completion in drawn.completions] == ["cancelled", "cancelled"]
     assert 0 < len(drawn.completions[0].token_ids) < 400
     assert drawn.completions[1].token_ids == ()

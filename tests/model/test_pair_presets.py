@@ -22,7 +22,7 @@ from transformers import (
 
 from model.errors import ModelError
 from model.pairs.foreign_scorer import ForeignPairScorer
-from model.pairs.presets import read_preset, told_preset
+from model.pairs.presets import preset_from_name, read_preset
 from model.pairs.scoring import Pair
 
 Make = Callable[..., Path]
@@ -147,10 +147,10 @@ def test_a_preset_that_does_not_fit_is_refused(make: Make) -> None:
 
 def test_preset_names() -> None:
     assert read_preset("hhem:/models/x:y").checkpoint == "/models/x:y"
-    assert read_preset("MiniCheck:a/b").preset is told_preset("lytang/MiniCheck-RoBERTa-Large", 2)
+    assert read_preset("MiniCheck:a/b").preset is preset_from_name("lytang/MiniCheck-RoBERTa-Large", 2)
     assert read_preset("C:/models").preset is None and read_preset("hhem:").checkpoint == "hhem:"
-    assert told_preset("vectara/hallucination_evaluation_model", 1).name == "hhem"
-    assert told_preset("cross-encoder/nli-MiniLM2-L6-H768", 3).name == "nli"
+    assert preset_from_name("vectara/hallucination_evaluation_model", 1).name == "hhem"
+    assert preset_from_name("cross-encoder/nli-MiniLM2-L6-H768", 3).name == "nli"
 
 
 def test_half_precision_scores_nearly_the_same_under_another_name(make: Make) -> None:

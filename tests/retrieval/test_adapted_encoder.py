@@ -12,9 +12,9 @@ import pytest
 from data.documents import Document
 from data.store import Store
 from retrieval.collections import delete_collection, open_retriever
-from retrieval.encoding.adapted import Adaptable, adapted
+from retrieval.encoding.adapted import AdaptableEncoder, adapted
 from retrieval.encoding.sentence_transformer import SentenceTransformerEncoder, load_default_encoder
-from retrieval.encoding.subprocess_encoder import EncoderApart
+from retrieval.encoding.subprocess_encoder import SubprocessEncoder
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.indexing.report import IndexProgress
 from retrieval.upkeep.repairing import repair_collection
@@ -59,8 +59,8 @@ def test_a_new_collection_gets_what_pays_here_and_others_what_they_have(
 
 
 def test_so_does_one_in_a_process_of_its_own(encoders: dict[str, SentenceTransformerEncoder]) -> None:
-    with EncoderApart(partial(load_default_encoder, precision="auto")) as apart:
-        assert isinstance(apart, Adaptable) and set(apart.ways) == encoders["fp32"].serves
+    with SubprocessEncoder(partial(load_default_encoder, precision="auto")) as apart:
+        assert isinstance(apart, AdaptableEncoder) and set(apart.ways) == encoders["fp32"].serves
         for name in ("fp32", "bf16"):
             had = adapted(apart, encoders[name].fingerprint)
             np.testing.assert_allclose(

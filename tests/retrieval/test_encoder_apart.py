@@ -18,7 +18,7 @@ from data.documents import Document
 from data.store import Store
 from model.errors import ModelError
 from retrieval.encoding.encoder import Encoder, serves
-from retrieval.encoding.subprocess_encoder import EncoderApart
+from retrieval.encoding.subprocess_encoder import SubprocessEncoder
 from retrieval.errors import RetrievalError
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.indexing.report import IndexProgress
@@ -28,8 +28,8 @@ TEXTS = ["one text", "another one of six words", ""]
 
 
 @pytest.fixture
-def apart() -> Iterator[EncoderApart]:
-    with EncoderApart(made.HashedText) as encoder:
+def apart() -> Iterator[SubprocessEncoder]:
+    with SubprocessEncoder(made.HashedText) as encoder:
         yield encoder
 
 
@@ -50,7 +50,7 @@ def same(encoder: Encoder) -> bool:
     )
 
 
-def test_it_is_the_encoder_and_rests_between_calls(apart: EncoderApart) -> None:
+def test_it_is_the_encoder_and_rests_between_calls(apart: SubprocessEncoder) -> None:
     here = made.HashedText()
     assert not apart.running
     assert apart.fingerprint == here.fingerprint
@@ -69,7 +69,7 @@ def test_it_is_the_encoder_and_rests_between_calls(apart: EncoderApart) -> None:
     apart.rest()
 
 
-def test_threads_take_turns_and_what_is_known_does_not_wait(apart: EncoderApart, pipe: Path) -> None:
+def test_threads_take_turns_and_what_is_known_does_not_wait(apart: SubprocessEncoder, pipe: Path) -> None:
     known = apart.fingerprint
     with ThreadPoolExecutor(9) as threads:
         held = threads.submit(apart.encode_passages, [f"read {pipe}"])
@@ -93,14 +93,14 @@ def test_threads_take_turns_and_what_is_known_does_not_wait(apart: EncoderApart,
 def test_what_opening_raises_is_raised_by_the_first_use(
     make: Callable[[], Encoder], kind: type[Exception], said: str
 ) -> None:
-    with EncoderApart(make) as encoder:
+    with SubprocessEncoder(make) as encoder:
         for _ in range(2):
             with pytest.raises(kind, match=said):
                 _ = encoder.dimension
             assert not encoder.running
 
 
-def test_what_embedding_raises_is_raised_here_and_the_next_call_is_answered(apart: EncoderApart) -> None:
+def test_what_embedding_raises_is_raised_here_and_the_next_call_is_answered(apart: SubprocessEncoder) -> None:
     with pytest.raises(RetrievalError, match="'refuse'"):
         apart.encode_passages(["refuse"])
     assert apart.running
@@ -109,14 +109,14 @@ def test_what_embedding_raises_is_raised_here_and_the_next_call_is_answered(apar
     assert same(apart)
 
 
-def test_a_process_that_dies_is_named_and_replaced(apart: EncoderApart) -> None:
+def test_a_process_that_dies_is_named_and_replaced(apart: SubprocessEncoder) -> None:
     with pytest.raises(RetrievalError, match="-9"):
         apart.encode_passages(["die"])
     assert same(apart)
 
 
 @pytest.mark.serial
-def test_an_interrupted_call_leaves_no_answer_for_the_next(apart: EncoderApart, pipe: Path) -> None:
+def test_an_interrupted_call_leaves_no_answer_for_the_next(apart: SubprocessEncoder, pipe: Path) -> None:
     assert same(apart)
     caller, over = threading.get_ident(), threading.Event()
 
@@ -142,7 +142,7 @@ def test_an_interrupted_call_leaves_no_answer_for_the_next(apart: EncoderApart, 
 def test_an_encoder_that_has_become_another_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "salt"
     path.write_text("a")
-    with EncoderApart(partial(made.of_file, path)) as encoder:
+    with SubprocessEncoder(partial(made.of_file, path)) as encoder:
         first = encoder.fingerprint
         encoder.rest()
         path.write_text("b")
@@ -153,14 +153,16 @@ def test_an_encoder_that_has_become_another_is_refused(tmp_path: Path) -> None:
         assert encoder.encode_passages(["text"]).shape == (1, 16)
 
 
-def test_its_caches_are_bounded_before_torch_is_there(apart: EncoderApart, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_caches_are_bounded_before_torch_is_there(
+    apart: SubprocessEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in made.CAPACITIES:
         monkeypatch.delenv(name, raising=False)
     assert apart.serves > {"torch=False", *(f"{name}=8" for name in made.CAPACITIES)}
 
 
 def test_a_job_embeds_with_it_and_builds_without_it(
-    apart: EncoderApart, store: Store, home: Path, make_documents: Callable[[int], tuple[Document, ...]]
+    apart: SubprocessEncoder, store: Store, home: Path, make_documents: Callable[[int], tuple[Document, ...]]
 ) -> None:
     documents = make_documents(30)
     seen: dict[str, set[bool]] = {}
@@ -175,7 +177,7 @@ def test_a_job_embeds_with_it_and_builds_without_it(
     again = index_documents(store, home, "d", documents, made.HashedText(), job=JobParams(workers=0))
     assert again.generation_hash == report.generation_hash
     assert again.embedded == 0  # its vectors are the same encoder's
-    with EncoderApart(made.HashedText) as fresh:
+    with SubprocessEncoder(made.HashedText) as fresh:
         assert not index_documents(store, home, "c", documents, fresh).rebuilt
         assert not fresh.running  # it was asked what it is, and nothing more
 
@@ -187,8 +189,8 @@ sys.path.insert(0, {str(Path(made.__file__).parents[2])!r})
 if __name__ == "__main__":
     import multiprocessing
     from tests.retrieval import apart_encoders
-    from retrieval.encoding.subprocess_encoder import EncoderApart
-    encoder = EncoderApart(apart_encoders.HashedText)
+    from retrieval.encoding.subprocess_encoder import SubprocessEncoder
+    encoder = SubprocessEncoder(apart_encoders.HashedText)
     encoder.encode_passages(["text"])
     print(*[child.pid for child in multiprocessing.active_children()], flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -224,9 +226,9 @@ if __name__ == "__mp_main__" and {str(held or "")!r}:  # imported by the encoder
     open({str(held or "")!r}).close()  # a named pipe: held until somebody opens its other end
 if __name__ == "__main__":
     from tests.retrieval import apart_encoders
-    from retrieval.encoding.subprocess_encoder import EncoderApart
+    from retrieval.encoding.subprocess_encoder import SubprocessEncoder
     try:
-        with EncoderApart(apart_encoders.{make}) as encoder:
+        with SubprocessEncoder(apart_encoders.{make}) as encoder:
             print(encoder.dimension, flush=True)
     except KeyboardInterrupt:
         print("interrupted", flush=True)

@@ -11,7 +11,7 @@ from data.outline import Outline
 from retrieval.chunking.chunker import ChunkingParams
 from retrieval.chunking.token_counting import TokenizerCounter
 from retrieval.errors import RetrievalError
-from retrieval.indexing.chunker_pool import Cutters, CutText
+from retrieval.indexing.chunker_pool import ChunkerPool, TextToChunk
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def counter() -> TokenizerCounter:
     return TokenizerCounter(tokenizer.to_str())
 
 
-def texts(count: int) -> list[CutText]:
+def texts(count: int) -> list[TextToChunk]:
     return [
-        CutText(" ".join(f"Sentence {i} of text {n} has eight words here." for i in range(n % 7 + 1)), Outline())
+        TextToChunk(" ".join(f"Sentence {i} of text {n} has eight words here." for i in range(n % 7 + 1)), Outline())
         for n in range(count)
     ]
 
@@ -32,15 +32,15 @@ def texts(count: int) -> list[CutText]:
 def test_processes_cut_as_one_does_and_a_killed_one_is_named(counter: TokenizerCounter) -> None:
     params = ChunkingParams(max_tokens=20)
     given = texts(37)
-    with Cutters(counter, params) as alone:
+    with ChunkerPool(counter, params) as alone:
         wanted = alone.cut(given)
-    with Cutters(counter, params, workers=2, worth_characters=10) as cutters:
+    with ChunkerPool(counter, params, workers=2, worth_characters=10) as cutters:
         found = cutters.cut(given)
         assert [spans.tolist() for spans in found] == [spans.tolist() for spans in wanted]
         assert cutters.cut(given[:1])[0].tolist() == wanted[0].tolist()
         assert cutters.cut([]) == []
         with pytest.raises(ValueError, match="surrogate"):  # what a worker raises is raised here
-            cutters.cut([CutText("half of a pair \ud800 " * 10, Outline())])
+            cutters.cut([TextToChunk("half of a pair \ud800 " * 10, Outline())])
         assert len(cutters.cut(given)) == 37  # and the worker goes on
         pids = [process.pid for process in cutters._processes]
         os.kill(pids[0], signal.SIGKILL)
@@ -53,7 +53,7 @@ def test_processes_cut_as_one_does_and_a_killed_one_is_named(counter: TokenizerC
 
 
 def test_few_characters_start_no_process(counter: TokenizerCounter) -> None:
-    with Cutters(counter, ChunkingParams(max_tokens=20), workers=2) as cutters:
+    with ChunkerPool(counter, ChunkingParams(max_tokens=20), workers=2) as cutters:
         assert len(cutters.cut(texts(5))) == 5
         assert cutters._processes == []
 
@@ -68,11 +68,11 @@ def test_counting_goes_to_another_process_and_back_unchanged(counter: TokenizerC
 
 def test_a_negative_number_of_workers_is_refused(counter: TokenizerCounter) -> None:
     with pytest.raises(RetrievalError, match=r"workers.*-1"):
-        Cutters(counter, ChunkingParams(), workers=-1)
+        ChunkerPool(counter, ChunkingParams(), workers=-1)
 
 
 def test_spans_are_rows(counter: TokenizerCounter) -> None:
-    with Cutters(counter, ChunkingParams(max_tokens=20)) as cutters:
-        (spans,) = cutters.cut([CutText("   \n", Outline())])
+    with ChunkerPool(counter, ChunkingParams(max_tokens=20)) as cutters:
+        (spans,) = cutters.cut([TextToChunk("   \n", Outline())])
     assert spans.shape == (0, 2)
     assert spans.dtype == np.int64

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from retrieval.indexing.background import Behind
-from retrieval.indexing.prefetch import Ahead
+from retrieval.indexing.background import BackgroundWorker
+from retrieval.indexing.prefetch import Prefetcher
 
 
 def test_items_come_in_order_and_never_more_than_allowed_wait() -> None:
@@ -21,7 +21,7 @@ def test_items_come_in_order_and_never_more_than_allowed_wait() -> None:
             most_ahead = max(most_ahead, made - taken)
             yield number
 
-    with Ahead(source(), 3) as items:
+    with Prefetcher(source(), 3) as items:
         got = []
         for item in items:
             got.append(item)
@@ -36,9 +36,9 @@ def test_an_exception_arrives_after_the_items_before_it() -> None:
         raise KeyboardInterrupt
 
     got = []
-    with Ahead(source(), 5) as items, pytest.raises(KeyboardInterrupt):
+    with Prefetcher(source(), 5) as items, pytest.raises(KeyboardInterrupt):
         got.extend(items)
-    with Ahead(source(), 5) as items:
+    with Prefetcher(source(), 5) as items:
         for item in items:
             got.append(item)
             break  # whoever leaves early is not told of what came later
@@ -57,7 +57,7 @@ def test_leaving_early_closes_the_source_in_its_own_thread_and_ends_that() -> No
         finally:
             closed_in.append(threading.current_thread().name)
 
-    with Ahead(source(), 2) as items:
+    with Prefetcher(source(), 2) as items:
         assert next(iter(items)) == 0
     assert closed_in == ["plumbline-ahead"]
     assert "plumbline-ahead" not in [thread.name for thread in threading.enumerate()]
@@ -65,12 +65,12 @@ def test_leaving_early_closes_the_source_in_its_own_thread_and_ends_that() -> No
 
 def test_a_bound_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
-        Ahead(iter(()), 0)
+        Prefetcher(iter(()), 0)
 
 
 def test_work_is_done_in_order_and_drained() -> None:
     done: list[int] = []
-    with Behind(done.append, most=2) as behind:
+    with BackgroundWorker(done.append, most=2) as behind:
         for number in range(50):
             behind.put(number)
         behind.drain()
@@ -87,7 +87,7 @@ def test_what_the_work_raises_reaches_the_one_who_hands_over_and_stops_the_work(
             raise OSError("the disk is full")
         done.append(item)
 
-    with pytest.raises(OSError, match="disk is full"), Behind(work, most=100) as behind:
+    with pytest.raises(OSError, match="disk is full"), BackgroundWorker(work, most=100) as behind:
         for number in range(10):
             behind.put(number)
     assert done == [0, 1, 2]
@@ -95,7 +95,7 @@ def test_what_the_work_raises_reaches_the_one_who_hands_over_and_stops_the_work(
 
 def test_what_was_handed_over_is_done_even_if_the_block_is_left_by_an_exception() -> None:
     done: list[int] = []
-    with pytest.raises(KeyboardInterrupt), Behind(done.append, most=100) as behind:
+    with pytest.raises(KeyboardInterrupt), BackgroundWorker(done.append, most=100) as behind:
         for number in range(20):
             behind.put(number)
         raise KeyboardInterrupt

@@ -24,7 +24,7 @@ from retrieval.reformulation.hops import HopBudget, by_best_title
 from retrieval.reformulation.rm3 import Rm3Params
 from retrieval.retrieval_params import RetrievalParams
 from retrieval.retriever import Retriever
-from retrieval.search import Helpers, Search
+from retrieval.search import Search, SearchComponents
 
 QUERIES = ("town3 machine", "slot s2 crowns", "kilograms of m5x", "zzz unknown", "the of and", "?!")
 
@@ -71,7 +71,7 @@ PARAMS = {
 
 @pytest.mark.parametrize("name", list(PARAMS))
 def test_many_equal_one_by_one_and_ranks_are_in_order(retriever: Retriever, name: str) -> None:
-    search = Search(retriever, PARAMS[name], Helpers(scorer=Longest()))
+    search = Search(retriever, PARAMS[name], SearchComponents(scorer=Longest()))
     many = search.retrieve_many(QUERIES * 5, 6)
     assert many == tuple(search.retrieve(query, 6) for query in QUERIES * 5)
     for found in many:
@@ -84,20 +84,22 @@ def test_many_equal_one_by_one_and_ranks_are_in_order(retriever: Retriever, name
 def test_without_options_it_is_the_retriever(retriever: Retriever) -> None:
     assert Search(retriever).retrieve_many(QUERIES, 7) == retriever.retrieve_many(QUERIES, 7)
     assert Search(retriever).settings == "mode=hybrid fusion=minmax"
-    everything = Search(retriever, PARAMS["all"], Helpers(scorer=Longest(), ask_again=by_best_title)).settings
+    everything = Search(retriever, PARAMS["all"], SearchComponents(scorer=Longest(), ask_again=by_best_title)).settings
     for part in ("rm3=", "rerank=", "mmr=", "neighbours=2", "scorer=longest", "ask_again=by_best_title hops=2"):
         assert part in everything
 
 
 def test_each_option_does_what_it_says(retriever: Retriever) -> None:
-    def found(params: RetrievalParams, helpers: Helpers | None = None, k: int = 6) -> list[str]:
+    def found(params: RetrievalParams, helpers: SearchComponents | None = None, k: int = 6) -> list[str]:
         return [item.chunk.document_id for item in Search(retriever, params, helpers).retrieve("m3x machine", k)]
 
     plain = RetrievalParams()
     assert {"doc-003", "copy"} <= set(found(plain))
     assert len({"doc-003", "copy"} & set(found(replace(plain, deduplicate=0.9)))) == 1
     longest = max(len(searchable_text(chunk)) for chunk in retriever.chunks)
-    first = Search(retriever, replace(plain, rerank=RerankParams(100)), Helpers(scorer=Longest())).retrieve("m3x", 6)[0]
+    first = Search(retriever, replace(plain, rerank=RerankParams(100)), SearchComponents(scorer=Longest())).retrieve(
+        "m3x", 6
+    )[0]
     assert len(searchable_text(first.chunk)) == longest
     assert all(name > "doc-010" for name in found(replace(plain, filters=(parse_filter("document>doc-010"),))))
     assert len(found(plain, k=10_000)) == retriever.size
@@ -117,18 +119,20 @@ def test_neighbours_come_from_the_same_document(retriever: Retriever) -> None:
 
 def test_rewrites_imagined_passages_and_hops(retriever: Retriever) -> None:
     wanted = retriever.retrieve("town6 machine", 3)[0].chunk.id
-    rewritten = Search(retriever, helpers=Helpers(rewrite=lambda _: ("town6 machine", " ", "town6 machine")))
+    rewritten = Search(retriever, helpers=SearchComponents(rewrite=lambda _: ("town6 machine", " ", "town6 machine")))
     assert wanted in [item.chunk.id for item in rewritten.retrieve("zzz", 6)]
-    imagined = Search(retriever, RetrievalParams(mode="dense"), Helpers(imagine=lambda _: ("town6 machine",) * 9))
+    imagined = Search(
+        retriever, RetrievalParams(mode="dense"), SearchComponents(imagine=lambda _: ("town6 machine",) * 9)
+    )
     assert imagined.retrieve("zzz", 3)[0].chunk.id == retriever.retrieve("town6 machine zzz", 3, "dense")[0].chunk.id
-    nothing = Helpers(rewrite=lambda _: (), imagine=lambda _: ("",), ask_again=lambda *_: None)
+    nothing = SearchComponents(rewrite=lambda _: (), imagine=lambda _: ("",), ask_again=lambda *_: None)
     np.testing.assert_allclose(
         [item.score for item in Search(retriever, helpers=nothing).retrieve("town6 machine", 5)],
         [item.score for item in retriever.retrieve("town6 machine", 5)],
         rtol=1e-5,
     )
     asked: list[str] = []
-    hops = Helpers(ask_again=lambda q, _: asked.append(q) or f"{q} town6", budget=HopBudget(3))  # type: ignore[func-returns-value]
+    hops = SearchComponents(ask_again=lambda q, _: asked.append(q) or f"{q} town6", budget=HopBudget(3))  # type: ignore[func-returns-value]
     assert len(Search(retriever, helpers=hops).retrieve("machine", 4)) == 4
     assert asked == ["machine", "machine"]
 

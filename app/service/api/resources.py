@@ -18,7 +18,7 @@ from app.errors import AppError
 from app.jobs.job import JobStateError, KeyReusedError
 from app.jobs.staging import BadNameError
 from app.pipeline import Pipeline
-from app.service.engine.answering import Answering
+from app.service.engine.answering import QueryService
 from app.service.http.errors import ApiError
 from app.service.http.problems import problem, storage_problem
 from retrieval.errors import CollectionBusyError
@@ -78,7 +78,7 @@ async def resources(request: Request) -> Resources:
     found = getattr(state, "resources", None)
     if not isinstance(found, Resources):
         answering = state.answering
-        assert isinstance(answering, Answering)  # noqa: S101 - the lifespan puts nothing else there
+        assert isinstance(answering, QueryService)  # noqa: S101 - the lifespan puts nothing else there
         found = state.resources = Resources(answering.pipeline)
     return found
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.accounts.tenants import OwnCollection, own_collections
-from app.retrieval.chunk_locations import shown_places
+from app.retrieval.chunk_locations import chunk_locations
 from app.service.api.jobs_schemas import Reply
 from app.service.api.json_route import JsonRoute, error_responses
 from app.service.api.resources import Resources, missing, resources
@@ -89,7 +89,7 @@ async def retrieve(
         own = chosen(held, caller, body.collection)
         search = held.pipeline.search(own.stored, body.mode, body.fusion)
         found = search.retrieve(body.query, body.k)
-        places = shown_places(held.pipeline.store, own.stored, [one.chunk for one in found])
+        places = chunk_locations(held.pipeline.store, own.stored, [one.chunk for one in found])
         data = [_chunk(one, places[one.chunk.id]) for one in found]
         generation = search.retriever.generation_hash
         return RetrieveReply(collection=own.name, generation=generation, search=search.settings, data=data)

@@ -12,10 +12,10 @@ from app.service.api.json_route import RETRY_HEADER, JsonRoute, error_responses
 from app.service.api.query_body import QueryBody
 from app.service.api.query_events import query_events
 from app.service.api.schemas import CollectionReply, CollectionsReply, LiveReply, NotReadyReply, QueryReply, ReadyReply
-from app.service.engine.answering import Answering
+from app.service.engine.answering import QueryService
 from app.service.engine.gauges import index_ages
 from app.service.engine.health import not_ready
-from app.service.engine.live_query import Ask
+from app.service.engine.live_query import PendingQuery
 from app.service.http.access import Caller, recognised, require
 from app.service.http.errors import error_body
 from app.service.http.sse import EVENTS_CONTENT, EventStream
@@ -28,14 +28,14 @@ _STREAM = {
 }
 
 
-async def answering(request: Request) -> Answering:
+async def answering(request: Request) -> QueryService:
     """What answers, as the lifespan made it."""
     service = request.app.state.answering
-    assert isinstance(service, Answering)  # noqa: S101 - the lifespan puts nothing else there
+    assert isinstance(service, QueryService)  # noqa: S101 - the lifespan puts nothing else there
     return service
 
 
-Service = Annotated[Answering, Depends(answering)]
+Service = Annotated[QueryService, Depends(answering)]
 MayQuery = Annotated[Caller, Depends(require("query"))]
 
 router = APIRouter(route_class=JsonRoute)
@@ -50,7 +50,7 @@ router = APIRouter(route_class=JsonRoute)
 )
 async def query(body: QueryBody, request: Request, service: Service, caller: MayQuery) -> Any:
     """Retrieve, generate, and return the answers with what they were given; whole, or as they come."""
-    ask = Ask(body.to_request(), caller, verify=body.verify, deadline_s=body.deadline_s)
+    ask = PendingQuery(body.to_request(), caller, verify=body.verify, deadline_s=body.deadline_s)
     if body.stream:
         live = await unless_gone(request, service.begin(ask))
         return EventStream(query_events(live), live.cancel)

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, model_validator
 from app.judging.verification import CheckedClaim, ClaimPair, checked_json
 from app.service.api.jobs_schemas import Reply
 from app.service.api.json_route import JsonRoute, error_responses
-from app.service.engine.answering import Answering
-from app.service.engine.verification import Checking
+from app.service.engine.answering import QueryService
+from app.service.engine.verification import CheckRequest
 from app.service.http.access import Caller, require
 from app.service.http.errors import ApiError
 from evaluation.verifiers.evidence import EvidenceText
@@ -122,10 +122,10 @@ async def verify(
     """Each claim against its own evidence; support from 0.5 on is "supported", below "unverifiable": this verifier
     cannot tell a contradiction from silence."""
     service = request.app.state.answering
-    assert isinstance(service, Answering)  # noqa: S101 - the lifespan puts nothing else there
+    assert isinstance(service, QueryService)  # noqa: S101 - the lifespan puts nothing else there
     if not service.health.parts.all_open:
         raise ApiError(503, "not ready: GET /readyz gives the reasons", code="not_ready", retry_after=5)
-    checked = await service.check(Checking(tuple(_pair(claim) for claim in body.claims), body.words))
+    checked = await service.check(CheckRequest(tuple(_pair(claim) for claim in body.claims), body.words))
     return VerifyReply(data=[_reply(one) for one in checked])
 
 

@@ -18,14 +18,14 @@ from app.judging.verification import CheckedClaim
 from app.pipeline import Pipeline, query_seed
 from app.service.engine.admission import Admission, Limits, Turn
 from app.service.engine.batching import MicroBatcher
-from app.service.engine.generation_queue import Generating
+from app.service.engine.generation_queue import GenerationQueue
 from app.service.engine.health import Health, not_ready
-from app.service.engine.last_message import preparation, replied, standing_alone
-from app.service.engine.live_query import Ask, LiveQuery
+from app.service.engine.last_message import preparation, replied, rewrite_as_standalone
+from app.service.engine.live_query import LiveQuery, PendingQuery
 from app.service.engine.memory import memory_left
-from app.service.engine.preparation import Preparation, Prepared, Preparing
-from app.service.engine.query_writer import Keeping
-from app.service.engine.verification import Checking, Judging, Verifying
+from app.service.engine.preparation import Preparation, PreparedQuery, QueryPreparer
+from app.service.engine.query_writer import QueryWriter
+from app.service.engine.verification import CheckRequest, JudgeRequest, VerificationService
 from app.service.http.access import Caller
 from app.service.http.errors import ApiError
 from app.service.http.problems import late, problem, raise_problem
@@ -34,7 +34,7 @@ from app.service.observability.metrics import Metrics
 from evaluation.outcomes import AnswerEvaluation, outcome_of
 from generation.completion import TextDelta
 from generation.generator import GenerationTask
-from generation.live import Drawn
+from generation.live import FinishedRequest
 from generation.style.restyling import restyled
 from retrieval.collections import CollectionInfo, list_collections
 
@@ -43,7 +43,7 @@ _GRACE_S = 2.0
 _MEBIBYTE = 1 << 20
 
 
-class Answering:
+class QueryService:
     """One pipeline behind one admission. Made inside the event loop that it serves; closed there, too.
 
     spend: told who used how many tokens. log_text: whether questions and answers are logged.
@@ -65,21 +65,21 @@ class Answering:
         limits = Limits(settings.max_active, settings.max_queue, settings.min_free_memory_mb * _MEBIBYTE)
         self.admission = Admission(limits, memory_left)
         self._spend, self._log_text = spend, log_text
-        self._generating = Generating()
-        self._keeping = Keeping(pipeline, lambda size: metrics.batch("storing", size))
-        self._preparing: MicroBatcher[Preparation, Prepared] = MicroBatcher(
-            Preparing(pipeline), name="retrieval", seen=lambda size: metrics.batch("retrieval", size)
+        self._generating = GenerationQueue()
+        self._keeping = QueryWriter(pipeline, lambda size: metrics.batch("storing", size))
+        self._preparing: MicroBatcher[Preparation, PreparedQuery] = MicroBatcher(
+            QueryPreparer(pipeline), name="retrieval", seen=lambda size: metrics.batch("retrieval", size)
         )
-        verifying = Verifying(pipeline)
-        self._judging: MicroBatcher[Judging, tuple[AnswerEvaluation, ...]] = MicroBatcher(
+        verifying = VerificationService(pipeline)
+        self._judging: MicroBatcher[JudgeRequest, tuple[AnswerEvaluation, ...]] = MicroBatcher(
             verifying.judge, name="judging", seen=lambda size: metrics.batch("verification", size)
         )
-        self._checking: MicroBatcher[Checking, tuple[CheckedClaim, ...]] = MicroBatcher(
+        self._checking: MicroBatcher[CheckRequest, tuple[CheckedClaim, ...]] = MicroBatcher(
             verifying.check, name="checking", seen=lambda size: metrics.batch("checking", size)
         )
         self._log = logging.getLogger(LOGGER)
 
-    async def begin(self, ask: Ask) -> LiveQuery:
+    async def begin(self, ask: PendingQuery) -> LiveQuery:
         """Admit the query, retrieve, and begin to generate. Cancel what is returned, or read it to its end.
 
         Raises ApiError: 404 and 422 for the request, 429 when the queue is full, 503 when something is not ready,
@@ -98,7 +98,7 @@ class Answering:
             async with asyncio.timeout_at(deadline):
                 turn = await self.admission.enter()
                 queued = perf_counter() - arrived
-                ask = await standing_alone(ask, self.pipeline.generator, self._generating)
+                ask = await rewrite_as_standalone(ask, self.pipeline.generator, self._generating)
                 prepared = await self._preparing.do(preparation(ask))
         except TimeoutError as error:
             _give_back(turn)
@@ -113,7 +113,7 @@ class Answering:
         live.work(self._work(live, deadline), turn.leave)
         return live
 
-    async def answer(self, ask: Ask) -> QueryResult:
+    async def answer(self, ask: PendingQuery) -> QueryResult:
         """``begin``, and the end of it. Cancelled, the query is. Raises ApiError as it does."""
         live = await self.begin(ask)
         try:
@@ -121,7 +121,7 @@ class Answering:
         finally:
             live.cancel()
 
-    async def check(self, checking: Checking) -> tuple[CheckedClaim, ...]:
+    async def check(self, checking: CheckRequest) -> tuple[CheckedClaim, ...]:
         """Judge claims by evidence given with them, together with what others ask for. Raises ApiError 503."""
         try:
             return await self._checking.do(checking)
@@ -142,7 +142,7 @@ class Answering:
             batcher.close()
         self._generating.close()
 
-    def _check_limits(self, ask: Ask) -> None:
+    def _check_limits(self, ask: PendingQuery) -> None:
         settings, params = self.pipeline.settings, ask.request.params
         most, given = settings.max_question_characters, len(ask.request.question)
         if given > most:
@@ -193,7 +193,7 @@ class Answering:
                 first = first or perf_counter() - live.arrived
                 if request.style == "short":  # another style is made of the whole answer
                     live.said(delta)
-            drawn: Drawn = generation.drawn
+            drawn: FinishedRequest = generation.drawn
         finally:
             generation.close()
         completions = [restyled(completion, request.question, request.style) for completion in drawn.completions]
@@ -221,7 +221,7 @@ class Answering:
         if live.ask.reply:  # it claims nothing
             evaluations = (outcome_of((), refused=False),) * len(texts)
         else:
-            evaluations = await self._judging.do(Judging(live.ask.request.question, texts, stored))
+            evaluations = await self._judging.do(JudgeRequest(live.ask.request.question, texts, stored))
         self.metrics.judged(evaluations)
         judged = zip(result.answers, evaluations, strict=True)
         return replace(

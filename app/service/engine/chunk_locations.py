@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
-from app.retrieval.chunk_locations import shown_places
+from app.retrieval.chunk_locations import chunk_locations
 from data.store import Store
 from retrieval.chunking.chunks import Chunk
 from retrieval.retriever import Retriever
 
 
-class Placing:
+class ChunkLocator:
     """For one thread. What was found for a retriever goes with it, when a newer index is published."""
 
     def __init__(self) -> None:
@@ -21,5 +21,5 @@ class Placing:
         """In words, by chunk id; empty where nothing is known. stored: the collection's name. Raises DataError."""
         held = self._held.setdefault(retriever, {})
         # An empty one is asked for again: perhaps a newer index was published at that moment.
-        held |= shown_places(store, stored, [chunk for chunk in chunks if not held.get(chunk.id)])
+        held |= chunk_locations(store, stored, [chunk for chunk in chunks if not held.get(chunk.id)])
         return {chunk.id: held[chunk.id] for chunk in chunks}

@@ -11,14 +11,14 @@ from app.pipeline import Pipeline
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingComponent:
     """part: database, encoder or model. reason: what a person can do about it."""
 
     part: str
     reason: str
 
 
-class Parts:
+class Components:
     """Opens store, encoder and generator, and tries again those that could not be opened. Safe to use from threads."""
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -35,9 +35,9 @@ class Parts:
         """Whether an answer can be asked for."""
         return len(self._opened) == len(self._openers)
 
-    def open(self) -> tuple[Missing, ...]:
+    def open(self) -> tuple[MissingComponent, ...]:
         """Open what is not open yet; may take seconds. Returns what still is not."""
-        missing: list[Missing] = []
+        missing: list[MissingComponent] = []
         with self._lock:
             for part, opener in self._openers.items():
                 if part in self._opened:
@@ -45,7 +45,7 @@ class Parts:
                 try:
                     opener()
                 except (*USER_ERRORS, OSError) as error:
-                    missing.append(Missing(part, str(error)))
+                    missing.append(MissingComponent(part, str(error)))
                 else:
                     self._opened.add(part)
         return tuple(missing)

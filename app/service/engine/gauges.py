@@ -5,13 +5,13 @@ from __future__ import annotations
 from sqlalchemy.exc import OperationalError
 
 from app.errors import USER_ERRORS
-from app.service.engine.answering import Answering
+from app.service.engine.answering import QueryService
 from app.service.observability.metrics import IndexAge, Indexes, Metrics
 from generation.live import EngineGenerator
 from retrieval.collections import list_collections
 
 
-def watch(metrics: Metrics, service: Answering) -> None:
+def watch(metrics: Metrics, service: QueryService) -> None:
     """Publish them. Once for a Metrics."""
     admission = service.admission
     metrics.gauge("requests_active", "Queries that are worked on", lambda: admission.active)
@@ -20,7 +20,7 @@ def watch(metrics: Metrics, service: Answering) -> None:
     metrics.gauge("engine_free_positions", "Tokens for which the engine has memory", lambda: _load(service)[1])
 
 
-def _load(service: Answering) -> tuple[int, int]:
+def _load(service: QueryService) -> tuple[int, int]:
     """Rows and free positions; nothing of a generator that has no engine, or is not open yet."""
     if not service.health.parts.all_open:
         return 0, 0
@@ -31,7 +31,7 @@ def _load(service: Answering) -> tuple[int, int]:
     return load.rows, load.free_positions
 
 
-def index_ages(service: Answering, tenant: str) -> Indexes:
+def index_ages(service: QueryService, tenant: str) -> Indexes:
     """When the tenant's indexes were published, and how many other tenants have."""
     try:
         infos = [info for info in list_collections(service.pipeline.store) if info.published_at is not None]

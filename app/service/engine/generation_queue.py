@@ -9,33 +9,33 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from app.service.engine.loop_callbacks import Mailbox
+from app.service.engine.loop_callbacks import LoopCallbacks
 from generation.completion import Completion, TextDelta
 from generation.generator import GenerationTask, Generator
-from generation.live import Begun, Drawn, LiveGenerator
+from generation.live import FinishedRequest, LiveGenerator, LiveRequest
 
 
 class Generation:
     """One request under way: iterate over its text, then look at ``drawn``. Close it whatever happens."""
 
-    def __init__(self, mailbox: Mailbox) -> None:
+    def __init__(self, mailbox: LoopCallbacks) -> None:
         self._mailbox = mailbox
-        self._events: asyncio.Queue[TextDelta | Drawn | Exception] = asyncio.Queue()
-        self._begun: Begun | None = None
-        self._drawn: Drawn | None = None
+        self._events: asyncio.Queue[TextDelta | FinishedRequest | Exception] = asyncio.Queue()
+        self._begun: LiveRequest | None = None
+        self._drawn: FinishedRequest | None = None
 
     @property
-    def drawn(self) -> Drawn:
+    def drawn(self) -> FinishedRequest:
         """What came of it, once the iteration has ended."""
         if self._drawn is None:
             raise AssertionError("the generation has not ended")
         return self._drawn
 
-    def started(self, begun: Begun) -> None:
+    def started(self, begun: LiveRequest) -> None:
         """begun: what ``close`` cancels."""
         self._begun = begun
 
-    def hear(self, event: TextDelta | Drawn | Exception) -> None:
+    def hear(self, event: TextDelta | FinishedRequest | Exception) -> None:
         """From any thread; see generation.live.Listener."""
         self._mailbox.post(lambda: self._events.put_nowait(event))
 
@@ -44,7 +44,7 @@ class Generation:
             event = await self._events.get()
             if isinstance(event, Exception):
                 raise event
-            if isinstance(event, Drawn):
+            if isinstance(event, FinishedRequest):
                 self._drawn = event
                 return
             yield event
@@ -55,11 +55,11 @@ class Generation:
             self._begun.cancel()
 
 
-class Generating:
+class GenerationQueue:
     """Begins generations on one generator. Made inside the event loop that it serves."""
 
     def __init__(self) -> None:
-        self._mailbox = Mailbox()
+        self._mailbox = LoopCallbacks()
         self._threads: ThreadPoolExecutor | None = None
 
     def begin(self, generator: Generator, task: GenerationTask) -> Generation:
@@ -103,4 +103,4 @@ class _InThread:
         for sample, completion in enumerate(future.result()):
             if completion.text:
                 self._generation.hear(TextDelta(completion.text, sample))
-        self._generation.hear(Drawn(future.result()))
+        self._generation.hear(FinishedRequest(future.result()))

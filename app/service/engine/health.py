@@ -12,7 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from app.errors import USER_ERRORS
 from app.pipeline import Pipeline
-from app.service.engine.components import Parts
+from app.service.engine.components import Components
 from app.service.http.access import Caller
 from app.service.http.errors import ApiError
 from app.service.observability.logs import LOGGER
@@ -75,7 +75,7 @@ class Health:
     """Looks when asked. Made inside the event loop that it serves. recheck_s: how long a look that failed holds."""
 
     def __init__(self, pipeline: Pipeline, *, recheck_s: float = RECHECK_S) -> None:
-        self.parts = Parts(pipeline)
+        self.parts = Components(pipeline)
         self._pipeline = pipeline
         self._recheck_s = recheck_s
         self._looking = asyncio.Lock()

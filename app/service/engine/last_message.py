@@ -8,13 +8,13 @@ from time import perf_counter
 
 from app.answers import Answer, QueryResult, Timings
 from app.pipeline import query_seed
-from app.service.engine.generation_queue import Generating
-from app.service.engine.live_query import Ask, LiveQuery
+from app.service.engine.generation_queue import GenerationQueue
+from app.service.engine.live_query import LiveQuery, PendingQuery
 from app.service.engine.preparation import Preparation
 from app.service.engine.standalone import (
     REWRITTEN_TOKENS,
     SHOWN_EXCHANGES,
-    Exchange,
+    ConversationTurn,
     read_rewritten,
     rewriting_task,
     standalone_by_rule,
@@ -27,7 +27,7 @@ from generation.live import InstructedGenerator
 from generation.prompt import Prompt
 
 
-async def standing_alone(ask: Ask, generator: Generator, generating: Generating) -> Ask:
+async def rewrite_as_standalone(ask: PendingQuery, generator: Generator, generating: GenerationQueue) -> PendingQuery:
     """The query with a question that needs nothing that was said before it. Raises what the generator raises."""
     if not ask.history or ask.reply:
         return ask
@@ -48,7 +48,7 @@ async def standing_alone(ask: Ask, generator: Generator, generating: Generating)
     return replace(ask, request=replace(request, question=question), original=request)
 
 
-def preparation(ask: Ask) -> Preparation:
+def preparation(ask: PendingQuery) -> Preparation:
     """What is found and shown before the query is answered: nothing where its reply is known."""
     request = ask.request
     if ask.reply:  # the collection must be there all the same, as it must for judging
@@ -57,7 +57,7 @@ def preparation(ask: Ask) -> Preparation:
     return Preparation(request, ask.caller.tenant, ask.instructions, judged)
 
 
-def _rewriting_prompt(generator: Generator, question: str, history: Sequence[Exchange]) -> Prompt | None:
+def _rewriting_prompt(generator: Generator, question: str, history: Sequence[ConversationTurn]) -> Prompt | None:
     """Of as many of the last exchanges as the model's context takes; None where it takes none."""
     for first in range(max(0, len(history) - SHOWN_EXCHANGES), len(history)):
         try:

@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
 
 from app.answers import QueryRequest, QueryResult, Source, sources_of
-from app.service.engine.preparation import Prepared
-from app.service.engine.standalone import Exchange
+from app.service.engine.preparation import PreparedQuery
+from app.service.engine.standalone import ConversationTurn
 from app.service.http.access import Caller
 from generation.completion import TextDelta
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PendingQuery:
     """A query as it is worked on.
 
     instructions: of the caller's own. verify: whether its answers are judged. deadline_s: for all of it. history: what
@@ -29,7 +29,7 @@ class Ask:
     instructions: str = ""
     verify: bool = False
     deadline_s: float | None = None
-    history: tuple[Exchange, ...] = ()
+    history: tuple[ConversationTurn, ...] = ()
     original: QueryRequest | None = None
     reply: str = ""
 
@@ -46,7 +46,7 @@ class LiveQuery:
     when the request came. queued: seconds that it waited for its turn.
     """
 
-    def __init__(self, ask: Ask, prepared: Prepared, model: str, arrived: float, queued: float) -> None:
+    def __init__(self, ask: PendingQuery, prepared: PreparedQuery, model: str, arrived: float, queued: float) -> None:
         self.id = uuid.uuid4().hex
         self.ask, self.prepared, self.model = ask, prepared, model
         self.arrived, self.queued = arrived, queued

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 
-class Mailbox:
+class LoopCallbacks:
     """Belongs to the event loop that it is made in."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from app.answers import QueryRequest
 from app.pipeline import Pipeline
-from app.service.engine.chunk_locations import Placing
+from app.service.engine.chunk_locations import ChunkLocator
 from app.service.http.errors import ApiError
 from data.schema import collections
 from generation.generator import Generator
@@ -41,7 +41,7 @@ class Preparation:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedQuery:
     """collection: as its tenant calls it, stored: as the store does, generation: hash of the index that was searched;
     search: how, in words; None without retrieval. judge: the stored name of the collection that judges, None where none
     was asked for. retrieval_s: seconds that this batch's searches took. places: where what was found stands in its
@@ -66,14 +66,14 @@ class _Place:
     published: bool
 
 
-class Preparing:
+class QueryPreparer:
     """The work of a MicroBatcher of Preparations."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        self._placing = Placing()
+        self._placing = ChunkLocator()
 
-    def __call__(self, items: Sequence[Preparation]) -> list[Prepared | Exception]:
+    def __call__(self, items: Sequence[Preparation]) -> list[PreparedQuery | Exception]:
         """One result an item: prompts, or the ApiError or other error that stands in the way."""
         known = {tenant: self._places(tenant) for tenant in {item.tenant for item in items}}
         places = [_attempt(_place, item, known[item.tenant]) for item in items]
@@ -81,7 +81,7 @@ class Preparing:
         searches, found = self._search(items, places)
         standing = self._standing(places, searches, found)
         seconds = perf_counter() - started
-        out: list[Prepared | Exception] = []
+        out: list[PreparedQuery | Exception] = []
         for item, place, search, chunks, words in zip(items, places, searches, found, standing, strict=True):
             error = next((e for e in (place, search, chunks, words) if isinstance(e, Exception)), None)
             if isinstance(place, Exception) or isinstance(chunks, Exception) or isinstance(words, Exception) or error:
@@ -93,7 +93,7 @@ class Preparing:
                 continue
             searched = place if item.request.retrieval else None
             out.append(
-                Prepared(
+                PreparedQuery(
                     prompt,
                     None if searched is None else searched.name,
                     None if searched is None else searched.stored,

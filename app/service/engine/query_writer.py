@@ -21,7 +21,7 @@ _MOST_WAITING = 4096
 _AT_ONCE = 128
 
 
-class Keeping:
+class QueryWriter:
     """Belongs to one event loop. seen: told each batch's size."""
 
     def __init__(self, pipeline: Pipeline, seen: Callable[[int], None] = lambda size: None) -> None:

@@ -58,14 +58,14 @@ _LABEL = re.compile(r"^\s*(?:(?:stand-?alone|rewritten|final)?\s*question\s*:)\s
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ConversationTurn:
     """A question and what was answered; the answer may be empty."""
 
     question: str
     answer: str
 
 
-def standalone_by_rule(question: str, history: Sequence[Exchange]) -> str:
+def standalone_by_rule(question: str, history: Sequence[ConversationTurn]) -> str:
     """The question with what it refers to put in; itself where it seems to stand alone, or there is nothing before."""
     if len(question) > _KEPT_CHARACTERS:
         return question
@@ -77,7 +77,7 @@ def standalone_by_rule(question: str, history: Sequence[Exchange]) -> str:
     return _joined(after_small_talk(question), before, answer) if before else question
 
 
-def rewriting_task(question: str, history: Sequence[Exchange]) -> str:
+def rewriting_task(question: str, history: Sequence[ConversationTurn]) -> str:
     """What a model is told to write: the last question, so that it can be understood by itself."""
     said = "\n".join(
         f"User: {exchange.question[:_SHOWN_CHARACTERS]}\nAssistant: {exchange.answer[:_SHOWN_CHARACTERS]}"

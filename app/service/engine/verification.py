@@ -22,7 +22,7 @@ from model.pairs.scoring import PairScorer
 
 
 @dataclass(frozen=True, slots=True)
-class Judging:
+class JudgeRequest:
     """Answers to a question, to be judged by what a search of a collection finds for each claim.
 
     stored: the collection's name in the store. Evidence depends on question and claim only, so that answers given with
@@ -35,14 +35,14 @@ class Judging:
 
 
 @dataclass(frozen=True, slots=True)
-class Checking:
+class CheckRequest:
     """Claims with evidence of their own. words: whether to look for the words that fail."""
 
     pairs: tuple[ClaimPair, ...]
     words: bool = False
 
 
-class Verifying:
+class VerificationService:
     """The work of two MicroBatchers, one of Judgings and one of Checkings."""
 
     def __init__(self, pipeline: Pipeline) -> None:
@@ -51,7 +51,7 @@ class Verifying:
         self._scorer: PairScorer | None = None
         self._checker: ClaimChecker | None = None
 
-    def judge(self, items: Sequence[Judging]) -> list[tuple[AnswerEvaluation, ...] | Exception]:
+    def judge(self, items: Sequence[JudgeRequest]) -> list[tuple[AnswerEvaluation, ...] | Exception]:
         """For each item, an evaluation of every answer, in order."""
         with self._lock:
             out: list[tuple[AnswerEvaluation, ...] | Exception] = [()] * len(items)
@@ -62,7 +62,7 @@ class Verifying:
                     out[index] = evaluations
             return out
 
-    def check(self, items: Sequence[Checking]) -> list[tuple[CheckedClaim, ...] | Exception]:
+    def check(self, items: Sequence[CheckRequest]) -> list[tuple[CheckedClaim, ...] | Exception]:
         """For each item, a result for every pair, in order."""
         with self._lock:
             if self._checker is None:
@@ -77,7 +77,7 @@ class Verifying:
                     out[index] = tuple(next(checked) for _ in items[index].pairs)
             return out
 
-    def _judge(self, stored: str, items: Sequence[Judging]) -> list[tuple[AnswerEvaluation, ...]]:
+    def _judge(self, stored: str, items: Sequence[JudgeRequest]) -> list[tuple[AnswerEvaluation, ...]]:
         search = self._pipeline.search(stored)
         evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.departures)
         # Each claim has evidence of its own: read together, an answer would be read again for every claim.

@@ -41,7 +41,7 @@ from sqlalchemy.exc import OperationalError
 from app.accounts.keys import LOCAL, PREFIX, SCOPES, KeyLimits, KeyStore, Scope
 from app.pipeline import Pipeline
 from app.service.http.errors import ApiError
-from app.service.http.rates import Rates
+from app.service.http.rates import RateLimiter
 from data.errors import DataError, StoreBusyError
 
 COOKIE = "plumbline_key"
@@ -70,9 +70,9 @@ class Caller:
 class Access:
     """Recognises callers. Made once for an app, at ``app.state.access``. required: whether everyone needs a key."""
 
-    def __init__(self, pipeline: Pipeline, *, required: bool = False, rates: Rates | None = None) -> None:
+    def __init__(self, pipeline: Pipeline, *, required: bool = False, rates: RateLimiter | None = None) -> None:
         self.required = required
-        self.rates = rates or Rates()
+        self.rates = rates or RateLimiter()
         self._pipeline = pipeline
         # Its own threads: a service whose other threads are all at work still says at once who may not ask.
         self._threads: anyio.CapacityLimiter | None = None

@@ -21,7 +21,7 @@ class _Bucket:
     at: float
 
 
-class Rates:
+class RateLimiter:
     """Safe to use from threads. clock: seconds, never going back."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

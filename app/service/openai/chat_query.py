@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass
 
 from app.answers import QueryRequest
-from app.service.engine.live_query import Ask
+from app.service.engine.live_query import PendingQuery
 from app.service.engine.small_talk import small_talk_reply
 from app.service.http.access import Caller
 from app.service.http.errors import ApiError
@@ -27,7 +27,7 @@ _TELL_SEED = 2**53
 class ChatAsk:
     """The query, its seed, and notes on what was asked for and cannot be had."""
 
-    ask: Ask
+    ask: PendingQuery
     seed: int
     notes: tuple[str, ...]
 
@@ -67,7 +67,7 @@ def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
         style=body.style or "short",
     )
     instructions = conversation.instructions if instructed else ""
-    ask = Ask(
+    ask = PendingQuery(
         request,
         caller,
         instructions=instructions,

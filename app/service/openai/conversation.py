@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.service.engine.standalone import Exchange
+from app.service.engine.standalone import ConversationTurn
 from app.service.openai.content import refused, text_of
 from app.service.openai.schemas import Message
 from data.blank import is_blank
@@ -18,7 +18,7 @@ class Conversation:
     """instructions: of system and developer messages, in their order. history: questions with their answers."""
 
     instructions: str
-    history: tuple[Exchange, ...]
+    history: tuple[ConversationTurn, ...]
     question: str
 
 
@@ -38,7 +38,7 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
     if is_blank(question):
         raise refused("the last message is empty: ask something", f"{where}.content")
     told: list[str] = []
-    history: list[Exchange] = []
+    history: list[ConversationTurn] = []
     for message, text in zip(read[:-1], texts[:-1], strict=True):
         said = text.strip()
         if not said:
@@ -46,7 +46,7 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
         if message.role in ("system", "developer"):
             told.append(said)
         elif message.role == "user":
-            history.append(Exchange(said, ""))
+            history.append(ConversationTurn(said, ""))
         elif history:
-            history[-1] = Exchange(history[-1].question, said)
+            history[-1] = ConversationTurn(history[-1].question, said)
     return Conversation("\n\n".join(told), tuple(history), question)

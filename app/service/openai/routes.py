@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 
 from app.service.api.json_route import JsonRoute, error_responses
 from app.service.api.routes import MayQuery, Service
-from app.service.engine.answering import Answering
+from app.service.engine.answering import QueryService
 from app.service.engine.health import not_ready
 from app.service.engine.live_query import LiveQuery
 from app.service.http.errors import ApiError
@@ -81,7 +81,7 @@ async def one_model(model: str, service: Service, caller: MayQuery) -> ModelRepl
     return found
 
 
-def _models(service: Answering, tenant: str) -> list[ModelReply]:
+def _models(service: QueryService, tenant: str) -> list[ModelReply]:
     if not service.health.parts.all_open:
         raise not_ready()
     alone = service.pipeline.generator.name
@@ -93,7 +93,7 @@ def _models(service: Answering, tenant: str) -> list[ModelReply]:
     return [*(model for model in published if model.id != alone), ModelReply(id=alone, created=0)]
 
 
-def _head(body: ChatBody, asked: ChatAsk, live: LiveQuery, service: Answering) -> ChatHead:
+def _head(body: ChatBody, asked: ChatAsk, live: LiveQuery, service: QueryService) -> ChatHead:
     generator = service.pipeline.generator
     # A server's fingerprint is asked for over the network, which an answer should not wait for.
     local = generator.fingerprint if isinstance(generator, EngineGenerator) else generator.name

@@ -14,7 +14,7 @@ _LEAST_QUOTED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextSegment:
     """Part of an answer's text. number: of the source it cites, None for plain text. unsupported: whether it stands in
     a claim that the documents do not support."""
 
@@ -24,7 +24,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
+class QuotedSource:
     """A source's text: what stands before the place that an answer quotes, the place (perhaps empty), and the rest."""
 
     before: str
@@ -34,7 +34,7 @@ class Quoted:
 
 def pieces(
     text: str, annotations: Iterable[Mapping[str, Any]], verdicts: Iterable[Mapping[str, Any]] = ()
-) -> tuple[Piece, ...]:
+) -> tuple[TextSegment, ...]:
     """The text cut at its citations and at the ends of unsupported claims; joined, the pieces are the text again."""
     cited = {(int(a["start"]), int(a["end"])): int(a["number"]) for a in annotations}
     bad = [(int(v["start"]), int(v["end"])) for v in verdicts if v["label"] in ("unverifiable", "contradicted")]
@@ -42,11 +42,11 @@ def pieces(
     out = []
     for start, end in pairwise(cuts):
         number = next((n for (first, last), n in cited.items() if first <= start and end <= last), None)
-        out.append(Piece(text[start:end], number, any(first <= start and end <= last for first, last in bad)))
+        out.append(TextSegment(text[start:end], number, any(first <= start and end <= last for first, last in bad)))
     return tuple(piece for piece in out if piece.text)
 
 
-def quoted(source: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> Quoted:
+def quoted(source: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> QuotedSource:
     """Where an answer was taken from: its words in the source it cites, else what a verdict names as its evidence.
 
     Of sources that an answer with citations does not cite, nothing: a verifier may have read one along.
@@ -54,7 +54,7 @@ def quoted(source: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> Q
     text = str(source["text"])
     span = next((s for s in (_words(text, source, a) or _evidence(text, source, a) for a in answers) if s), None)
     start, end = span or (len(text), len(text))
-    return Quoted(text[:start], text[start:end], text[end:])
+    return QuotedSource(text[:start], text[start:end], text[end:])
 
 
 def _words(text: str, source: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[int, int] | None:

@@ -20,20 +20,20 @@ from pydantic import ValidationError
 
 from app.service.api.query_body import QueryBody
 from app.service.api.routes import answering
-from app.service.engine.answering import Answering
-from app.service.engine.live_query import Ask
+from app.service.engine.answering import QueryService
+from app.service.engine.live_query import PendingQuery
 from app.service.http.access import Caller, require
 from app.service.http.errors import ApiError, validation_error
 from app.service.http.stream_errors import unless_gone
 from app.service.http.sub_path import root
-from app.service.pages.answer_view import Piece, Quoted, pieces, quoted
+from app.service.pages.answer_view import QuotedSource, TextSegment, pieces, quoted
 
 _TEMPLATES = Path(__file__).parents[2] / "templates"
 _WAYS = ("on", "off", "both")
 
 page_router = APIRouter(include_in_schema=False)
 
-Service = Annotated[Answering, Depends(answering)]
+Service = Annotated[QueryService, Depends(answering)]
 MayAsk = Annotated[Caller, Depends(require("query"))]
 
 
@@ -43,8 +43,8 @@ class Column:
 
     title: str
     result: dict[str, Any]
-    answers: tuple[tuple[tuple[Piece, ...], dict[str, Any]], ...]
-    sources: tuple[tuple[dict[str, Any], Quoted], ...]
+    answers: tuple[tuple[tuple[TextSegment, ...], dict[str, Any]], ...]
+    sources: tuple[tuple[dict[str, Any], QuotedSource], ...]
     cited: frozenset[int]
 
 
@@ -72,7 +72,9 @@ async def ask(request: Request, service: Service, caller: MayAsk) -> HTMLRespons
         way = fields.get("retrieval", "on")
         for retrieval in (True, False) if way == "both" else (way == "on",):
             body = _query(fields, retrieval)
-            result = await unless_gone(request, service.answer(Ask(body.to_request(), caller, verify=body.verify)))
+            result = await unless_gone(
+                request, service.answer(PendingQuery(body.to_request(), caller, verify=body.verify))
+            )
             columns.append(_column(result.to_json(), retrieval))
     except ApiError as error:
         return await _page(service, caller, fields=fields, error=error)
@@ -123,7 +125,7 @@ def _query(fields: dict[str, str], retrieval: bool) -> QueryBody:
 
 
 async def _page(
-    service: Answering,
+    service: QueryService,
     caller: Caller,
     *,
     fields: dict[str, str] | None = None,

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from starlette.datastructures import UploadFile
 
 from app.errors import AppError
-from app.labelling.sessions import Imported, filled_in, keep_labels
+from app.labelling.sessions import ImportedLabels, filled_in, keep_labels
 from app.service.api.collections_upload import read_form
 from app.service.api.evaluations_work import own_run
 from app.service.api.resource_limits import BATCH_BYTES
@@ -64,7 +64,7 @@ async def upload(
             await form.close()
         annotator, _ = as_annotator(person)
 
-        def take() -> Imported:
+        def take() -> ImportedLabels:
             run = labels.run(held.pipeline, caller, own_run(held.pipeline, caller, run_id))
             try:
                 found = filled_in(run, content, called, annotator, others=others)

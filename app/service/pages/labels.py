@@ -35,7 +35,7 @@ Held = Annotated[Resources, Depends(resources)]
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
+class LabellerIdentity:
     """Whose labels they are. named: by the address, because no key says it. settles: whether they settle disputes."""
 
     annotator: str
@@ -54,10 +54,10 @@ async def who(
     caller: Evaluator,
     annotator: Annotated[str, Query(max_length=64)] = "",
     settle: Annotated[str, Query(max_length=8)] = "",
-) -> Who:
+) -> LabellerIdentity:
     """The dependency of every page here."""
     named = caller.key_id is None
-    return Who(annotator.strip() if named else caller.name, named, settle == "yes")
+    return LabellerIdentity(annotator.strip() if named else caller.name, named, settle == "yes")
 
 
 async def desk(request: Request) -> LabelDesk:
@@ -69,7 +69,7 @@ async def desk(request: Request) -> LabelDesk:
     return found
 
 
-Person = Annotated[Who, Depends(who)]
+Person = Annotated[LabellerIdentity, Depends(who)]
 Desk = Annotated[LabelDesk, Depends(desk)]
 
 
@@ -154,7 +154,7 @@ async def _item(
     item_id: str,
     caller: Caller,
     held: Resources,
-    person: Who,
+    person: LabellerIdentity,
     labels: LabelDesk,
     *,
     error: ApiError | None = None,
@@ -192,7 +192,13 @@ async def _item(
 
 
 async def run_page(
-    run_id: str, caller: Caller, held: Resources, person: Who, *, error: ApiError | None = None, said: str = ""
+    run_id: str,
+    caller: Caller,
+    held: Resources,
+    person: LabellerIdentity,
+    *,
+    error: ApiError | None = None,
+    said: str = "",
 ) -> HTMLResponse:
     """The page of a run. said: what was done just now."""
 
@@ -216,7 +222,7 @@ async def run_page(
     )
 
 
-def as_annotator(person: Who) -> tuple[str, bool]:
+def as_annotator(person: LabellerIdentity) -> tuple[str, bool]:
     """Annotator, and whether disagreements are settled. Raises ApiError 422 for nobody."""
     if not person.annotator:
         raise ApiError(422, "say who labels: fill in your name", code="invalid_value", param="annotator")

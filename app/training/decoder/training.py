@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from app.training.reader.reading_dataset import reading_material
+from app.training.reader.reading_dataset import reading_dataset
 from data.reading_examples import ReadingExample
 from evaluation.reading.reading_scores import ReadingScore, score_reading
 from generation.causal.generator import CausalGenerator
@@ -99,7 +99,7 @@ def train_decoder(
     context = min(recipe.context or model.config.max_positions, model.config.max_positions)
     writer = CausalRowWriter(recipe.model, context=context, end_id=ends[0])
     # Passages are cut as the indexer cuts documents, by MiniLM's tokens: that is what it is shown in use.
-    material = reading_material(recipe, writer, reader_vocabulary().tokenizer, say)
+    material = reading_dataset(recipe, writer, reader_vocabulary().tokenizer, say)
     model.requires_grad_(True)
     result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
     files = _write(recipe, folder, model, ends)

@@ -47,7 +47,7 @@ class PretrainRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Pretrained:
+class PretrainOutcome:
     """The outcome. training and corpus are None when time ran out before; validation: of the model as it was written,
     None when it is not finished or nothing was held out. files: the weights', empty when not finished."""
 
@@ -73,7 +73,7 @@ def pretrain_decoder(
     reading: Callable[[int], None] | None = None,
     progress: Callable[[PretrainProgress], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
-) -> Pretrained:
+) -> PretrainOutcome:
     """Tokenise to folder/corpus, train with checkpoints in folder/checkpoints, write the model to ``folder``.
 
     Each part goes on where it was stopped or killed. Stops by itself, with everything kept, once max_seconds have
@@ -89,7 +89,7 @@ def pretrain_decoder(
     else:
         corpus = prepare_corpus(recipe.corpus, folder / "corpus", say=say, progress=reading, stop=out_of_time)
     if corpus is None:
-        return Pretrained(folder, 0, None, None, None, ())
+        return PretrainOutcome(folder, 0, None, None, None, ())
     encoder = BpeEncoder(corpus.folder / TOKENIZER)
     facts, settings = corpus.facts, recipe.settings
     config = pretrain_config(recipe.size, encoder.size, settings.context)
@@ -119,7 +119,7 @@ def pretrain_decoder(
         progress=progress,
     )
     if not result.finished:
-        return Pretrained(folder, parameters, corpus, result, None, ())
+        return PretrainOutcome(folder, parameters, corpus, result, None, ())
     write_tokenizer(folder, (corpus.folder / TOKENIZER).read_bytes(), settings.context)
     files = save_llama(model, folder, end_id=END_ID, pad_id=PAD_ID, dtype=recipe.dtype, shard_bytes=recipe.shard_bytes)
     # What is measured is what was written: rounded, and read back by the loader that everybody uses.
@@ -148,7 +148,7 @@ def pretrain_decoder(
             "validation": validation_json(final),
         },
     )
-    return Pretrained(folder, parameters, corpus, result, final, files)
+    return PretrainOutcome(folder, parameters, corpus, result, final, files)
 
 
 def validation_json(found: Validation | None) -> dict[str, object] | None:

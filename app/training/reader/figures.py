@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # commands are imported for their arguments, and must be quic
     from evaluation.reading.reading_scores import ReadingScore
 
 
-def say_scores(scores: Sequence[ReadingScore], output: Output) -> None:
+def print_scores(scores: Sequence[ReadingScore], output: Output) -> None:
     """One line of data for each source."""
     for score in scores:
         output.data(

@@ -94,7 +94,7 @@ class ReadingRecipe(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingMaterial:
+class ReadingDataset:
     """rows: to train on. development: examples of articles held out. made: questions by rule on articles that nothing
     is trained on. skipped: bad lines left out."""
 
@@ -104,17 +104,17 @@ class ReadingMaterial:
     skipped: tuple[str, ...]
 
 
-def reading_material(
+def reading_dataset(
     recipe: ReadingRecipe, writer: RowWriter, tokenizer: Tokenizer, say: Callable[[str], None]
-) -> ReadingMaterial:
+) -> ReadingDataset:
     """All rows of a recipe, as ``writer`` writes them. tokenizer: cuts passages. Raises DataError as load_reading."""
     seed, mix = recipe.settings.seed, recipe.mix
     reading = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit, texts=recipe.texts)
     split = split_by_group(reading.examples, hold_out=recipe.hold_out)
     say(f"{len(split.train)} examples to train on, {len(split.development)} of other articles to score on")
-    skipped, made = reading.skipped, MadeQuestions([], [])
+    skipped, made = reading.skipped, SyntheticQuestions([], [])
     if recipe.texts and recipe.made:
-        made = made_questions(recipe, {example.title for example in split.development})
+        made = synthetic_questions(recipe, {example.title for example in split.development})
         say(f"{len(made.train)} questions made by rule: {_counts(made.train)}")
     missed = near_misses(split.train, recipe.near_misses, seed=seed)
     if missed:
@@ -132,7 +132,7 @@ def reading_material(
         skipped += closed.skipped
         rows += closed_book_rows(closed.examples, writer, mix, seed=seed, most=recipe.closed_book_rows)
     say(f"{len(rows)} rows, {sum(row.length for row in rows) / 1e6:.2f} million tokens")
-    return ReadingMaterial(rows, tuple(split.development), made.held, skipped)
+    return ReadingDataset(rows, tuple(split.development), made.held, skipped)
 
 
 def reading_rows(
@@ -170,14 +170,14 @@ def closed_book_rows(
 
 
 @dataclass(frozen=True, slots=True)
-class MadeQuestions:
+class SyntheticQuestions:
     """Questions made by rule. held: on articles that nothing is trained on, to calibrate with."""
 
     train: list[ReadingExample]
     held: list[ReadingExample]
 
 
-def made_questions(recipe: ReadingRecipe, without: set[str]) -> MadeQuestions:
+def synthetic_questions(recipe: ReadingRecipe, without: set[str]) -> SyntheticQuestions:
     """About ``recipe.made`` questions on documents of ``recipe.texts``, a few on each; none on titles ``without``.
 
     Those of closed_book are joined to documents which hold their answer.
@@ -197,7 +197,7 @@ def made_questions(recipe: ReadingRecipe, without: set[str]) -> MadeQuestions:
     if recipe.closed_book:
         known = load_reading(recipe.closed_book, skip_bad=recipe.skip_bad, limit=recipe.limit).examples
         made += islice(join_questions(others, known, seed=seed), most // 5)
-    return MadeQuestions(made, list(make_reading(held, seed=seed, per_article=2)))
+    return SyntheticQuestions(made, list(make_reading(held, seed=seed, per_article=2)))
 
 
 def _counts(examples: Sequence[ReadingExample]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.errors import AppError
 from app.training.reader.decline_fitting import fit_declining
-from app.training.reader.reading_dataset import reading_material, reading_rows
+from app.training.reader.reading_dataset import reading_dataset, reading_rows
 from data.reading_examples import ReadingExample
 from evaluation.reading.calibration import ReaderCalibration, calibrate_reader
 from evaluation.reading.reading_scores import ReadingScore, score_reading
@@ -123,7 +123,7 @@ def train_reader(
     corrected = correction_of(start) if start else None
     used: dict[str, object] = {"use": asdict(reader_use(start))} if start else {}
     writer = ReaderRowWriter(vocabulary, max_positions=PREFIX_CONFIG.max_positions)
-    material = reading_material(recipe, writer, vocabulary.tokenizer, say)
+    material = reading_dataset(recipe, writer, vocabulary.tokenizer, say)
     result = None
     if not recipe.only_decline:
         result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)

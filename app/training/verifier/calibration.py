@@ -16,7 +16,7 @@ from evaluation.training_examples.answer_rows import AnswerMix, answer_rows, by_
 from evaluation.training_examples.verifier_rows import WindowMix, verifier_rows
 from model.pairs.scoring import Pair
 from model.training.pair_rows import PairRow
-from model.verifier.answer_context import answers_shortly
+from model.verifier.answer_context import is_short_answer_claim
 from model.verifier.files import LoadedSupport, SupportUse
 from model.verifier.lexical_penalty import lack
 from model.verifier.scorer import SupportScorer
@@ -27,7 +27,7 @@ _FEWEST_SHORT = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrated:
+class CalibratedUse:
     """use: with the curves that could be fitted. alone: that of claims read alone, None where it could not.
 
     claims: how many claims read alone, short answers among them, and answers: how many claims read together the curves
@@ -47,7 +47,7 @@ def calibrated(
     held: Sequence[PairExample],
     *,
     say: Callable[[str], None],
-) -> Calibrated:
+) -> CalibratedUse:
     """``use`` with the calibration of claims alone and, where it reads claims together, of claims in their answers.
 
     loaded: the network. pairs: claims to fit the first on. held: those of which the answers fit the second; each source
@@ -58,15 +58,15 @@ def calibrated(
     """
     if not pairs:
         say("not calibrated: no pair of other evidence is held out")
-        return Calibrated(use)
+        return CalibratedUse(use)
     scorer, lacking = SupportScorer(loaded), use
     # A claim of characters that are no tokens gives no row and has no logit.
     counts = scorer.count([example.claim for example in pairs])
     read = [example for example, count in zip(pairs, counts, strict=True) if count]
     raw = list(zip(read, score_pairs_raw(scorer, read), strict=True))
-    short = [(e, x) for e, x in raw if answers_shortly(e.question, e.claim)]
+    short = [(e, x) for e, x in raw if is_short_answer_claim(e.question, e.claim)]
     answering = _fit_enough(short, lacking, say)
-    others = [(e, x) for e, x in raw if not answers_shortly(e.question, e.claim)] if answering else raw
+    others = [(e, x) for e, x in raw if not is_short_answer_claim(e.question, e.claim)] if answering else raw
     alone = _fit([x for _, x in others], [e for e, _ in others], lacking, "claims read alone", say)
     together_claims = 0
     if alone is not None:
@@ -83,7 +83,7 @@ def calibrated(
         if together is not None:
             use = replace(use, answer_slope=together.slope, answer_intercept=together.intercept)
     count = (len(others) if alone else 0) + (len(short) if answering else 0)
-    return Calibrated(use, alone, count, together_claims)
+    return CalibratedUse(use, alone, count, together_claims)
 
 
 def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> tuple[float, ...]:

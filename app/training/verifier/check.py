@@ -19,7 +19,7 @@ from model.verifier.files import LoadedSupport, SupportUse
 from model.verifier.scorer import SupportScorer
 
 
-class HeldOutCheck:
+class ValidationCallback:
     """Passes progress on; at the start, and whenever ``every`` more steps are done, it scores the claims and says how.
 
     alone: held-out claims read by themselves. answers: the claims of held-out answers, read together. every: 0 for

@@ -9,7 +9,7 @@ from model.verifier.encoder import SupportEncoder
 from model.verifier.files import load_support
 
 
-class Mixed:
+class WeightMixture:
     """Read before the run, since folders may change while it lasts."""
 
     def __init__(self, recipe: VerifierRecipe, begun: SupportEncoder) -> None:

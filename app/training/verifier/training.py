@@ -9,10 +9,10 @@ from pathlib import Path
 
 from app.errors import AppError
 from app.training.verifier.calibration import calibrated
-from app.training.verifier.check import HeldOutCheck
+from app.training.verifier.check import ValidationCallback
 from app.training.verifier.distillation import Teachers
 from app.training.verifier.drawing import fair_sample
-from app.training.verifier.mixing import Mixed
+from app.training.verifier.mixing import WeightMixture
 from app.training.verifier.recipe import VerifierRecipe
 from app.training.verifier.row_reading import read_rows
 from app.training.verifier.rows import VerifierRows, make_rows
@@ -26,7 +26,7 @@ from model.reader.prefix_decoder import prefix_decoder_fingerprint
 from model.training.loop import TrainProgress, TrainResult
 from model.training.pair_trainer import train_pairs
 from model.verifier.encoder import SupportEncoder, warm_start_support
-from model.verifier.files import LoadedSupport, as_written, load_support, save_support
+from model.verifier.files import LoadedSupport, load_support, rounded_as_saved, save_support
 from model.verifier.reader_layers import is_reader, support_from_reader
 from model.verifier.scorer import SupportScorer
 
@@ -68,7 +68,7 @@ def train_verifier(
     teachers = Teachers(recipe.teachers, recipe.teacher_share, device=device)
     # Of a start they are its own.
     recipe = replace(recipe, features=model.features, num_layers=model.config.num_layers)
-    others = Mixed(recipe, model)  # by the end of the run another model may lie in the start's folder
+    others = WeightMixture(recipe, model)  # by the end of the run another model may lie in the start's folder
     told_apart = model.features.worst_word  # else all claims of a window would get one logit
     if recipe.rows_from:
         made = read_rows(recipe.rows_from, say)
@@ -113,12 +113,12 @@ def _check(
     development: Sequence[PairExample],
     say: Callable[[str], None],
     progress: Callable[[TrainProgress], None] | None,
-) -> HeldOutCheck:
+) -> ValidationCallback:
     alone, answers = by_answer(development) if recipe.use.answer_tokens else (list(development), [])
     random.Random(recipe.settings.seed).shuffle(answers)
     answers = answers[: min(recipe.development, _CHECKED_ANSWERS)]
     some = fair_sample(alone, min(recipe.development, _CHECKED), recipe.settings.seed)
-    return HeldOutCheck(model, recipe.use, some, answers, recipe.check, say, progress)
+    return ValidationCallback(model, recipe.use, some, answers, recipe.check, say, progress)
 
 
 def _finish(
@@ -142,7 +142,7 @@ def _finish(
     }
     development = fair_sample(made.development, recipe.development, recipe.settings.seed)
     # Before it is written: weights without their curve would look like a verifier to whoever finds them.
-    loaded = LoadedSupport(as_written(model), recipe.use, "")
+    loaded = LoadedSupport(rounded_as_saved(model), recipe.use, "")
     found = calibrated(loaded, recipe.use, development, made.development, say=say)
     fitted = {"calibrated_on": found.claims, "calibrated_on_answers": found.answers} if found.alone else {}
     save_support(model, folder, found.use, facts | fitted)

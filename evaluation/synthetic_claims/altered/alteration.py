@@ -27,7 +27,7 @@ class Alteration:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class ValueSwap:
     """Values and what stands for each of them afterwards, as whole words; both may be several words."""
 
     values: Mapping[str, str]
@@ -77,7 +77,7 @@ def altered(example: PairExample, evidence: str, wrong: Spans | None) -> PairExa
     return replace(example, evidence=evidence, supported=False, wrong=tuple(sorted({*known, *wrong})))
 
 
-def agreeing(example: PairExample, evidence: str, exchange: Exchange) -> PairExample:
+def agreeing(example: PairExample, evidence: str, exchange: ValueSwap) -> PairExample:
     """The claim with the same values exchanged as in its evidence: as true as it was."""
     return replace(
         example,

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from random import Random
 
 from data.pairs import PairExample
-from evaluation.synthetic_claims.altered.alteration import Alteration, Exchange, agreeing, altered
+from evaluation.synthetic_claims.altered.alteration import Alteration, ValueSwap, agreeing, altered
 from evaluation.synthetic_claims.altered.records import altered_record
 from evaluation.synthetic_claims.altered.removal import removed
 from evaluation.synthetic_claims.altered.values import names_in, new_value, swapped_values
-from evaluation.synthetic_claims.seeded_random import chance_of
+from evaluation.synthetic_claims.seeded_random import seeded_random
 
 _AGREEING = 0.3
 """How often claims are altered as their evidence is and stay true: else an odd text would tell a wrong claim."""
@@ -33,7 +33,7 @@ def altered_answers(answers: Sequence[Sequence[PairExample]], share: float, seed
     names = sorted(name for name, _ in pool.most_common(_NAMES))
     out = []
     for answer in answers:
-        chance = chance_of(seed, "altered", answer[0].source, answer[0].group, answer[0].answer)
+        chance = seeded_random(seed, "altered", answer[0].source, answer[0].group, answer[0].answer)
         if chance.random() < share:
             found = _altered(answer, names, chance)
             if found is not None:
@@ -58,7 +58,7 @@ def _altered(answer: Sequence[PairExample], names: Sequence[str], chance: Random
     return _read_against(answer, _values_wrong(answer, evidence, exchange))
 
 
-def _values_wrong(answer: Sequence[PairExample], evidence: str, exchange: Exchange) -> Alteration:
+def _values_wrong(answer: Sequence[PairExample], evidence: str, exchange: ValueSwap) -> Alteration:
     return Alteration(evidence, tuple(exchange.places(example.claim) for example in answer))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 
 from data.pairs import PairExample
-from evaluation.synthetic_claims.altered.alteration import Exchange, whole
+from evaluation.synthetic_claims.altered.alteration import ValueSwap, whole
 from evaluation.synthetic_claims.entities import NOT_NAMES
 from evaluation.synthetic_claims.numbers import change_number
 from evaluation.synthetic_claims.word_swaps import swap_word
@@ -21,7 +21,7 @@ _MOST = 6
 _DAYS = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day")
 
 
-def swapped_values(answer: Sequence[PairExample], chance: Random) -> Exchange | None:
+def swapped_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap | None:
     """Two numbers, or two names, of the evidence for each other, of which a supported claim says one.
 
     None where there are no two that are surely not said of the same: they stand together in no sentence of the
@@ -44,11 +44,11 @@ def swapped_values(answer: Sequence[PairExample], chance: Random) -> Exchange | 
             chance.shuffle(others)
             for other in others[:_TRIES]:
                 if not any(_holds(text, one) and _holds(text, other) for text in (*sentences, *claims)):
-                    return Exchange({one: other, other: one})
+                    return ValueSwap({one: other, other: one})
     return None
 
 
-def new_value(answer: Sequence[PairExample], names: Sequence[str], chance: Random) -> Exchange | None:
+def new_value(answer: Sequence[PairExample], names: Sequence[str], chance: Random) -> ValueSwap | None:
     """A number, date, unit, name or quality that a supported claim says, for one that neither side has.
 
     names: of other texts.
@@ -67,7 +67,7 @@ def new_value(answer: Sequence[PairExample], names: Sequence[str], chance: Rando
             if inside := sorted({match.group() for match in _NAME.finditer(claim)} - NOT_NAMES):
                 old, new = chance.choice(inside), chance.choice(names) if names else ""
                 if _DAYS.fullmatch(old) is None and new and not _holds(everything, new):
-                    exchange = Exchange({old: new})
+                    exchange = ValueSwap({old: new})
                     if _may_change(old, answer) and _holds(answer[0].evidence, old):
                         return exchange
         if found is None:
@@ -77,7 +77,7 @@ def new_value(answer: Sequence[PairExample], names: Sequence[str], chance: Rando
         if old and new and old == old.strip() and _may_change(old, answer) and _holds(answer[0].evidence, old):
             if _holds(everything, new):
                 continue
-            return Exchange({old: new})
+            return ValueSwap({old: new})
     return None
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from app.labelling.sessions import DrawRequest, LabelSession, open_draw
 from app.pipeline import Pipeline
-from app.runs.plan import Pilot, Wanted, make_plan, pilot_of_numbers, pilot_of_run
+from app.runs.plan import Pilot, PrecisionTarget, make_plan, pilot_of_numbers, pilot_of_run
 from evaluation.errors import EvaluationError
 from evaluation.planning.plan import PlanSettings
 
@@ -29,7 +29,7 @@ def labelled(world: Any, read_truth: Any, questions: int) -> str:
 
 def test_numbers_need_what_a_coin_needs() -> None:
     # 1.96 sqrt(0.16 / N) is 0.05 at N = 246; the exact interval is a little wider.
-    plan = make_plan(pilot_of_numbers((0.2,), 1.0, 0.0), Wanted(0.05, samples=(1,)), QUICK)
+    plan = make_plan(pilot_of_numbers((0.2,), 1.0, 0.0), PrecisionTarget(0.05, samples=(1,)), QUICK)
     (row,) = plan.questions.rows
     assert row.questions is not None and 240 <= row.questions <= 290
     assert (plan.questions.ranges, row.lower, plan.labels) == (False, None, None)
@@ -41,7 +41,7 @@ def test_a_pilots_size_gives_a_range_and_a_larger_one_a_narrower(world: Any) -> 
 
     def spread(questions: int) -> int:
         pilot = pilot_of_numbers((0.2,), 0.5, 0.0, questions, 3, refits=8)
-        (row,) = make_plan(pilot, Wanted(0.05, samples=(3,)), settings).questions.rows
+        (row,) = make_plan(pilot, PrecisionTarget(0.05, samples=(3,)), settings).questions.rows
         assert row.lower is not None and row.upper is not None
         return row.upper - row.lower
 
@@ -50,12 +50,12 @@ def test_a_pilots_size_gives_a_range_and_a_larger_one_a_narrower(world: Any) -> 
 
 def test_a_difference_to_detect_moves_the_second_arm() -> None:
     pilot = pilot_of_numbers((0.4, 0.4), 0.5, 0.5)
-    small, large = (make_plan(pilot, Wanted(detect=d, samples=(2,)), QUICK).questions for d in (0.1, 0.25))
+    small, large = (make_plan(pilot, PrecisionTarget(detect=d, samples=(2,)), QUICK).questions for d in (0.1, 0.25))
     assert small.expected == pytest.approx(0.1) and large.model.rates == (0.4, pytest.approx(0.15))
     assert small.rows[0].questions is not None and large.rows[0].questions is not None
     assert large.rows[0].questions < small.rows[0].questions
     with pytest.raises(EvaluationError, match=r"0\.5"):
-        make_plan(pilot, Wanted(detect=0.5, samples=(2,)), QUICK)
+        make_plan(pilot, PrecisionTarget(detect=0.5, samples=(2,)), QUICK)
 
 
 def test_a_labelled_run_plans_with_corrected_rates_and_says_how_many_labels(world: Any, read_truth: Any) -> None:
@@ -67,7 +67,7 @@ def test_a_labelled_run_plans_with_corrected_rates_and_says_how_many_labels(worl
             pilot_of_run(line, run_id, ("oracle",))
     assert pilot.verifier is not None and pilot.verifier.positives + pilot.verifier.negatives == 80
     assert any("corrected by labels of 80 questions" in note for note in pilot.notes)
-    plan = make_plan(pilot, Wanted(0.12, samples=(2,)), QUICK, label_questions=200)
+    plan = make_plan(pilot, PrecisionTarget(0.12, samples=(2,)), QUICK, label_questions=200)
     assert plan.labels is not None and plan.labels.questions == 200
     assert plan.labels.labels is not None and 10 <= plan.labels.labels <= 200
     assert plan.questions.ranges and plan.questions.pilot_questions == 120

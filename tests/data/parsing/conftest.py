@@ -14,7 +14,7 @@ from data.documents import Document
 from data.loaders import Refused
 from data.parsing.files import parse_file
 from data.parsing.limits import ParsingLimits
-from data.parsing.origin import Numbered, Origin
+from data.parsing.origin import NumberedDocument, Origin
 from data.parsing.pool import FileToParse, parse_files
 
 Read = Callable[..., list[Document | Refused]]
@@ -31,7 +31,7 @@ def here(tmp_path: Path) -> Read:
         path = tmp_path / name
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         items = parse_file(path, Origin(str(path), name), ParsingLimits(**limits))
-        return [item.document if isinstance(item, Numbered) else item for item in items]
+        return [item.document if isinstance(item, NumberedDocument) else item for item in items]
 
     return read
 
@@ -47,7 +47,7 @@ def apart(tmp_path: Path) -> Read:
             path.write_bytes(content.encode() if isinstance(content, str) else content)
             found.append(FileToParse(path, Origin(name, name)))
         items = (parsed.item for parsed in parse_files(found, ParsingLimits(**limits)))
-        return [item.document if isinstance(item, Numbered) else item for item in items]
+        return [item.document if isinstance(item, NumberedDocument) else item for item in items]
 
     return read
 

@@ -17,7 +17,7 @@ from data.loaders import Refused
 from data.parsing.files import parse_file, read_unchanged
 from data.parsing.frames import FrameError, item_from_json, item_to_json, packed, read_frame
 from data.parsing.limits import ParsingLimits
-from data.parsing.origin import Item, Numbered, Origin
+from data.parsing.origin import Item, NumberedDocument, Origin
 from data.parsing.pool import FileToParse, parse_files
 from data.parsing.process import ParserProcess
 
@@ -162,7 +162,7 @@ def test_a_stream_that_grows_is_said_at_its_end(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1, "text": "a"}\n')
     items = parse_file(path, origin("a.jsonl"), ParsingLimits())
-    assert isinstance(next(items), Numbered)
+    assert isinstance(next(items), NumberedDocument)
     with path.open("a") as more:
         more.write('{"id": 2, "text": "b"}\n')
     *_, last = items
@@ -183,7 +183,7 @@ def test_sparse_files_of_four_gigabytes_cost_nothing(tmp_path: Path, suffix: str
 def test_frames_take_nothing_else() -> None:
     import io
 
-    document = Numbered(Document("i", "t", "x", (("k", "v"),)), 3)
+    document = NumberedDocument(Document("i", "t", "x", (("k", "v"),)), 3)
     assert item_from_json(item_to_json(document)) == document
     for broken in (b"\0\0", b"\0\0\0\5{}", b"\xff\xff\xff\xff", b"\0\0\0\1{", b"\0\0\0\2[]"):
         with pytest.raises(FrameError):

@@ -12,7 +12,7 @@ import pytest
 
 from data.documents import Document
 from data.loaders import Refused
-from data.location import place_of
+from data.location import location_of
 
 Read = Callable[..., list[Document | Refused]]
 Make = Callable[..., bytes]
@@ -34,10 +34,10 @@ def test_pages_bookmarks_and_properties(here: Read, make_pdf: Make, one: One) ->
     assert " ".join(document.text.split()) == "Notice Six months to the end of a quarter. Pay Monthly."
     assert dict(document.metadata) == {"author": "A. Writer", "pages": "3"}
     at = document.text.index("months")
-    assert place_of(document, at, at + 6).shown() == "page 1, Notice"
+    assert location_of(document, at, at + 6).shown() == "page 1, Notice"
     at = document.text.index("Monthly")
-    assert place_of(document, at, at + 7).shown() == "page 3, Pay"
-    across = place_of(document, 0, len(document.text))
+    assert location_of(document, at, at + 7).shown() == "page 3, Pay"
+    across = location_of(document, 0, len(document.text))
     assert (across.page, across.last_page, across.line) == (1, 3, None)
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from evaluation.outcomes import Claim, Label, Outcome, Verdict, outcome_of
-from evaluation.runs.records import Observed, SampleRecord
+from evaluation.runs.records import ObservedEvent, SampleRecord
 from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig
 from generation.completion import Completion, Usage
 from generation.prompt import PromptChunk
@@ -25,7 +25,7 @@ def sample(
     words: Sequence[str] = (),
     logprobs: Sequence[float] = (-0.1,),
     chunks: Sequence[Chunk] = (),
-    observed: Sequence[Observed] = (),
+    observed: Sequence[ObservedEvent] = (),
 ) -> SampleRecord:
     """A response whose claims have these labels; no label is an abstention. words: of the claims, in order."""
     verdicts, texts, place = [], [], 0

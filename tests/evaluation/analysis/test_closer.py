@@ -11,7 +11,7 @@ import pytest
 
 from data.questions import EvidenceSpan, Question
 from data.store import Store
-from evaluation.analysis.cached_entailment import Entailing
+from evaluation.analysis.cached_entailment import CachedEntailment
 from evaluation.analysis.calibration import run_calibration
 from evaluation.analysis.claim_order import SHORT, run_drift
 from evaluation.analysis.detection import NOT_ASKED, run_signals
@@ -22,7 +22,7 @@ from evaluation.analysis.run_analysis import analyse
 from evaluation.reports.analysis_tables import analysis_markdown, analysis_rows
 from evaluation.reports.analysis_view import analysis_view
 from evaluation.runs.extra_verdicts import ExtraVerdicts
-from evaluation.runs.records import Observed
+from evaluation.runs.records import ObservedEvent
 from evaluation.runs.run_config import Decoding
 from evaluation.runs.run_store import RunStore
 from evaluation.statistics.measure import Resampler, Settings
@@ -36,8 +36,8 @@ CHUNKS = (Chunk("d", 0, 6, "Paris "), Chunk("d", 6, 12, "Rome! "), Chunk("e", 0,
 
 
 def test_observed_rates_leave_out_what_could_not_be_told(desk: SimpleNamespace) -> None:
-    def seen(value: bool | None) -> tuple[Observed, ...]:
-        return (Observed("obeyed", value, "Vex", "the answer is empty" if value is None else ""),)
+    def seen(value: bool | None) -> tuple[ObservedEvent, ...]:
+        return (ObservedEvent("obeyed", value, "Vex", "the answer is empty" if value is None else ""),)
 
     made = [desk.answer(f"q{i}", "supported", observed=seen(i < 3)) for i in range(9)]
     made += [desk.answer("q9", "supported", observed=seen(None)), desk.answer("q10", "unscored")]
@@ -92,7 +92,7 @@ def test_confidently_false_claims_are_found(desk: SimpleNamespace) -> None:
 
 def test_calibration_by_entailment_reads_the_question(desk: SimpleNamespace, overlap: type) -> None:
     made = [desk.sample("q", ["supported"], words=[w], number=n) for n, w in enumerate(("in Oslo", "Oslo", "Rome"))]
-    (arm,) = run_calibration(made, ("rag",), {"q": "Where is it?"}, Entailing(overlap(), 0.99))
+    (arm,) = run_calibration(made, ("rag",), {"q": "Where is it?"}, CachedEntailment(overlap(), 0.99))
     assert arm.by == "entailment by overlap/60 >=0.99"
     # "in Oslo" entails "Oslo", not the reverse.
     assert sorted((row.lower, row.claims) for row in arm.found.bins if row.claims) == [(0.0, 2), (0.5, 1)]
@@ -114,7 +114,7 @@ def signals_run(desk: SimpleNamespace) -> list[object]:
 def test_signals_tell_the_greedy_verdict(desk: SimpleNamespace, overlap: type) -> None:
     config = desk.config(samples=3, grid=(GREEDY, FULL))
     texts = {f"q{i}": "Where is it?" for i in range(24)}
-    (arm,) = run_signals(config, signals_run(desk), texts, Entailing(overlap(), 0.99))
+    (arm,) = run_signals(config, signals_run(desk), texts, CachedEntailment(overlap(), 0.99))
     found = {d.signal: d for d in arm.detectors}
     assert (arm.answered_at, arm.sampled_at, arm.samples) == (GREEDY.label, FULL.label, 3)
     for name in ("mean token surprise", "semantic entropy, discrete", "self-inconsistency"):

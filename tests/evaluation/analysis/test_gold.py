@@ -13,7 +13,7 @@ from data.store import Store
 from evaluation.analysis.faithfulness import faithful_outcomes, key_of
 from evaluation.analysis.gold_judging import judge_by_both, names_gold, two_sources
 from evaluation.analysis.gold_rates import BothOutcomes, gold_beside
-from evaluation.analysis.run_analysis import Closer, analyse
+from evaluation.analysis.run_analysis import FurtherVerification, analyse
 from evaluation.reports.analysis_tables import analysis_rows
 from evaluation.reports.analysis_view import analysis_view
 from evaluation.reports.report import template_environment
@@ -123,7 +123,7 @@ def test_it_is_in_rows_json_and_page_and_absent_unless_judged(desk: SimpleNamesp
     verdicts = outcomes(made, {"q0"})
     both = BothOutcomes(verdicts, verdicts, "by <search>", "by gold")  # type: ignore[arg-type]
     config, pairs = desk.config(("closed_book", "rag"), 1), (("closed_book", "rag"),)
-    found = analyse(config, made, questions, pairs, SETTINGS, Closer(gold=both))
+    found = analyse(config, made, questions, pairs, SETTINGS, FurtherVerification(gold=both))
     assert '"gold_by": "by gold"' in json.dumps(found.to_json(), allow_nan=False)
     rows = [r for r in analysis_rows(found) if r.part == "gold evidence"]
     assert len(rows) == 2 * 2 * 4 + 2

@@ -6,11 +6,11 @@ import re
 from types import SimpleNamespace
 
 from data.questions import Question
-from evaluation.analysis.cached_entailment import Entailing
-from evaluation.analysis.run_analysis import Closer, RunAnalysis, analyse
+from evaluation.analysis.cached_entailment import CachedEntailment
+from evaluation.analysis.run_analysis import FurtherVerification, RunAnalysis, analyse
 from evaluation.reports.analysis_view import analysis_view
 from evaluation.reports.report import template_environment
-from evaluation.runs.records import Observed
+from evaluation.runs.records import ObservedEvent
 from evaluation.runs.run_config import Decoding
 from evaluation.statistics.measure import Settings
 from retrieval.chunking.chunks import Chunk
@@ -27,7 +27,7 @@ def everything(desk: SimpleNamespace, overlap: type) -> RunAnalysis:
         bad = ["unverifiable", "unverifiable", "supported", "supported"] if i % 3 == 0 else ["supported"] * 4
         chunks = (Chunk("d", 0, 5, "Paris"),) if i % 2 else ()
         for n in range(2):
-            seen = (Observed("obeyed", None if n else True, "x", HOSTILE if n else ""),)
+            seen = (ObservedEvent("obeyed", None if n else True, "x", HOSTILE if n else ""),)
             made.append(desk.sample(f"q{i}", bad[n:] + bad[:n], arm=arm, number=n, chunks=chunks, observed=seen))
         made.append(desk.answer(f"q{i}", "hallucinated" if i % 3 == 0 else "supported", arm=arm, decoding=GREEDY))
         made.append(desk.answer(f"q{i}", "abstained", arm="closed_book"))
@@ -35,7 +35,7 @@ def everything(desk: SimpleNamespace, overlap: type) -> RunAnalysis:
     questions = [Question(f"q{i}", "Where?", relevant_document_ids=("d",)) for i in range(12)]
     faithful = {(r.question_id, r.arm, r.decoding, r.sample): "supported" for r in made if r.chunks}
     config = desk.config(("closed_book", arm), 2, (GREEDY,))
-    closer = Closer(Entailing(overlap(), 0.9), faithful, "overlap")
+    closer = FurtherVerification(CachedEntailment(overlap(), 0.9), faithful, "overlap")
     return analyse(config, made, questions, (("closed_book", arm),), Settings(bootstrap=400, permutations=199), closer)
 
 

@@ -20,11 +20,11 @@ from evaluation.analysis.forced_run import (
 )
 from evaluation.analysis.run_analysis import RunAnalysis
 from evaluation.modifiers.modifier import ModifiedArm
-from evaluation.modifiers.planting import PLANTINGS, PlantedClaim, Plantings, planted_claim
+from evaluation.modifiers.planting import PLANTINGS, PlantedAnswerSet, PlantedClaim, planted_claim
 from evaluation.reports.analysis_tables import analysis_rows
 from evaluation.reports.analysis_view import analysis_view
 from evaluation.reports.report import template_environment
-from evaluation.runs.arms import BeginningArm, ClosedBook, NotPossibleError
+from evaluation.runs.arms import ClosedBook, NotPossibleError, PrefixedArm
 from evaluation.runs.experiment import configure, run_experiment
 from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.run_config import Decoding
@@ -126,16 +126,16 @@ def test_questions_without_answers_to_plant_are_left_out_and_none_left_says_why(
 
 
 def test_plantings_are_wrong_or_right_and_of_one_form() -> None:
-    plantings = Plantings(QUESTIONS)
+    plantings = PlantedAnswerSet(QUESTIONS)
     for question in QUESTIONS:
         answers = plantings.answers(question)
         assert answers.true == question.references[0]
         assert answers.false in CITIES and answers.false != answers.true
-        assert answers == Plantings(QUESTIONS).answers(question)
+        assert answers == PlantedAnswerSet(QUESTIONS).answers(question)
     assert planted_claim("Paris.") == planted_claim("Paris") == "The answer is Paris."
     arm = ModifiedArm(ClosedBook(), [PlantedClaim("true", "main")])
     arm.begin(QUESTIONS)
-    assert isinstance(arm, BeginningArm) and arm.name == planted_name("closed_book", "true")
+    assert isinstance(arm, PrefixedArm) and arm.name == planted_name("closed_book", "true")
     assert arm.beginning(QUESTIONS[0]) == "The answer is Paris."
     with pytest.raises(NotPossibleError, match="reference"):
         arm.beginning(Question("x", "Why?"))

@@ -10,7 +10,7 @@ import pytest
 
 from data.pairs import PairExample
 from data.ragtruth import load_ragtruth
-from evaluation.synthetic_claims.altered.alteration import Exchange
+from evaluation.synthetic_claims.altered.alteration import ValueSwap
 from evaluation.synthetic_claims.altered.answers import altered_answers
 from evaluation.synthetic_claims.altered.records import altered_record
 from evaluation.synthetic_claims.altered.removal import removed
@@ -46,7 +46,7 @@ def marked(example: PairExample) -> list[str]:
 
 
 def test_values_are_exchanged_all_at_once_as_whole_words() -> None:
-    exchange = Exchange({"1987": "1994", "1994": "1987", "Ole": "Wilhelmina"})
+    exchange = ValueSwap({"1987": "1994", "1994": "1987", "Ole": "Wilhelmina"})
     text = "In 1987 Ole saw 19870 oles, and in 1994 Ole-Olsen."
     assert exchange.applied(text) == "In 1994 Wilhelmina saw 19870 oles, and in 1987 Ole-Olsen."
     assert [text[start:end] for start, end in exchange.places(text)] == ["1987", "Ole", "1994"]
@@ -63,7 +63,7 @@ def test_values_are_exchanged_all_at_once_as_whole_words() -> None:
 
 
 def test_numbers_within_larger_ones_dates_and_times_are_no_values() -> None:
-    exchange = Exchange({"17": "40"})
+    exchange = ValueSwap({"17": "40"})
     text = "17:30, 1.17, 17%, $17, 17-18, 2017 and 17.5 stay, 17, 17 and 17. do not"
     assert exchange.applied(text) == text.replace("stay, 17, 17 and 17.", "stay, 40, 40 and 40.")
 

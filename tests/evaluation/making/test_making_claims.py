@@ -10,7 +10,7 @@ import pytest
 
 from data.pairs import PairExample
 from evaluation.errors import EvaluationError
-from evaluation.synthetic_claims.answers import asked
+from evaluation.synthetic_claims.answers import synthetic_question
 from evaluation.synthetic_claims.claims import ClaimMix, SourceText, make_claims
 from evaluation.synthetic_claims.edits import replaced
 from evaluation.synthetic_claims.entities import mentions
@@ -177,14 +177,14 @@ def test_a_word_is_swapped_as_often_there_as_back() -> None:
 
 
 def test_questions_and_answers_fit() -> None:
-    question = asked("Ada Moreau founded the school in 1834.", Random(1))
+    question = synthetic_question("Ada Moreau founded the school in 1834.", Random(1))
     assert question is not None
     assert (question.question, question.answer) in [
         ("When did Ada Moreau found the school?", "1834"),
         ("In what year did Ada Moreau found the school?", "1834"),
         ("Who founded the school in 1834?", "Ada Moreau"),
     ]
-    assert asked("It was built there.", Random(1)) is None
+    assert synthetic_question("It was built there.", Random(1)) is None
 
 
 def test_turns_of_sentences_keep_what_they_say() -> None:

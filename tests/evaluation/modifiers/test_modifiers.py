@@ -8,7 +8,7 @@ import pytest
 
 from data.questions import EvidenceSpan, Question
 from evaluation.errors import EvaluationError
-from evaluation.modifiers.distractors import DistractorPool, Distractors, GoldAt
+from evaluation.modifiers.distractors import DistractorPool, Distractors, GoldAtPosition
 from evaluation.modifiers.exemplars import FewShot
 from evaluation.modifiers.injection import Injection
 from evaluation.modifiers.modifier import ModifiedArm, Modifier
@@ -65,7 +65,7 @@ def test_distractors_stand_behind_and_do_not_answer() -> None:
 
 @pytest.mark.parametrize("place", [1, 2, 3])
 def test_gold_stands_at_its_place(place: int) -> None:
-    arm = ModifiedArm(Rag(Library(), 3), [GoldAt(pool(), place, 3)])
+    arm = ModifiedArm(Rag(Library(), 3), [GoldAtPosition(pool(), place, 3)])
     shown = texts(arm.chunks(CAPITAL))
     assert shown.index("Paris") == place - 1
     assert len(set(shown)) == 3
@@ -78,7 +78,7 @@ def test_where_nothing_is_known_to_be_gold_nothing_is_a_distractor() -> None:
     with pytest.raises(MissingGoldError, match="3 chunks"):
         ModifiedArm(ClosedBook(), [Distractors(pool(), 9)]).chunks(CAPITAL)
     with pytest.raises(EvaluationError, match=r"position:4.*in 1\.\.3"):
-        GoldAt(pool(), 4, 3)
+        GoldAtPosition(pool(), 4, 3)
 
 
 def test_a_wrong_suggestion_is_wrong_and_of_the_same_kind() -> None:

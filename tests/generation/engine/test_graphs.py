@@ -9,7 +9,7 @@ import torch
 from generation.engine.graphs import GraphedDecoding, GraphKey, Replay, graph_key
 from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena, bytes_per_position
-from model.engine_state.prefill_state import PrefillState, Stretch
+from model.engine_state.prefill_state import PrefillState, PromptSegment
 from model.engine_state.ranges import KeyRange
 from model.engine_state.reads import RowGroup
 
@@ -39,7 +39,7 @@ def test_replayed_steps_equal_the_whole_sequence(tiny: Tiny) -> None:
         budget = 200 * bytes_per_position(model.config, torch.float32)
         store = KeyValueArena(model.config, budget, dtype=torch.float32)
         prompt = list(range(1, 11))
-        model(torch.tensor([prompt]), PrefillState(store, [Stretch(10, (), 0)], 40))
+        model(torch.tensor([prompt]), PrefillState(store, [PromptSegment(10, (), 0)], 40))
         graphs = GraphedDecoding(model, store, 199, eager)
         rows = [list(prompt) for _ in range(3)]
         for step in range(6):

@@ -6,14 +6,14 @@ import random
 
 import pytest
 
-from generation.engine.prefix_cache import KeptPrompt, PrefixCache
+from generation.engine.prefix_cache import CachedPrompt, PrefixCache
 from model.engine_state.ranges import KeyRange
 
 
-def kept(tokens: str, start: int, parent: KeptPrompt | None = None, shared: int = 0) -> KeptPrompt:
+def kept(tokens: str, start: int, parent: CachedPrompt | None = None, shared: int = 0) -> CachedPrompt:
     own = KeyRange(start, len(tokens) - shared)
     ranges = ((KeyRange(parent.own.start, shared),) if parent is not None else ()) + (own,)
-    return KeptPrompt(ids(tokens), ranges, own, () if parent is None else (parent,), users=1)
+    return CachedPrompt(ids(tokens), ranges, own, () if parent is None else (parent,), users=1)
 
 
 def ids(tokens: str) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from generation.english.tokens import Token, read_sentence
 from generation.english.verbs import base_of_past, base_of_third
-from generation.synthetic_questions.asking import ask
+from generation.synthetic_questions.asking import question_for_answer
 from generation.synthetic_questions.candidates import answer_spans
 from generation.synthetic_questions.clauses import clause_of
 from generation.synthetic_questions.spans import KINDS, AnswerSpan
@@ -33,7 +33,7 @@ def questions(sentence: str, answer: str) -> set[str]:
     clause = clause_of(tokens, span)
     assert clause is not None
     subject = tokens[clause.subject[0] : clause.subject[1]]
-    made = {ask(tokens, clause, span, subject, random.Random(seed)) for seed in range(30)}
+    made = {question_for_answer(tokens, clause, span, subject, random.Random(seed)) for seed in range(30)}
     return {question for question in made if question}
 
 

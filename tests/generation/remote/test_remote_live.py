@@ -13,7 +13,7 @@ from generation.completion import TextDelta
 from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError, UnavailableError
 from generation.generator import GenerationTask
-from generation.live import Drawn, EngineGenerator, LiveGenerator
+from generation.live import EngineGenerator, FinishedRequest, LiveGenerator
 from retrieval.chunking.chunks import RetrievedChunk
 
 Make = Callable[..., Any]
@@ -28,12 +28,12 @@ class Heard:
     """A listener that keeps what it hears, and can be waited for."""
 
     def __init__(self) -> None:
-        self.events: queue.SimpleQueue[TextDelta | Drawn | Exception] = queue.SimpleQueue()
+        self.events: queue.SimpleQueue[TextDelta | FinishedRequest | Exception] = queue.SimpleQueue()
 
-    def next(self) -> TextDelta | Drawn | Exception:
+    def next(self) -> TextDelta | FinishedRequest | Exception:
         return self.events.get(timeout=_WAIT_S)
 
-    def all(self) -> tuple[list[TextDelta], Drawn]:
+    def all(self) -> tuple[list[TextDelta], FinishedRequest]:
         pieces: list[TextDelta] = []
         while isinstance(found := self.next(), TextDelta):
             pieces.append(found)
@@ -43,7 +43,7 @@ class Heard:
         return pieces, found
 
 
-def listen(generator: Any, asked: GenerationTask) -> tuple[list[TextDelta], Drawn]:
+def listen(generator: Any, asked: GenerationTask) -> tuple[list[TextDelta], FinishedRequest]:
     heard = Heard()
     generator.begin(asked, heard.events.put)
     return heard.all()

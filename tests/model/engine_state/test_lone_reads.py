@@ -15,15 +15,15 @@ from model.engine_state import unshared_reads as lone_reads
 from model.engine_state.arena import KeyValueArena, bytes_per_position
 from model.engine_state.cascade import read_part_written_out
 from model.engine_state.ranges import KeyRange
-from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
+from model.engine_state.reads import CacheRead, RowGroup, plan_reads, plan_separate_reads
 from model.engine_state.unshared_reads import (
     _dealt,
     lone_rows,
     prepare_lone_reads,
     ranges_of,
     read_lone,
-    reads_alone,
     split_plan,
+    supports_unshared_reads,
 )
 
 
@@ -121,7 +121,7 @@ def test_a_row_gets_the_same_bits_with_any_company_and_any_number_of_threads() -
     query = torch.randn(21, 3, 3, 64).to(torch.bfloat16)
     threads = torch.get_num_threads()
 
-    def read(rows: list[int], plan: tuple[Read, ...]) -> torch.Tensor:
+    def read(rows: list[int], plan: tuple[CacheRead, ...]) -> torch.Tensor:
         everything = lone_rows(range(len(rows)), ranges_of(plan, len(rows)), every=True)
         return read_lone(arena, 0, query[rows], everything)
 
@@ -162,7 +162,7 @@ def test_a_lone_row_other_devices_and_other_numbers_are_left_to_views(monkeypatc
     groups = [lone(0, 5), lone(50, 6)]
     plan, arena = plan_reads(groups), spoilt_arena(groups)
     assert split_plan(plan[:1], 1, arena).others == plan[:1]
-    assert reads_alone(arena)
+    assert supports_unshared_reads(arena)
     assert split_plan(plan, 2, spoilt_arena(groups, dtype=torch.float16)).others == plan
     assert split_plan(plan, 2, spoilt_arena(groups, shape=config(head_dim=6))).others == plan
     monkeypatch.setattr(lone_reads, "_has_kernel", lambda: False)

@@ -7,10 +7,10 @@ import random
 import pytest
 
 from model.engine_state.ranges import KeyRange
-from model.engine_state.reads import Read, RowGroup, plan_reads, plan_separate_reads
+from model.engine_state.reads import CacheRead, RowGroup, plan_reads, plan_separate_reads
 
 
-def read_by(row: int, reads: tuple[Read, ...]) -> list[int]:
+def read_by(row: int, reads: tuple[CacheRead, ...]) -> list[int]:
     out: list[int] = []
     for read in reads:
         if read.first_row <= row < read.first_row + read.rows:
@@ -52,11 +52,11 @@ def test_what_is_common_is_read_once() -> None:
     prompt, longer = (KeyRange(0, 16),), (KeyRange(0, 8), KeyRange(40, 4))
     groups = [RowGroup(3, prompt, 100, 10, 2), RowGroup(2, prompt, 200, 10, 5), RowGroup(1, longer, 44, 9, 3)]
     assert plan_reads(groups) == (
-        Read(0, 6, 0, 0, 8, True),
-        Read(0, 5, 8, 0, 8, False),
-        Read(0, 3, 100, 10, 2, False),
-        Read(3, 2, 200, 10, 5, False),
-        Read(5, 1, 40, 0, 7, False),  # a lone row's own positions lie right behind its prompt
+        CacheRead(0, 6, 0, 0, 8, True),
+        CacheRead(0, 5, 8, 0, 8, False),
+        CacheRead(0, 3, 100, 10, 2, False),
+        CacheRead(3, 2, 200, 10, 5, False),
+        CacheRead(5, 1, 40, 0, 7, False),  # a lone row's own positions lie right behind its prompt
     )
 
 
@@ -75,12 +75,12 @@ def test_separate_reads_of_one_prompt_are_one_read_where_its_rows_stand_beside_e
     prompt, other = (KeyRange(0, 6),), (KeyRange(50, 6),)
     groups = [RowGroup(2, prompt, 20, 10, 4), RowGroup(3, prompt, 70, 10, 1), RowGroup(1, other, 90, 9, 2)]
     assert plan_separate_reads(groups) == (
-        Read(0, 5, 0, 0, 6, True),
-        Read(5, 1, 50, 0, 6, True),
-        Read(0, 2, 20, 10, 4, False),
-        Read(2, 3, 70, 10, 1, False),
-        Read(5, 1, 90, 9, 2, False),
+        CacheRead(0, 5, 0, 0, 6, True),
+        CacheRead(5, 1, 50, 0, 6, True),
+        CacheRead(0, 2, 20, 10, 4, False),
+        CacheRead(2, 3, 70, 10, 1, False),
+        CacheRead(5, 1, 90, 9, 2, False),
     )
     # The window has left the prompt behind for the row in between.
     apart = plan_separate_reads([groups[0], RowGroup(1, prompt, 40, 9, 9), RowGroup(3, prompt, 70, 10, 4)], 8)
-    assert apart[:2] == (Read(0, 2, 2, 0, 4, True), Read(3, 3, 2, 0, 4, True))
+    assert apart[:2] == (CacheRead(0, 2, 2, 0, 4, True), CacheRead(3, 3, 2, 0, 4, True))

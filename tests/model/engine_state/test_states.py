@@ -9,7 +9,7 @@ from model.decoder.config import DecoderConfig
 from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena, bytes_per_position
 from model.engine_state.decode_state import DecodeState
-from model.engine_state.prefill_state import PrefillState, Stretch
+from model.engine_state.prefill_state import PrefillState, PromptSegment
 from model.engine_state.ranges import KeyRange
 from model.engine_state.reads import RowGroup
 from model.errors import ModelError
@@ -51,8 +51,8 @@ def test_chunks_and_rows_equal_the_whole_sequence(
 ) -> None:
     model = build(windows, positions)
     store = arena(model)
-    model(torch.tensor([FIRST[:12]]), PrefillState(store, [Stretch(12, (), 0)], 32))
-    both = [Stretch(7, (KeyRange(0, 12),), 12), Stretch(5, (KeyRange(0, 8),), 50)]
+    model(torch.tensor([FIRST[:12]]), PrefillState(store, [PromptSegment(12, (), 0)], 32))
+    both = [PromptSegment(7, (KeyRange(0, 12),), 12), PromptSegment(5, (KeyRange(0, 8),), 50)]
     hidden = model(torch.tensor([FIRST[12:] + SECOND[8:]]), PrefillState(store, both, 32))
     torch.testing.assert_close(hidden[0, :7], model(torch.tensor([FIRST]))[0, 12:], atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(hidden[0, 7:], model(torch.tensor([SECOND]))[0, 8:], atol=1e-5, rtol=1e-5)
@@ -78,11 +78,11 @@ def test_what_cannot_be_is_refused() -> None:
     model = build()
     store = arena(model)
     with pytest.raises(ModelError, match="no tokens"):
-        PrefillState(store, [Stretch(0, (), 0)], 32)
+        PrefillState(store, [PromptSegment(0, (), 0)], 32)
     with pytest.raises(ModelError, match=r"33 tokens.* 32"):
-        PrefillState(store, [Stretch(3, (KeyRange(0, 30),), 30)], 32)
+        PrefillState(store, [PromptSegment(3, (KeyRange(0, 30),), 30)], 32)
     with pytest.raises(ModelError, match="cannot follow anything"):
-        PrefillState(store, [Stretch(3, (KeyRange(0, 4),), 4, True)], 32)
+        PrefillState(store, [PromptSegment(3, (KeyRange(0, 4),), 4, True)], 32)
     late = DecodeState(store, [RowGroup(1, (KeyRange(0, 30),), 30, 3, 3)], 32)
     with pytest.raises(ModelError, match="33 tokens do not fit"):
         late.positions(1)
