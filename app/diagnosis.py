@@ -103,7 +103,7 @@ def _package(distribution: str, module: str) -> Finding:
     return Finding(distribution, "ok", found)
 
 
-def _device(line: Pipeline) -> Iterator[Finding]:
+def _device(pipeline: Pipeline) -> Iterator[Finding]:
     import torch
 
     from model.hardware.device import bf16_instructions
@@ -113,7 +113,7 @@ def _device(line: Pipeline) -> Iterator[Finding]:
     kind = f"bf16 ({found})" if found else "fp32 (no bf16 instructions)"
     yield Finding("cpu", "ok", f"{_cpu_name()}, {cores} cores; new collections are embedded in {kind}")
     gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    yield Finding("device", "ok", f"{line.device} (CUDA devices: {', '.join(gpus) or 'none'})")
+    yield Finding("device", "ok", f"{pipeline.device} (CUDA devices: {', '.join(gpus) or 'none'})")
 
 
 def _cpu_name() -> str:
@@ -151,8 +151,8 @@ def _gib(size: int) -> str:
     return f"{size / (1 << 30):.1f} GiB"
 
 
-def _home(line: Pipeline) -> Iterator[Finding]:
-    home, existing = line.home, _existing(line.home)
+def _home(pipeline: Pipeline) -> Iterator[Finding]:
+    home, existing = pipeline.home, _existing(pipeline.home)
     problem = _not_writable(existing)
     if problem is not None:
         advice = "make it a folder that you may write to, or choose another with --home or PLUMBLINE_HOME"
@@ -187,20 +187,20 @@ def _not_writable(folder: Path) -> str | None:
     return None
 
 
-def _database_file(line: Pipeline) -> Path | None:
+def _database_file(pipeline: Pipeline) -> Path | None:
     """The SQLite file, None for a server."""
     from sqlalchemy import make_url
 
-    url = make_url(line.settings.database_url)
+    url = make_url(pipeline.settings.database_url)
     return Path(url.database or "").absolute() if url.get_backend_name() == "sqlite" else None
 
 
-def _database(line: Pipeline) -> Iterator[Finding]:
+def _database(pipeline: Pipeline) -> Iterator[Finding]:
     from data.errors import StoreBusyError
     from data.schema import SCHEMA_VERSION
     from data.store import Store
 
-    file = _database_file(line)
+    file = _database_file(pipeline)
     if file is not None and not file.exists():
         problem = _not_writable(_existing(file.parent))
         if problem is not None:
@@ -208,7 +208,7 @@ def _database(line: Pipeline) -> Iterator[Finding]:
         else:
             yield Finding("database", "ok", f"{file} (will be made when it is first needed)")
         return
-    with Store.open(line.settings.database_url, busy_timeout_s=_BUSY_S) as store:
+    with Store.open(pipeline.settings.database_url, busy_timeout_s=_BUSY_S) as store:
         yield Finding("schema", "ok", f"version {SCHEMA_VERSION}")
         try:
             with store.write():
@@ -225,42 +225,42 @@ def _minilm() -> Iterator[Finding]:
     yield Finding("minilm", "ok", f"SHA-256 {MINILM_SHA256[:12]} as published, in {minilm_folder()}")
 
 
-def _encoder(line: Pipeline) -> Iterator[Finding]:
-    encoder = line.encoder
-    name = line.settings.encoder or "all-MiniLM-L6-v2, packaged"
+def _encoder(pipeline: Pipeline) -> Iterator[Finding]:
+    encoder = pipeline.encoder
+    name = pipeline.settings.encoder or "all-MiniLM-L6-v2, packaged"
     yield Finding("encoder", "ok", f"{name}: {encoder.dimension} dimensions, fingerprint {encoder.fingerprint[:12]}")
 
 
-def _model(line: Pipeline) -> Iterator[Finding]:
-    model = line.generator
+def _model(pipeline: Pipeline) -> Iterator[Finding]:
+    model = pipeline.generator
     found = f"{model.name}: {model.context_length} tokens of context, fingerprint {model.fingerprint[:12]}"
     yield Finding("model", "ok", found)
 
 
-def _collections(line: Pipeline) -> Iterator[Finding]:
+def _collections(pipeline: Pipeline) -> Iterator[Finding]:
     from sqlalchemy import select
 
     from data.schema import collections
 
-    file = _database_file(line)
+    file = _database_file(pipeline)
     if file is not None and not file.exists():
         yield Finding("collections", "ok", "none yet: plumbline index PATH --collection NAME makes one")
         return
-    with line.store.read() as connection:
+    with pipeline.store.read() as connection:
         names = connection.execute(select(collections.c.name).order_by(collections.c.name)).scalars().all()
     if not names:
         yield Finding("collections", "ok", "none yet: plumbline index PATH --collection NAME makes one")
     for name in names:
         advice = "run plumbline index again with the same sources"
-        yield from _guarded(f"collection {name}", advice, partial(_collection, line, name))
+        yield from _guarded(f"collection {name}", advice, partial(_collection, pipeline, name))
 
 
-def _collection(line: Pipeline, name: str) -> Iterator[Finding]:
+def _collection(pipeline: Pipeline, name: str) -> Iterator[Finding]:
     from retrieval.collections import check_collection
     from retrieval.encoding.encoder import serves
 
     check, again = f"collection {name}", "run plumbline index again with the same sources"
-    health = check_collection(line.store, line.home, name)
+    health = check_collection(pipeline.store, pipeline.home, name)
     info = health.info
     if info.generation_hash is None:
         yield Finding(check, "warn", "never indexed to the end, so it cannot answer", again)
@@ -270,7 +270,7 @@ def _collection(line: Pipeline, name: str) -> Iterator[Finding]:
         yield Finding(check, "fail", "; ".join(health.problems), again)
         return
     try:
-        fits = info.encoder is not None and serves(line.encoder, info.encoder)
+        fits = info.encoder is not None and serves(pipeline.encoder, info.encoder)
     except USER_ERRORS:
         yield Finding(check, "warn", f"{found}; whether the encoder fits is unknown: it does not load", "see encoder")
         return

@@ -100,9 +100,9 @@ def main() -> None:
     parser.add_argument("--answers", type=Path, default=None, help="also write every answer to this file")
     arguments = parser.parse_args()
     questions = half(load_question_files(sample_question_paths()), arguments.half, arguments.every)
-    with TemporaryDirectory() as home, Pipeline(Settings(home=Path(home))) as line:
-        line.index("samples", load_documents([sample_corpus_path()]))
-        search = line.search("samples")
+    with TemporaryDirectory() as home, Pipeline(Settings(home=Path(home))) as pipeline:
+        pipeline.index("samples", load_documents([sample_corpus_path()]))
+        search = pipeline.search("samples")
         source = Passages(search.retriever)
         given: dict[str, list[list[RetrievedChunk]]] = {"gold": [], "rag": []}
         for question in questions:

@@ -267,12 +267,12 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     most, slow = arguments.questions, arguments.slow_questions
     parts: list[Callable[[Pipeline], list[dict[str, object]]]] = [
-        lambda line: neighbours(line, articles(arguments.reader), most),
-        lambda line: measured(line, qed(arguments.reader, arguments.passages), most, slow),
+        lambda pipeline: neighbours(pipeline, articles(arguments.reader), most),
+        lambda pipeline: measured(pipeline, qed(arguments.reader, arguments.passages), most, slow),
     ]
-    with Pipeline(Settings(home=arguments.home, database="", encoder="", model="")) as line:
+    with Pipeline(Settings(home=arguments.home, database="", encoder="", model="")) as pipeline:
         for part in parts:
-            found = part(line)
+            found = part(pipeline)
             rows += found
             for row in found:
                 print(row, flush=True)

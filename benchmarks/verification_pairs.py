@@ -62,15 +62,15 @@ def record(home: Path, scorer: PairScorer, questions: int, samples: int) -> list
     from evaluation.verifiers.evidence import GoldEvidence, GoldOrSearchedEvidence, SearchedEvidence
 
     recorder = Recorder(scorer)
-    with Pipeline(Settings(home=home)) as line:
-        line.index("samples", load_documents([sample_corpus_path()]))
-        search = line.search("samples")
+    with Pipeline(Settings(home=home)) as pipeline:
+        pipeline.index("samples", load_documents([sample_corpus_path()]))
+        search = pipeline.search("samples")
         retriever = search.retriever
         searched = SearchedEvidence(search, retriever.generation_hash)
         evidence = GoldOrSearchedEvidence(GoldEvidence(Passages(retriever), search), searched)
         asked = load_question_files(list(sample_question_paths()))[:questions]
         plan = EvaluationPlan(asked, ("closed_book", "rag"), "samples", samples)
-        evaluate(line, plan, judge=Judge(OneByOne(EntailmentVerifier(recorder, evidence))))
+        evaluate(pipeline, plan, judge=Judge(OneByOne(EntailmentVerifier(recorder, evidence))))
     return recorder.calls
 
 

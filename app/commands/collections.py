@@ -43,35 +43,35 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Do what was asked."""
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
 
     action, operands = arguments.action, arguments.operands
     if len(operands) != len(_OPERANDS[action].split()) or (arguments.name is not None and action != "import"):
         wanted = f"{action} {_OPERANDS[action]}".strip() + (" [--name NAME]" if action == "import" else "")
         raise UsageError(f"usage: plumbline collections {wanted}")
     actions: Mapping[str, Callable[[], int]] = {
-        "list": lambda: _list(line, output),
-        "delete": lambda: _delete(line, operands[0], output),
-        "verify": lambda: _verify(line, operands[0], output),
-        "repair": lambda: _repair(line, operands[0], output),
-        "export": lambda: _export(line, operands[0], Path(operands[1]), output),
-        "import": lambda: _import(line, Path(operands[0]), arguments.name, output),
+        "list": lambda: _list(pipeline, output),
+        "delete": lambda: _delete(pipeline, operands[0], output),
+        "verify": lambda: _verify(pipeline, operands[0], output),
+        "repair": lambda: _repair(pipeline, operands[0], output),
+        "export": lambda: _export(pipeline, operands[0], Path(operands[1]), output),
+        "import": lambda: _import(pipeline, Path(operands[0]), arguments.name, output),
     }
-    with pipeline(arguments) as line:
+    with open_pipeline(arguments) as pipeline:
         return actions[action]()
 
 
-def _list(line: Pipeline, output: Output) -> int:
+def _list(pipeline: Pipeline, output: Output) -> int:
     from app.commands.tune import options
     from retrieval.collections import list_collections
     from retrieval.errors import RetrievalError
     from retrieval.saved_search import SavedSearch, saved_search
 
-    infos = list_collections(line.store)
+    infos = list_collections(pipeline.store)
     tuned: dict[str, SavedSearch | None] = {}
     for info in infos:
         try:
-            tuned[info.name] = saved_search(line.home, info.name)
+            tuned[info.name] = saved_search(pipeline.home, info.name)
         except RetrievalError as error:  # it must not hide the others
             tuned[info.name] = None
             output.say(str(error))
@@ -101,35 +101,35 @@ def _list(line: Pipeline, output: Output) -> int:
             if saved.encoder and info.encoder and saved.encoder != info.encoder:
                 output.say(f"{info.name} was tuned with another encoder: run plumbline tune {info.name} again")
     if not infos:
-        output.say(f"no collection in {line.home}: make one with plumbline index PATH --collection NAME")
+        output.say(f"no collection in {pipeline.home}: make one with plumbline index PATH --collection NAME")
     return EXIT_OK
 
 
-def _delete(line: Pipeline, name: str, output: Output) -> int:
+def _delete(pipeline: Pipeline, name: str, output: Output) -> int:
     from retrieval.collections import delete_collection
 
-    delete_collection(line.store, line.home, name)
+    delete_collection(pipeline.store, pipeline.home, name)
     output.say(f"deleted {name}")
     return EXIT_OK
 
 
-def _verify(line: Pipeline, name: str, output: Output) -> int:
+def _verify(pipeline: Pipeline, name: str, output: Output) -> int:
     from retrieval.upkeep.verifying import verify_collection
 
     with output.progress() as bar:
-        verified = verify_collection(line.store, line.home, name, bar.update)
+        verified = verify_collection(pipeline.store, pipeline.home, name, bar.update)
     _show_verified(verified, output)
     return EXIT_ERROR if verified.problems else EXIT_OK
 
 
-def _repair(line: Pipeline, name: str, output: Output) -> int:
+def _repair(pipeline: Pipeline, name: str, output: Output) -> int:
     import time
 
     from app.retrieval.index_progress import shown_progress
     from retrieval.upkeep.repairing import repair_collection
 
     with shown_progress(output, time.monotonic) as show:
-        repaired = repair_collection(line.store, line.home, name, line.encoder_apart, show)
+        repaired = repair_collection(pipeline.store, pipeline.home, name, pipeline.encoder_apart, show)
     if output.as_json:
         output.json({"done": list(repaired.done), "after": _facts(repaired.after)})
     else:
@@ -140,17 +140,17 @@ def _repair(line: Pipeline, name: str, output: Output) -> int:
     return EXIT_ERROR if repaired.after.problems else EXIT_OK
 
 
-def _export(line: Pipeline, name: str, file: Path, output: Output) -> int:
+def _export(pipeline: Pipeline, name: str, file: Path, output: Output) -> int:
     from retrieval.upkeep.exporting import export_collection
 
-    _show_moved(export_collection(line.store, line.home, name, file), file, output)
+    _show_moved(export_collection(pipeline.store, pipeline.home, name, file), file, output)
     return EXIT_OK
 
 
-def _import(line: Pipeline, file: Path, name: str | None, output: Output) -> int:
+def _import(pipeline: Pipeline, file: Path, name: str | None, output: Output) -> int:
     from retrieval.upkeep.importing import import_collection
 
-    _show_moved(import_collection(line.store, line.home, file, name), file, output)
+    _show_moved(import_collection(pipeline.store, pipeline.home, file, name), file, output)
     return EXIT_OK
 
 

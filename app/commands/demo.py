@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """The commands a user would type, in one process."""
     from app.answers import QueryRequest
     from app.commands import query
-    from app.commands.options import checked_k, pipeline
+    from app.commands.options import checked_k, open_pipeline
     from app.runs.tables import models_table
     from data.loaders import load_documents
     from data.samples_paths import sample_corpus_path
@@ -58,26 +58,26 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if arguments.home is None:
         arguments.home = Path(".demo")
     k = checked_k(arguments)
-    with pipeline(arguments) as line:
+    with open_pipeline(arguments) as pipeline:
         output.say("1. plumbline index: the sample corpus")
         with output.progress() as bar:
 
             def show(progress: IndexProgress) -> None:
                 bar.update(progress.phase, progress.done, progress.total)
 
-            report = line.index(_COLLECTION, load_documents([sample_corpus_path()]), progress=show)
+            report = pipeline.index(_COLLECTION, load_documents([sample_corpus_path()]), progress=show)
         output.data(f"{report.documents} documents, {report.chunks} chunks, generation {report.generation_hash[:12]}")
         output.say("\n2. plumbline query: one question the corpus answers, one that it does not")
         for question in (ANSWERED, NOT_ANSWERED):
-            result = line.answer(QueryRequest(question, _COLLECTION, k=k, params=SamplingParams(max_tokens=32)))
+            result = pipeline.answer(QueryRequest(question, _COLLECTION, k=k, params=SamplingParams(max_tokens=32)))
             output.data(f"\n{question}")
             query.show(result, output)
         output.say("\n3. plumbline evaluate: sample questions, with retrieval and without")
-        runs = {_label(arguments.model): _evaluate(arguments, line, output)}
+        runs = {_label(arguments.model): _evaluate(arguments, pipeline, output)}
         chat = None if arguments.model else _chat_model(arguments, output)
         if chat is not None:
             output.say("\n4. plumbline evaluate --model smollm2: the same questions for a chat model")
-            with pipeline(chat) as second:
+            with open_pipeline(chat) as second:
                 runs["smollm2"] = _evaluate(chat, second, output)
             output.out.print(models_table(runs))
     return EXIT_OK

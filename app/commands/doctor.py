@@ -47,15 +47,15 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 def _findings(arguments: argparse.Namespace) -> Iterator[Finding]:
     from pydantic import ValidationError
 
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
     from app.diagnosis import Finding, diagnose
 
     try:
-        line = pipeline(arguments)
+        pipeline = open_pipeline(arguments)
     except ValidationError as error:
         for problem in error.errors():
             name = "PLUMBLINE_" + "_".join(str(part) for part in problem["loc"]).upper()
             yield Finding("settings", "fail", f"{name}: {problem['msg']}", "correct it in the environment")
         return
-    with line:
-        yield from diagnose(line)
+    with pipeline:
+        yield from diagnose(pipeline)

@@ -99,7 +99,7 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Run the experiment, print the tables, write the report."""
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
     from app.config_file import is_config, with_config
 
     command = shlex.join(["plumbline", *sys.argv[1:]])
@@ -107,10 +107,10 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         arguments = with_config(arguments, "questions")
         if not arguments.questions:
             raise UsageError("the file of settings names no questions: add questions: [FILE, ...]")
-    with pipeline(arguments) as line:
+    with open_pipeline(arguments) as pipeline:
         if arguments.dry_run:
-            return _dry_run(arguments, output, line)
-        return evaluate_and_report(arguments, output, line, command)
+            return _dry_run(arguments, output, pipeline)
+        return evaluate_and_report(arguments, output, pipeline, command)
 
 
 def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any, command: str) -> int:

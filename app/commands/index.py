@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Index and print what was done."""
     import time
 
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
     from app.retrieval.index_progress import shown_progress
     from app.retrieval.uploads import UploadedSources
     from app.retrieval.watch import follow
@@ -89,18 +89,18 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     tokenising = _tokenising(arguments.language)
     sources = [parse_source(text) for text in arguments.sources]
     paths = _watched(sources) if arguments.watch else []
-    with pipeline(arguments) as line:
+    with open_pipeline(arguments) as pipeline:
         kept: tuple[str, ...] = ()
 
         def build() -> IndexReport:
             nonlocal kept
             found = iter_documents(sources, workers=max(1, arguments.workers), follow_links=arguments.follow_links)
             documents = _first(found, arguments.limit)
-            uploads = UploadedSources(line.store, arguments.collection)
+            uploads = UploadedSources(pipeline.store, arguments.collection)
             if not arguments.replace:
                 documents = uploads.completed(documents)
             with shown_progress(output, time.monotonic) as show:
-                report = line.index(
+                report = pipeline.index(
                     arguments.collection,
                     documents,
                     chunking=chunking,

@@ -46,13 +46,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Do what was asked."""
     from app.accounts.keys import KeyStore
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
 
     action, operands = arguments.action, arguments.operands
     if len(operands) != len(_OPERANDS[action].split()):
         raise UsageError(f"usage: plumbline keys {action} {_OPERANDS[action]}".rstrip())
-    with pipeline(arguments) as line:
-        keys = KeyStore(line.store)
+    with open_pipeline(arguments) as pipeline:
+        keys = KeyStore(pipeline.store)
         if action == "create":
             _create(keys, arguments, output)
         elif action == "revoke":

@@ -50,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Draw if need be; label, serve, export, import or say how far it is."""
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
     from app.labelling.sessions import DrawRequest, LabelSession, export_labels, import_labels, open_draw
 
     arms = tuple(arm.strip() for arm in arguments.arms.split(",")) if arguments.arms else ()
@@ -60,14 +60,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError(f"--port is {arguments.port}: it must be in 0..65535")
     request = DrawRequest(arguments.questions, arms, arguments.seed, arguments.stratify, arguments.redraw)
     document: dict[str, Any] = {}
-    with pipeline(arguments) as line:
-        drawn = open_draw(line, arguments.run_id, request)
+    with open_pipeline(arguments) as pipeline:
+        drawn = open_draw(pipeline, arguments.run_id, request)
         if arguments.import_file is not None:
-            read = import_labels(line, drawn, arguments.import_file, arguments.annotator, arguments.adjudicate)
+            read = import_labels(pipeline, drawn, arguments.import_file, arguments.annotator, arguments.adjudicate)
             document["imported"] = read.labels
             blank = f", {read.blank} lines without a label" if read.blank else ""
             output.say(f"{read.labels} labels of {', '.join(read.annotators)} imported{blank}")
-        session = LabelSession(line.store, drawn, arguments.annotator, arguments.adjudicate)
+        session = LabelSession(pipeline.store, drawn, arguments.annotator, arguments.adjudicate)
         if arguments.export is not None:
             document |= {"exported": export_labels(session, arguments.export), "file": str(arguments.export)}
             output.say(f"{document['exported']} answers in {arguments.export}: fill in the column label, then --import")

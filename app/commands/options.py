@@ -143,7 +143,7 @@ def checked_k(arguments: argparse.Namespace) -> int:
     return int(arguments.k)
 
 
-def pipeline(arguments: argparse.Namespace) -> Pipeline:
+def open_pipeline(arguments: argparse.Namespace) -> Pipeline:
     """A pipeline on the environment's settings, overridden by the arguments that were given."""
     from app.pipeline import Pipeline  # loads FAISS, numba and SQLAlchemy: not for --help
 

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Plan and print."""
     from dataclasses import replace
 
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
     from app.runs.plan import PrecisionTarget, make_plan, pilot_of_run
     from evaluation.planning.plan import PlanSettings
 
@@ -69,8 +69,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         arms = tuple(arm.strip() for arm in arguments.arms.split(",")) if arguments.arms else ()
         if len(arms) > 2:
             raise UsageError(f"--arms {arguments.arms}: name one arm, or two whose difference is planned")
-        with pipeline(arguments) as line:
-            pilot = pilot_of_run(line, arguments.run_id, arms)
+        with open_pipeline(arguments) as pipeline:
+            pilot = pilot_of_run(pipeline, arguments.run_id, arms)
         pilot = replace(pilot, verifier=verifier or pilot.verifier)
     settings = PlanSettings(level=arguments.level, seed=arguments.seed)
     with output.progress() as bar:

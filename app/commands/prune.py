@@ -19,12 +19,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Delete, and say how many."""
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
     from app.home.query_age import parse_age, prune_queries
 
     age = parse_age(arguments.queries)
-    with pipeline(arguments) as line:
-        count = prune_queries(line.store, age)
+    with open_pipeline(arguments) as pipeline:
+        count = prune_queries(pipeline.store, age)
     if output.as_json:
         output.json({"deleted": count})
     else:

@@ -37,7 +37,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Answer and print."""
     from app.answers import QueryRequest
-    from app.commands.options import checked_k, pipeline, sampling
+    from app.commands.options import checked_k, open_pipeline, sampling
     from data.blank import is_blank
 
     if is_blank(arguments.question):
@@ -52,8 +52,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         style=arguments.style,
         params=sampling(arguments),
     )
-    with pipeline(arguments) as line:
-        result = line.answer(request)
+    with open_pipeline(arguments) as pipeline:
+        result = pipeline.answer(request)
     if output.as_json:
         output.json(result.to_json())
         return EXIT_OK

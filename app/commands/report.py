@@ -58,26 +58,35 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """List the runs, or report one."""
     from app.commands.fail_if import checked_gate
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
     from app.runs.analysis import AnalysisOptions
     from app.runs.evaluate import full_run_id
     from evaluation.runs.run_store import RunStore
 
     _check(arguments)
     gate = checked_gate(arguments.fail_if)
-    with pipeline(arguments) as line:
+    with open_pipeline(arguments) as pipeline:
         if arguments.run_id is None:
-            return _list(RunStore(line.store), output)
-        run_id = full_run_id(line, arguments.run_id)
+            return _list(RunStore(pipeline.store), output)
+        run_id = full_run_id(pipeline, arguments.run_id)
         for kind, name in arguments.export:
-            _export(line, run_id, kind, Path(name), arguments.arms, output)
+            _export(pipeline, run_id, kind, Path(name), arguments.arms, output)
         if arguments.export and not (arguments.plots or arguments.against or arguments.report or gate):
             return EXIT_OK
-        against = full_run_id(line, arguments.against) if arguments.against else None
-        marker = None if against else _marker(line, run_id, output)
+        against = full_run_id(pipeline, arguments.against) if arguments.against else None
+        marker = None if against else _marker(pipeline, run_id, output)
         looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence)
         shown = report_run(
-            line, run_id, arguments.report, output, marker, gate, against, arguments.format, arguments.plots, looking
+            pipeline,
+            run_id,
+            arguments.report,
+            output,
+            marker,
+            gate,
+            against,
+            arguments.format,
+            arguments.plots,
+            looking,
         )
     if shown.failed:
         return EXIT_THRESHOLD

@@ -48,7 +48,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Search and print."""
-    from app.commands.options import checked_k, pipeline
+    from app.commands.options import checked_k, open_pipeline
     from app.commands.search_options import search
 
     batch = arguments.queries is not None or arguments.qrels is not None
@@ -61,20 +61,22 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if arguments.worst < 0 or arguments.width < 0:
         raise UsageError("--worst and --width must not be negative")
     k = checked_k(arguments)
-    with pipeline(arguments) as line:
-        name = line.collection_name(arguments.collection)
-        searched = search(arguments, line, name)
+    with open_pipeline(arguments) as pipeline:
+        name = pipeline.collection_name(arguments.collection)
+        searched = search(arguments, pipeline, name)
         if batch:
-            return _measure(arguments, output, line.retriever(name), searched)
-        return _show(arguments, output, line, name, searched, k)
+            return _measure(arguments, output, pipeline.retriever(name), searched)
+        return _show(arguments, output, pipeline, name, searched, k)
 
 
-def _show(arguments: argparse.Namespace, output: Output, line: Pipeline, name: str, searched: Search, k: int) -> int:
+def _show(
+    arguments: argparse.Namespace, output: Output, pipeline: Pipeline, name: str, searched: Search, k: int
+) -> int:
     from app.retrieval.chunk_locations import chunk_locations
 
-    retriever = line.retriever(name)
+    retriever = pipeline.retriever(name)
     found = searched.retrieve(arguments.query, k)
-    places = chunk_locations(line.store, name, [item.chunk for item in found])
+    places = chunk_locations(pipeline.store, name, [item.chunk for item in found])
     if output.as_json:
         output.json(
             {

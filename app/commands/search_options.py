@@ -64,7 +64,7 @@ def fusion_params(arguments: argparse.Namespace, base: RetrievalParams) -> Retri
         raise UsageError(str(error)) from error
 
 
-def search(arguments: argparse.Namespace, line: Pipeline, collection: str) -> Search:
+def search(arguments: argparse.Namespace, pipeline: Pipeline, collection: str) -> Search:
     """The collection's search as the arguments say. Raises UsageError for values that cannot be meant."""
     from retrieval.ranking.diversity import MmrParams
     from retrieval.ranking.filtering import parse_filter
@@ -74,8 +74,8 @@ def search(arguments: argparse.Namespace, line: Pipeline, collection: str) -> Se
     from retrieval.saved_search import saved_search
     from retrieval.search import Search
 
-    retriever = line.retriever(collection)  # first: it says which collections there are
-    saved = saved_search(line.home, collection)
+    retriever = pipeline.retriever(collection)  # first: it says which collections there are
+    saved = saved_search(pipeline.home, collection)
     params = fusion_params(arguments, saved.params if saved else RetrievalParams())
     for name, least in (("rewrites", 0), ("hyde", 0), ("hops", 1)):
         if getattr(arguments, name) < least:
@@ -92,7 +92,7 @@ def search(arguments: argparse.Namespace, line: Pipeline, collection: str) -> Se
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
-    return Search(retriever, params, _helpers(arguments, line))
+    return Search(retriever, params, _helpers(arguments, pipeline))
 
 
 def _scorer(name: str, device: str, query_first: bool) -> PairScorer:
@@ -105,23 +105,23 @@ def _scorer(name: str, device: str, query_first: bool) -> PairScorer:
     return ForeignPairScorer(name, device=device, claim_first=query_first)
 
 
-def _helpers(arguments: argparse.Namespace, line: Pipeline) -> SearchComponents:
+def _helpers(arguments: argparse.Namespace, pipeline: Pipeline) -> SearchComponents:
     from retrieval.reformulation.hops import HopBudget, by_best_title
     from retrieval.search import SearchComponents
 
     helpers = SearchComponents(budget=HopBudget(arguments.hops))
     if arguments.rerank:
-        helpers = replace(helpers, scorer=_scorer(arguments.rerank, line.device, arguments.query_first))
+        helpers = replace(helpers, scorer=_scorer(arguments.rerank, pipeline.device, arguments.query_first))
     if arguments.hops > 1 and arguments.hop_by == "title":
         helpers = replace(helpers, ask_again=by_best_title)
     if arguments.rewrites or arguments.hyde or (arguments.hops > 1 and arguments.hop_by == "model"):
         from app.retrieval.reformulate import HypotheticalPassageWriter, NextQueryWriter, Rewriter, check_can_write
 
-        check_can_write(line.generator)
+        check_can_write(pipeline.generator)
         if arguments.rewrites:
-            helpers = replace(helpers, rewrite=Rewriter(line.generator, arguments.rewrites))
+            helpers = replace(helpers, rewrite=Rewriter(pipeline.generator, arguments.rewrites))
         if arguments.hyde:
-            helpers = replace(helpers, imagine=HypotheticalPassageWriter(line.generator, arguments.hyde))
+            helpers = replace(helpers, imagine=HypotheticalPassageWriter(pipeline.generator, arguments.hyde))
         if arguments.hops > 1 and arguments.hop_by == "model":
-            helpers = replace(helpers, ask_again=NextQueryWriter(line.generator))
+            helpers = replace(helpers, ask_again=NextQueryWriter(pipeline.generator))
     return helpers

@@ -96,13 +96,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 def key_needed(arguments: argparse.Namespace) -> bool:
     """Whether every request is to need an API key. Raises UsageError where one is, and there is none."""
     from app.accounts.keys import KeyStore
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
 
     remote = not is_loopback(arguments.host, arguments.port)
     if not arguments.require_key and (not remote or arguments.allow_remote):
         return False
-    with pipeline(arguments) as line:
-        if KeyStore(line.store).any_active():
+    with open_pipeline(arguments) as pipeline:
+        if KeyStore(pipeline.store).any_active():
             return True
     if arguments.require_key:
         raise UsageError("--require-key: there is no API key yet; make one with plumbline keys create NAME")
@@ -113,7 +113,7 @@ def key_needed(arguments: argparse.Namespace) -> bool:
 
 
 def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socket, needs_key: bool) -> None:
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
     from app.jobs.supervisor import WorkerProcess
     from app.service.application import create_app
     from app.service.server import GRACE_S, DrainingServer, server_config
@@ -126,16 +126,20 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
 
     def store_is_there() -> bool:
         try:
-            line.store.check()
+            pipeline.store.check()
         except DataError:
             return False
         return True
 
-    with pipeline(arguments) as line:
+    with open_pipeline(arguments) as pipeline:
         # Opened before anything is served: a model that is missing is an error of this command, not of a request.
-        _ = (line.store, line.encoder, line.generator)
+        _ = (pipeline.store, pipeline.encoder, pipeline.generator)
         app = create_app(
-            line, allowed_hosts=hosts, require_key=needs_key, log_text=arguments.log_text, root_path=arguments.root_path
+            pipeline,
+            allowed_hosts=hosts,
+            require_key=needs_key,
+            log_text=arguments.log_text,
+            root_path=arguments.root_path,
         )
         proxies = trusted_proxies(arguments.proxy_headers)
         trusted = {"proxy_headers": True, "forwarded_allow_ips": proxies} if proxies else {}

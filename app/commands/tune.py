@@ -42,27 +42,27 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Tune and print."""
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
     from app.retrieval.tune import load_judged, tune_fusion
     from retrieval.collections import list_collections
     from retrieval.retrieval_params import RetrievalParams
     from retrieval.saved_search import SavedSearch, forget_search, save_search, saved_search, search_fields
 
     if arguments.forget:
-        with pipeline(arguments) as line:
-            known = [info.name for info in list_collections(line.store)]
+        with open_pipeline(arguments) as pipeline:
+            known = [info.name for info in list_collections(pipeline.store)]
             if arguments.name not in known:
                 raise AppError(f"there is no collection {arguments.name!r}; there are {', '.join(known) or 'none'}")
-            forgot = forget_search(line.home, arguments.name)
+            forgot = forget_search(pipeline.home, arguments.name)
         output.say(f"{arguments.name} is searched as by default" + ("" if forgot else ", as it was before"))
         return EXIT_OK
     if arguments.qrels is None and arguments.queries is None:
         raise UsageError("give --qrels FILE, or --queries FILE whose questions name relevant documents")
     if arguments.seed < 0:
         raise UsageError(f"--seed is {arguments.seed}: it must not be negative")
-    with pipeline(arguments) as line:
-        retriever = line.retriever(arguments.name)
-        saved = saved_search(line.home, arguments.name)
+    with open_pipeline(arguments) as pipeline:
+        retriever = pipeline.retriever(arguments.name)
+        saved = saved_search(pipeline.home, arguments.name)
         baseline = saved.params if saved else RetrievalParams()
         judged = load_judged(retriever, arguments.queries, arguments.qrels)
         for note in judged.notes:
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         keep = tuning.chosen if arguments.save_anyway else tuning.recommended
         path = None
         if (arguments.save or arguments.save_anyway) and keep != baseline:
-            path = save_search(line.home, arguments.name, SavedSearch(keep, _why(tuning), retriever.indexed_with))
+            path = save_search(pipeline.home, arguments.name, SavedSearch(keep, _why(tuning), retriever.indexed_with))
     if output.as_json:
         output.json({**to_json(tuning), "recommended": search_fields(tuning.recommended), "saved": path is not None})
     else:

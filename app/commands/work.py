@@ -35,12 +35,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Work until told to stop."""
-    from app.commands.options import pipeline
+    from app.commands.options import open_pipeline
     from app.commands.serve import logging_to_stderr
     from app.jobs.worker import Worker
 
-    with pipeline(arguments) as line, logging_to_stderr():
-        worker = Worker(line)
+    with open_pipeline(arguments) as pipeline, logging_to_stderr():
+        worker = Worker(pipeline)
 
         def stop(_signal: int, _frame: FrameType | None) -> None:
             worker.stopping.set()

@@ -46,37 +46,39 @@ def line(
     return make_pipeline(make_settings(home_copy), Talker())
 
 
-def run(line: Pipeline, *questions: Question, **options: Any) -> str:
+def run(pipeline: Pipeline, *questions: Question, **options: Any) -> str:
     judging = VerifierPlan(model="token-overlap", threshold=0.8)
     plan = EvaluationPlan(questions, **({"arms": ("closed_book", "rag"), "samples": 2, "judging": judging} | options))
-    judge = open_judge(line, plan.judging, questions, "notes")
-    return evaluate(line, plan, judge=judge).run_id
+    judge = open_judge(pipeline, plan.judging, questions, "notes")
+    return evaluate(pipeline, plan, judge=judge).run_id
 
 
 def test_one_search_judges_what_the_documents_do_not_answer_in_every_arm(
-    line: Pipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pipeline: Pipeline, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_id = run(line, KNOWN, APART)
-    found = {(r.question_id, r.arm): r.evaluation for r in RunStore(line.store).load_samples(run_id)}
+    run_id = run(pipeline, KNOWN, APART)
+    found = {(r.question_id, r.arm): r.evaluation for r in RunStore(pipeline.store).load_samples(run_id)}
     assert found["un", "rag"].outcome == "supported"
     assert found["un", "rag"].verdicts[0].evidence[0].document_id == "office"
     assert found["un", "closed_book"].outcome == "hallucinated"
     assert (found["ref", "closed_book"].outcome, found["ref", "rag"].outcome) == ("hallucinated", "supported")
-    data = report_data(line, run_id)
+    data = report_data(pipeline, run_id)
     (pair,) = data.summary.pairs
     assert (pair.questions, pair.apart, pair.difference.default.rate) == (2, 0, 1.0)
-    assert report_run(line, run_id, tmp_path / "r.html", Output(as_json=True)).unscored == 0
+    assert report_run(pipeline, run_id, tmp_path / "r.html", Output(as_json=True)).unscored == 0
     assert json.loads(capsys.readouterr().out)["unscored"] == 0
 
 
-def test_the_judge_of_such_a_run_is_found_again(line: Pipeline) -> None:
-    again = reopen_judge(line, RunStore(line.store).load_run(run(line, BARE, KNOWN, APART)), (BARE, KNOWN, APART))
+def test_the_judge_of_such_a_run_is_found_again(pipeline: Pipeline) -> None:
+    again = reopen_judge(
+        pipeline, RunStore(pipeline.store).load_run(run(pipeline, BARE, KNOWN, APART)), (BARE, KNOWN, APART)
+    )
     assert again is not None and again.entailment is not None
 
 
-def test_the_strict_reading_is_there_for_who_names_it(line: Pipeline) -> None:
-    run_id = run(line, KNOWN, APART, judging=VerifierPlan("reference"))
-    data = report_data(line, run_id)
+def test_the_strict_reading_is_there_for_who_names_it(pipeline: Pipeline) -> None:
+    run_id = run(pipeline, KNOWN, APART, judging=VerifierPlan("reference"))
+    data = report_data(pipeline, run_id)
     rates = {a.arm: a.hallucinated.default.rate for a in data.summary.arms}
     assert rates == {"closed_book": 1.0, "rag": 0.5}
     assert data.summary.pairs[0].questions == 2

@@ -169,7 +169,7 @@ def test_dry_run_counts_what_is_planted(
 def test_a_generator_that_cannot_go_on_is_refused_before_anything_is_drawn(
     make_pipeline: Callable[..., Pipeline], make_settings: Callable[..., Settings], home_copy: Path, questions: Path
 ) -> None:
-    line = make_pipeline(make_settings(home_copy))
+    pipeline = make_pipeline(make_settings(home_copy))
     with pytest.raises(UsageError, match="--model"):
-        evaluate_and_report(parsed(questions, "--forced-drift"), Output(as_json=False), line, "")
-    assert RunStore(line.store).list_runs() == ()
+        evaluate_and_report(parsed(questions, "--forced-drift"), Output(as_json=False), pipeline, "")
+    assert RunStore(pipeline.store).list_runs() == ()

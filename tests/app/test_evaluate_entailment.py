@@ -96,14 +96,14 @@ def plan(*questions: Question, **options: Any) -> EvaluationPlan:
     return EvaluationPlan(questions, **fields)
 
 
-def run(line: Pipeline, chosen: EvaluationPlan, **options: Any) -> str:
-    judge = open_judge(line, chosen.judging, chosen.questions, "notes", overlap)
-    return evaluate(line, chosen, judge=judge, **options).run_id
+def run(pipeline: Pipeline, chosen: EvaluationPlan, **options: Any) -> str:
+    judge = open_judge(pipeline, chosen.judging, chosen.questions, "notes", overlap)
+    return evaluate(pipeline, chosen, judge=judge, **options).run_id
 
 
-def test_sentences_are_judged_against_the_trusted_collection(line: Pipeline) -> None:
-    run_id = run(line, plan(BARE, ALSO, REFERENCED))
-    records = {(r.question_id, r.arm, r.sample): r.evaluation for r in RunStore(line.store).load_samples(run_id)}
+def test_sentences_are_judged_against_the_trusted_collection(pipeline: Pipeline) -> None:
+    run_id = run(pipeline, plan(BARE, ALSO, REFERENCED))
+    records = {(r.question_id, r.arm, r.sample): r.evaluation for r in RunStore(pipeline.store).load_samples(run_id)}
     assert len(records) == 12
     wanted = {"bare": "hallucinated", "also": "supported", "ref": "supported"}
     for (question, arm, _), evaluation in records.items():
@@ -116,15 +116,15 @@ def test_sentences_are_judged_against_the_trusted_collection(line: Pipeline) -> 
     )
     assert len(records["ref", "rag", 0].verdicts) == 1
     assert {v.verifier for e in records.values() for v in e.verdicts} == {
-        RunStore(line.store).load_run(run_id).config.verifier
+        RunStore(pipeline.store).load_run(run_id).config.verifier
     }
 
 
-def test_the_report_says_what_was_trusted_and_marks_weak_words(line: Pipeline) -> None:
+def test_the_report_says_what_was_trusted_and_marks_weak_words(pipeline: Pipeline) -> None:
     chosen = plan(BARE, ALSO, REFERENCED)
-    judge = open_judge(line, chosen.judging, chosen.questions, "notes", overlap)
-    run_id = evaluate(line, chosen, judge=judge).run_id
-    data = report_data(line, run_id)
+    judge = open_judge(pipeline, chosen.judging, chosen.questions, "notes", overlap)
+    run_id = evaluate(pipeline, chosen, judge=judge).run_id
+    data = report_data(pipeline, run_id)
     assert data.config.same_collection
     assert data.entailment is not None
     assert (data.entailment.judged, data.entailment.threshold) == (2, 0.8)
@@ -144,10 +144,10 @@ def test_the_report_says_what_was_trusted_and_marks_weak_words(line: Pipeline) -
     assert referenced == next(q for q in data.questions if q.id == "ref")
 
 
-def test_marking_stops_after_so_many_claims_and_survives_a_failing_scorer(line: Pipeline) -> None:
+def test_marking_stops_after_so_many_claims_and_survives_a_failing_scorer(pipeline: Pipeline) -> None:
     chosen = plan(BARE, ALSO)
-    judge = open_judge(line, chosen.judging, chosen.questions, "notes", overlap)
-    data = report_data(line, evaluate(line, chosen, judge=judge).run_id)
+    judge = open_judge(pipeline, chosen.judging, chosen.questions, "notes", overlap)
+    data = report_data(pipeline, evaluate(pipeline, chosen, judge=judge).run_id)
     assert judge.entailment is not None
     one = with_marks(data, judge.entailment, chosen.questions, most=1)
     assert [any(s.weak for a in q.arms for s in a.samples) for q in one.questions].count(True) == 1
@@ -156,22 +156,22 @@ def test_marking_stops_after_so_many_claims_and_survives_a_failing_scorer(line: 
         def score(self, pairs: Sequence[Pair], progress: object = None) -> tuple[float, ...]:
             raise ModelError("the device has gone")
 
-    broken = open_judge(line, chosen.judging, chosen.questions, "notes", lambda f, d: Gone()).entailment
+    broken = open_judge(pipeline, chosen.judging, chosen.questions, "notes", lambda f, d: Gone()).entailment
     assert broken is not None
     failed = with_marks(data, broken, chosen.questions)
     assert failed.questions == data.questions
     assert "the device has gone" in failed.notes[-1]
 
 
-def test_stopped_after_every_cell_and_resumed_equals_undisturbed(line: Pipeline) -> None:
+def test_stopped_after_every_cell_and_resumed_equals_undisturbed(pipeline: Pipeline) -> None:
     chosen = plan(BARE, REFERENCED, ALSO)
-    whole = RunStore(line.store).load_samples(run(line, chosen))
-    store = RunStore(line.store)
-    with line.store.write() as connection:  # forget the run, to draw it again in pieces
+    whole = RunStore(pipeline.store).load_samples(run(pipeline, chosen))
+    store = RunStore(pipeline.store)
+    with pipeline.store.write() as connection:  # forget the run, to draw it again in pieces
         connection.execute(delete(runs))
     for cell in range(6):
-        judge = open_judge(line, chosen.judging, chosen.questions, "notes", overlap)
-        part = evaluate(line, chosen, judge=judge, limit=1)
+        judge = open_judge(pipeline, chosen.judging, chosen.questions, "notes", overlap)
+        part = evaluate(pipeline, chosen, judge=judge, limit=1)
         assert (part.resumed, part.drawn) == (2 * cell, 2)
     assert part.complete
     # The chunks' search scores are left out: the encoder embeds other batches, which moves their last digits.
@@ -180,61 +180,63 @@ def test_stopped_after_every_cell_and_resumed_equals_undisturbed(line: Pipeline)
     assert [[c.text for c in r.chunks] for r in resumed] == [[c.text for c in r.chunks] for r in whole]
 
 
-def test_references_alone_load_nothing_and_keep_the_verifier(line: Pipeline) -> None:
-    judge = open_judge(line, VerifierPlan("reference"), (REFERENCED,), "notes", never)
+def test_references_alone_load_nothing_and_keep_the_verifier(pipeline: Pipeline) -> None:
+    judge = open_judge(pipeline, VerifierPlan("reference"), (REFERENCED,), "notes", never)
     assert (judge.verifier.name, judge.entailment, judge.labels) == (ReferenceVerifier().name, None, ())
     unanswerable = Question("un", "Who is the postman?", answerable=False)
-    strict = open_judge(line, VerifierPlan("reference"), (REFERENCED, unanswerable), "notes", never)
+    strict = open_judge(pipeline, VerifierPlan("reference"), (REFERENCED, unanswerable), "notes", never)
     assert strict.verifier.name == ReferenceVerifier().name
     chosen = plan(REFERENCED, judging=VerifierPlan("reference"))
-    assert judge_of(line, chosen).verifier.name == ReferenceVerifier().name
-    run_id = evaluate(line, chosen, judge=judge).run_id
-    info = RunStore(line.store).load_run(run_id)
-    assert reopen_judge(line, info, chosen.questions, never) is None
-    data = report_data(line, run_id)
+    assert judge_of(pipeline, chosen).verifier.name == ReferenceVerifier().name
+    run_id = evaluate(pipeline, chosen, judge=judge).run_id
+    info = RunStore(pipeline.store).load_run(run_id)
+    assert reopen_judge(pipeline, info, chosen.questions, never) is None
+    data = report_data(pipeline, run_id)
     assert (data.entailment, data.config.reference_collection) == (None, None)
 
 
-def test_each_choice_judges_as_it_says(line: Pipeline) -> None:
+def test_each_choice_judges_as_it_says(pipeline: Pipeline) -> None:
     questions = (BARE, REFERENCED)
     kinds = {
-        choice: open_judge(line, VerifierPlan(choice), questions, "notes", never if choice == "reference" else overlap)  # type: ignore[arg-type]
+        choice: open_judge(
+            pipeline, VerifierPlan(choice), questions, "notes", never if choice == "reference" else overlap
+        )  # type: ignore[arg-type]
         for choice in ("auto", "reference", "entailment")
     }
     assert [j.verifier.name.split("/")[0] for j in kinds.values()] == ["routed", "reference", "entailment"]
-    both = open_judge(line, VerifierPlan("entailment"), (REFERENCED,), "notes", overlap)
+    both = open_judge(pipeline, VerifierPlan("entailment"), (REFERENCED,), "notes", overlap)
     assert both.verifier is both.entailment
     with pytest.raises(AppError, match="psychic"):
         VerifierPlan("psychic")  # type: ignore[arg-type]
 
 
-def test_threshold_collection_and_scorer_are_part_of_the_runs_identity(line: Pipeline) -> None:
-    line.index("other", [Document("pelicans", "Pelicans", "It was founded by pelicans. I like them.")])
+def test_threshold_collection_and_scorer_are_part_of_the_runs_identity(pipeline: Pipeline) -> None:
+    pipeline.index("other", [Document("pelicans", "Pelicans", "It was founded by pelicans. I like them.")])
     names = set()
     for options in ({}, {"threshold": 0.7}, {"trusted": "other"}, {"k": 2}):
-        judge = open_judge(line, VerifierPlan(**options), (BARE,), "notes", overlap)  # type: ignore[arg-type]
+        judge = open_judge(pipeline, VerifierPlan(**options), (BARE,), "notes", overlap)  # type: ignore[arg-type]
         names.add(judge.verifier.name)
     assert len(names) == 4
     # Against a collection that says so, the closed-book answer is true.
     chosen = plan(BARE, judging=VerifierPlan(trusted="other", threshold=0.8), collection="notes")
-    run_id = run(line, chosen)
-    outcomes = {r.arm: r.evaluation.outcome for r in RunStore(line.store).load_samples(run_id)}
+    run_id = run(pipeline, chosen)
+    outcomes = {r.arm: r.evaluation.outcome for r in RunStore(pipeline.store).load_samples(run_id)}
     assert outcomes == {"closed_book": "supported", "rag": "hallucinated"}
-    assert not report_data(line, run_id).config.same_collection
+    assert not report_data(pipeline, run_id).config.same_collection
 
 
-def test_a_stored_run_finds_its_judge_again_or_says_why_not(line: Pipeline) -> None:
+def test_a_stored_run_finds_its_judge_again_or_says_why_not(pipeline: Pipeline) -> None:
     chosen = plan(BARE)
-    run_id = run(line, chosen)
-    info = RunStore(line.store).load_run(run_id)
-    judge = reopen_judge(line, info, chosen.questions, overlap)
+    run_id = run(pipeline, chosen)
+    info = RunStore(pipeline.store).load_run(run_id)
+    judge = reopen_judge(pipeline, info, chosen.questions, overlap)
     assert judge is not None and judge.verifier.name == info.config.verifier
 
     class Other(Overlap):
         name = "overlap/2"
 
     with pytest.raises(AppError, match="overlap/2"):
-        reopen_judge(line, info, chosen.questions, lambda f, d: Other())
+        reopen_judge(pipeline, info, chosen.questions, lambda f, d: Other())
 
 
 def test_without_a_collection_the_message_says_what_to_do(
@@ -252,7 +254,7 @@ def questions_file(folder: Path) -> Path:
 
 
 def test_the_command_end_to_end(
-    line: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(app.judging, "load_scorer", overlap)
     report = tmp_path / "report.html"
@@ -262,7 +264,7 @@ def test_the_command_end_to_end(
     )  # fmt: skip
     found = []
     for _ in range(2):
-        assert evaluate_and_report(arguments, Output(as_json=True), line, "plumbline evaluate") == 0
+        assert evaluate_and_report(arguments, Output(as_json=True), pipeline, "plumbline evaluate") == 0
         found.append(capsys.readouterr())
     one, two = (json.loads(f.out) for f in found)
     assert one == two and "8 of 8" in found[1].err
@@ -272,7 +274,7 @@ def test_the_command_end_to_end(
     page = report.read_text("utf-8")
     assert 'weak">Zeppelin</span>' in page and "0.8 (this run)" in page
     assert "The warranty of the Heron 4 lasts for three years." in page
-    show(line, one["run"], report, Output(as_json=True))
+    show(pipeline, one["run"], report, Output(as_json=True))
     assert 'weak">' not in report.read_text("utf-8")
 
 

@@ -35,13 +35,13 @@ def runs(
     first_words: type[Any],
 ) -> tuple[Path, str, str, str]:
     """Home and three runs: two of the same questions with different k, one of another question."""
-    line = make_pipeline(make_settings(home_copy), first_words())
+    pipeline = make_pipeline(make_settings(home_copy), first_words())
     plans = [
         EvaluationPlan(QUESTIONS, ("closed_book", "rag"), "notes", samples=2, k=1),
         EvaluationPlan(QUESTIONS[:1], ("rag",), "notes", samples=1, k=2),
         EvaluationPlan((Question("new", "What?", ("x",)),), ("rag",), "notes", samples=1),
     ]
-    ids = [evaluate(line, plan, command="plumbline evaluate").run_id for plan in plans]
+    ids = [evaluate(pipeline, plan, command="plumbline evaluate").run_id for plan in plans]
     return home_copy, ids[0], ids[1], ids[2]
 
 
@@ -128,9 +128,9 @@ def test_evaluate_has_the_same_gate_and_checks_its_names_before_it_runs(
         return build_parser().parse_args(["evaluate", str(file), *arms, "--fail-if", condition])
 
     generator = first_words()
-    line = make_pipeline(make_settings(home_copy), generator)
+    pipeline = make_pipeline(make_settings(home_copy), generator)
     with pytest.raises(UsageError, match="hall_closed_book"):
-        evaluate_and_report(parsed("hall_all.upper > 0.1"), Output(as_json=True), line, "")
+        evaluate_and_report(parsed("hall_all.upper > 0.1"), Output(as_json=True), pipeline, "")
     assert not generator.started.is_set()
-    assert evaluate_and_report(parsed("hall_rag.upper > 0.1"), Output(as_json=True), line, "") == 3
-    assert evaluate_and_report(parsed("diff_closed_book_rag.upper < -1"), Output(as_json=True), line, "") == 0
+    assert evaluate_and_report(parsed("hall_rag.upper > 0.1"), Output(as_json=True), pipeline, "") == 3
+    assert evaluate_and_report(parsed("diff_closed_book_rag.upper < -1"), Output(as_json=True), pipeline, "") == 0

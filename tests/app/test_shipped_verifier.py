@@ -104,32 +104,32 @@ def test_a_report_says_where_the_reader_judged_its_own_answers(
 def test_so_does_one_that_judges_faithfulness_afterwards(
     make_pipeline: Callable[..., Pipeline], make_settings: Callable[..., Settings], home_copy: Path
 ) -> None:
-    line = make_pipeline(make_settings(home_copy), EmbeddedReader())
+    pipeline = make_pipeline(make_settings(home_copy), EmbeddedReader())
     questions = (Question("told", "How long does the warranty of the Heron 4 last?", ("three years",)),)
-    run_id, verdicts = _judged(line, VerifierPlan("reference"), questions)
-    assert verdicts and not any("+reading:" in name for name in verdicts) and not _owns_up(line, run_id)
-    assert _owns_up(line, run_id, AnalysisOptions(faithfulness=True))
+    run_id, verdicts = _judged(pipeline, VerifierPlan("reference"), questions)
+    assert verdicts and not any("+reading:" in name for name in verdicts) and not _owns_up(pipeline, run_id)
+    assert _owns_up(pipeline, run_id, AnalysisOptions(faithfulness=True))
 
 
-def _judged(line: Pipeline, judging: VerifierPlan, questions: tuple[Question, ...]) -> tuple[str, list[str]]:
+def _judged(pipeline: Pipeline, judging: VerifierPlan, questions: tuple[Question, ...]) -> tuple[str, list[str]]:
     """A run, and who gave the verdicts of its one sample."""
     plan = EvaluationPlan(questions, arms=("rag",), samples=1, judging=judging)
-    run_id = evaluate(line, plan, judge=open_judge(line, judging, questions, "notes")).run_id
-    (record,) = RunStore(line.store).load_samples(run_id)
+    run_id = evaluate(pipeline, plan, judge=open_judge(pipeline, judging, questions, "notes")).run_id
+    (record,) = RunStore(pipeline.store).load_samples(run_id)
     return run_id, [verdict.verifier for verdict in record.evaluation.verdicts]
 
 
-def _owns_up(line: Pipeline, run_id: str, looking: AnalysisOptions | None = None) -> bool:
-    return any("judged by its own network" in note for note in report_data(line, run_id, looking).notes)
+def _owns_up(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None = None) -> bool:
+    return any("judged by its own network" in note for note in report_data(pipeline, run_id, looking).notes)
 
 
 def test_questions_that_the_documents_do_not_answer_are_the_networks(
     make_pipeline: Callable[..., Pipeline], make_settings: Callable[..., Settings], home_copy: Path
 ) -> None:
-    line = make_pipeline(make_settings(home_copy))
+    pipeline = make_pipeline(make_settings(home_copy))
     unanswerable = Question("none", "When does the office in Lisbon close?", answerable=False)
-    routed = open_judge(line, VerifierPlan(), (unanswerable,), "notes").verifier
-    network = open_judge(line, VerifierPlan("entailment", "verifier-network"), (unanswerable,), "notes").verifier
+    routed = open_judge(pipeline, VerifierPlan(), (unanswerable,), "notes").verifier
+    network = open_judge(pipeline, VerifierPlan("entailment", "verifier-network"), (unanswerable,), "notes").verifier
 
     def support(verifier: Verifier) -> float | None:
         claims = verifier.extract(unanswerable, "nine").claims

@@ -34,51 +34,51 @@ def line(make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: A
     return found
 
 
-def tune(line: Pipeline, params: RetrievalParams, encoder: str = "") -> None:
-    save_search(line.home, "notes", SavedSearch(params, "nDCG@10 0.3 before, 0.4 after", encoder))
+def tune(pipeline: Pipeline, params: RetrievalParams, encoder: str = "") -> None:
+    save_search(pipeline.home, "notes", SavedSearch(params, "nDCG@10 0.3 before, 0.4 after", encoder))
 
 
-def test_a_query_searches_as_was_tuned_and_says_so(line: Pipeline) -> None:
-    plain = line.answer(QueryRequest(QUESTION, "notes"))
+def test_a_query_searches_as_was_tuned_and_says_so(pipeline: Pipeline) -> None:
+    plain = pipeline.answer(QueryRequest(QUESTION, "notes"))
     assert plain.search == "mode=hybrid fusion=minmax"
-    tune(line, WORDS)
-    tuned = line.answer(QueryRequest(QUESTION, "notes"))
+    tune(pipeline, WORDS)
+    tuned = pipeline.answer(QueryRequest(QUESTION, "notes"))
     assert (tuned.search, tuned.to_json()["search"]) == ("mode=bm25", "mode=bm25")
     assert {source.dense_rank for source in tuned.sources} == {None}
-    assert line.answer(QueryRequest(QUESTION, "notes", mode="dense")).search == "mode=dense"
-    assert line.answer(QueryRequest(QUESTION, "notes", fusion="minmax")).search == plain.search
-    assert line.answer(QueryRequest(QUESTION, retrieval=False)).search is None
-    forget_search(line.home, "notes")
-    assert line.answer(QueryRequest(QUESTION, "notes")).sources == plain.sources
+    assert pipeline.answer(QueryRequest(QUESTION, "notes", mode="dense")).search == "mode=dense"
+    assert pipeline.answer(QueryRequest(QUESTION, "notes", fusion="minmax")).search == plain.search
+    assert pipeline.answer(QueryRequest(QUESTION, retrieval=False)).search is None
+    forget_search(pipeline.home, "notes")
+    assert pipeline.answer(QueryRequest(QUESTION, "notes")).sources == plain.sources
 
 
-def test_the_service_searches_as_was_tuned(line: Pipeline) -> None:
-    tune(line, WEIGHED)
-    with TestClient(create_app(line)) as client:
+def test_the_service_searches_as_was_tuned(pipeline: Pipeline) -> None:
+    tune(pipeline, WEIGHED)
+    with TestClient(create_app(pipeline)) as client:
         query = {"question": QUESTION, "collection": "notes"}
         assert client.post("/v1/query", json=query).json()["search"] == OPTIONS
         assert client.post("/v1/query", json={**query, "mode": "bm25"}).json()["search"] == "mode=bm25"
         assert client.post("/v1/query", json={**query, "mode": None}).json()["search"] == OPTIONS
         found = client.post("/v1/retrieve", json={"query": QUESTION}).json()
         assert found["search"] == OPTIONS
-        assert found["data"][0]["score"] == line.search("notes").retrieve(QUESTION, 4)[0].score
+        assert found["data"][0]["score"] == pipeline.search("notes").retrieve(QUESTION, 4)[0].score
 
 
-def test_a_run_has_the_search_in_its_hash_and_its_evidence(line: Pipeline) -> None:
+def test_a_run_has_the_search_in_its_hash_and_its_evidence(pipeline: Pipeline) -> None:
     asked = (Question("q1", QUESTION, ("three years",), ("warranty",)),)
 
     def run(**fields: Any) -> str:
-        return evaluate(line, EvaluationPlan(asked, collection="notes", samples=1, **fields)).run_id
+        return evaluate(pipeline, EvaluationPlan(asked, collection="notes", samples=1, **fields)).run_id
 
     def arms_of(run_id: str) -> dict[str, str]:
-        return {arm.name: arm.settings for arm in RunStore(line.store).load_run(run_id).config.arms}
+        return {arm.name: arm.settings for arm in RunStore(pipeline.store).load_run(run_id).config.arms}
 
     def judge() -> str:
-        return open_judge(line, VerifierPlan("entailment"), asked, "notes").verifier.name
+        return open_judge(pipeline, VerifierPlan("entailment"), asked, "notes").verifier.name
 
     plain, judged = run(), judge()
     words = run(mode="bm25")
-    tune(line, WORDS)
+    tune(pipeline, WORDS)
     tuned = run()
     assert len({plain, words, tuned}) == 3  # what claims are judged by is searched as tuned, too
     assert arms_of(tuned) == arms_of(words)
@@ -89,9 +89,9 @@ def test_a_run_has_the_search_in_its_hash_and_its_evidence(line: Pipeline) -> No
 
 
 def test_collections_and_query_show_what_was_tuned(
-    line: Pipeline, capsys: pytest.CaptureFixture[str], make_settings: Callable[..., Any]
+    pipeline: Pipeline, capsys: pytest.CaptureFixture[str], make_settings: Callable[..., Any]
 ) -> None:
-    home, model = str(line.home), make_settings(line.home).model
+    home, model = str(pipeline.home), make_settings(pipeline.home).model
 
     def plumbline(*arguments: str) -> Any:
         capsys.readouterr()
@@ -99,7 +99,7 @@ def test_collections_and_query_show_what_was_tuned(
         return code, capsys.readouterr()
 
     assert json.loads(plumbline("collections", "--json")[1].out)[0]["search"] is None
-    tune(line, WEIGHED, "0" * 64)
+    tune(pipeline, WEIGHED, "0" * 64)
     code, shown = plumbline("collections")
     assert code == 0
     assert "searched by --mode hybrid --fusion rrf --dense-weight 0.3 --rrf-constant 60 (nDCG@10 0.3" in shown.out
@@ -118,15 +118,15 @@ def test_collections_and_query_show_what_was_tuned(
 
 
 def test_a_damaged_file_stops_a_search_by_name_and_hides_no_collection(
-    line: Pipeline, capsys: pytest.CaptureFixture[str]
+    pipeline: Pipeline, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tune(line, WORDS)
-    (line.home / "collections" / "notes" / "retrieval.json").write_text("{")
-    assert main(["collections", "--home", str(line.home)]) == 0
+    tune(pipeline, WORDS)
+    (pipeline.home / "collections" / "notes" / "retrieval.json").write_text("{")
+    assert main(["collections", "--home", str(pipeline.home)]) == 0
     shown = capsys.readouterr()
     assert "notes: 3 documents" in shown.out
     assert "retrieval.json" in shown.err
-    with TestClient(create_app(line)) as client:
+    with TestClient(create_app(pipeline)) as client:
         response = client.post("/v1/query", json={"question": QUESTION})
     assert response.status_code >= 400
-    assert str(line.home) not in response.text
+    assert str(pipeline.home) not in response.text

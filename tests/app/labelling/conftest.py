@@ -56,8 +56,8 @@ class World:
                     if word != "Sorry" and rng.random() < self.error:
                         seen = "supported" if word == "False" else "hallucinated"
                     records.append(self._record(question, arm, sample, word, seen, decoding.label))
-        with Pipeline(self.settings()) as line:
-            runs = RunStore(line.store)
+        with Pipeline(self.settings()) as pipeline:
+            runs = RunStore(pipeline.store)
             run_id = runs.create_or_open_run(config, self.questions, name, [("collection", "notes")])
             runs.save_samples(run_id, records)
             runs.set_status(run_id, status)  # type: ignore[arg-type]

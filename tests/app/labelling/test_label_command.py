@@ -45,8 +45,8 @@ def test_keys_label_one_after_the_other_and_a_later_call_goes_on(
     assert first.code == 0
     assert json.loads(first.out[first.out.rindex('{"run"') :])["labelled"] == 4
     assert "'x'" in first.err
-    with Pipeline(world.settings()) as line:
-        session = LabelSession(line.store, open_draw(line, run_id, DrawRequest()), "me")
+    with Pipeline(world.settings()) as pipeline:
+        session = LabelSession(pipeline.store, open_draw(pipeline, run_id, DrawRequest()), "me")
         own = session.own()
         # s, h, then (x) back to the second: a, then u for the third.
         assert [own.get(item.key) for item in session.items[:4]] == ["supported", "abstained", "unscored", None]

@@ -20,8 +20,8 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 @pytest.fixture
 def session(world: Any) -> Iterator[LabelSession]:
     run_id = world.store()
-    with Pipeline(world.settings()) as line:
-        yield LabelSession(line.store, open_draw(line, run_id, DrawRequest(120, seed=1)), "ann <b>")
+    with Pipeline(world.settings()) as pipeline:
+        yield LabelSession(pipeline.store, open_draw(pipeline, run_id, DrawRequest(120, seed=1)), "ann <b>")
 
 
 @pytest.fixture
@@ -95,20 +95,20 @@ def test_another_host_name_sees_nothing(client: TestClient) -> None:
 
 def test_an_adjudicator_sees_only_what_is_disputed(world: Any) -> None:
     run_id = world.store()
-    with Pipeline(world.settings()) as line:
-        drawn = open_draw(line, run_id, DrawRequest(10))
-        ann, bo = (LabelSession(line.store, drawn, name) for name in ("ann", "bo"))
+    with Pipeline(world.settings()) as pipeline:
+        drawn = open_draw(pipeline, run_id, DrawRequest(10))
+        ann, bo = (LabelSession(pipeline.store, drawn, name) for name in ("ann", "bo"))
         for item in ann.items:
             ann.label(item, "supported")
         bo.label(bo.items[3], "hallucinated")
-        judge = LabelSession(line.store, drawn, "cy", adjudicate=True)
+        judge = LabelSession(pipeline.store, drawn, "cy", adjudicate=True)
         assert [item.key for item in judge.items] == [ann.items[3].key]
         client = TestClient(label_app(judge), base_url="http://localhost", follow_redirects=False)
         assert "Settle disagreements" in client.get("/item/1").text
         assert client.post("/item/1", data={"label": "h"}).headers["location"] == "/done"
         assert "All done" in client.get("/done").text
         assert judge.progress().outcomes[ann.items[3].key] == "hallucinated"
-        nothing = LabelSession(line.store, drawn, "di", adjudicate=True)
+        nothing = LabelSession(pipeline.store, drawn, "di", adjudicate=True)
         empty = TestClient(label_app(nothing), base_url="http://localhost")
         assert "Annotators agree" in empty.get("/").text
 

@@ -20,8 +20,8 @@ Run = Callable[..., Any]
 
 def labelled(world: Any, read_truth: Any, questions: int) -> str:
     run_id = str(world.store())
-    with Pipeline(world.settings()) as line:
-        session = LabelSession(line.store, open_draw(line, run_id, DrawRequest(questions)), "me")
+    with Pipeline(world.settings()) as pipeline:
+        session = LabelSession(pipeline.store, open_draw(pipeline, run_id, DrawRequest(questions)), "me")
         for item in session.items:
             session.label(item, read_truth(item.answer))
     return run_id
@@ -60,11 +60,11 @@ def test_a_difference_to_detect_moves_the_second_arm() -> None:
 
 def test_a_labelled_run_plans_with_corrected_rates_and_says_how_many_labels(world: Any, read_truth: Any) -> None:
     run_id = labelled(world, read_truth, 80)
-    with Pipeline(world.settings()) as line:
-        pilot = pilot_of_run(line, run_id, ("closed_book",))
-        assert pilot_of_run(line, run_id, ()).arms == ("closed_book", "rag")
+    with Pipeline(world.settings()) as pipeline:
+        pilot = pilot_of_run(pipeline, run_id, ("closed_book",))
+        assert pilot_of_run(pipeline, run_id, ()).arms == ("closed_book", "rag")
         with pytest.raises(EvaluationError, match="oracle"):
-            pilot_of_run(line, run_id, ("oracle",))
+            pilot_of_run(pipeline, run_id, ("oracle",))
     assert pilot.verifier is not None and pilot.verifier.positives + pilot.verifier.negatives == 80
     assert any("corrected by labels of 80 questions" in note for note in pilot.notes)
     plan = make_plan(pilot, PrecisionTarget(0.12, samples=(2,)), QUICK, label_questions=200)
@@ -84,8 +84,8 @@ def test_the_command_prints_a_table_or_json_and_nothing_else_on_stdout(plumbline
 
 def test_an_unlabelled_run_says_that_nothing_corrects_its_rates(world: Any) -> None:
     run_id = world.store()
-    with Pipeline(world.settings()) as line:
-        pilot: Pilot = pilot_of_run(line, run_id, ("rag",))
+    with Pipeline(world.settings()) as pipeline:
+        pilot: Pilot = pilot_of_run(pipeline, run_id, ("rag",))
     assert pilot.verifier is None and "the verifier's: nothing corrects them" in pilot.notes[-1]
 
 
