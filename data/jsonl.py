@@ -30,11 +30,6 @@ class JsonLine:
     fields: dict[str, object]
 
 
-def is_jsonl(path: Path) -> bool:
-    """Whether the name says JSON Lines: .jsonl, .jsonl.gz or .jsonl.bz2, in any case."""
-    return path.name.lower().endswith(JSONL_SUFFIXES)
-
-
 def read_jsonl(
     path: Path, max_line_bytes: int = MAX_LINE_BYTES, *, nan_is_null: bool = False
 ) -> Iterator[JsonLine | Refused]:

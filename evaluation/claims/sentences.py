@@ -15,9 +15,9 @@ from evaluation.claims.extraction import CUT_OFF, Extraction, stated_span
 from evaluation.claims.fillers import is_filler, is_opener, lead_length
 from evaluation.declining.refusals import is_refusal
 from evaluation.language.citation_marks import without_marks
-from evaluation.language.words import word_set
 from evaluation.outcomes import Claim
 from generation.causal.answer_part import answer_part
+from model.english import word_set
 from retrieval.chunking.scripts import SENTENCE_MARKS
 from retrieval.chunking.sentences import Span, sentence_spans
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 
 from evaluation.claims.extraction import Extraction
 from evaluation.claims.sentences import extract_sentences
-from evaluation.language.words import word_set
 from evaluation.outcomes import Claim
+from model.english import word_set
 from retrieval.chunking.sentences import Span
 
 VERSION = 1

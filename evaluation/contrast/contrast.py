@@ -14,7 +14,7 @@ from functools import lru_cache
 from evaluation.contrast.statement import ContentWord, Statement, statement, statements
 from evaluation.language.opposites import COMPARATIVES, converse, opposite_comparatives, opposite_of_statement
 from evaluation.language.values import Value, comparable
-from evaluation.language.words import word_set
+from model.english import word_set
 
 COVERED = 0.8
 """Share of a claim's content words that its sentence must have to be compared with it."""

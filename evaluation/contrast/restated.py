@@ -12,7 +12,7 @@ from functools import lru_cache
 from evaluation.contrast.contrast import contrast, differing_limit
 from evaluation.contrast.statement import ContentWord, Statement, statement, statements
 from evaluation.language.values import comparable
-from evaluation.language.words import word_set
+from model.english import word_set
 
 _GUARDS = word_set(
     "if unless may might could would should perhaps possibly probably allegedly reportedly supposedly claims claimed "

@@ -11,7 +11,7 @@ from evaluation.contrast.stems import is_irregular, stem
 from evaluation.language.normalise import Token, fold, tokenise
 from evaluation.language.value_extraction import find_values
 from evaluation.language.values import Value
-from evaluation.language.words import word_set
+from model.english import word_set
 
 _EMPTY = word_set(
     "a an the this that these those it its they them their he him his she her hers we us our you your i my me is "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from evaluation.language.normalise import STOP_WORDS, Token
 from evaluation.language.values import Value, comparable, same_value
-from evaluation.language.words import word_set
+from model.english import word_set
 
 _JOINTS = frozenset({",", "and", "&", "or", "/", ";"})
 _CLAUSE_ENDS = frozenset({".", ";", "!", "?", ":", "(", ")"})

@@ -7,30 +7,16 @@ from dataclasses import dataclass
 
 from evaluation.language.normalise import Token
 from evaluation.language.numerals import numeral_at
-from evaluation.language.words import word_set
+from model.english import MONTHS
 
 _MONTHS = {
     name: number
-    for number, names in enumerate(
-        (
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sep sept",
-            "october oct",
-            "november nov",
-            "december dec",
-        ),
+    for number, month in enumerate(
+        MONTHS,
         start=1,
     )
-    for name in names.split()
+    for name in (month, month[:3], *(("sept",) if month == "september" else ()))
 }
-WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
 _DAYS_IN = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 

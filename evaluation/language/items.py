@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluation.language.normalise import STOP_WORDS
-from evaluation.language.words import word_set
+from model.english import word_set
 
 _SEPARATORS = frozenset({",", ";", "and", "&", "•", "\n", "|"})
 _OPENERS = word_set(

@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
-from evaluation.language.words import word_set
+from model.english import word_set
 
 _WORDS = {
     "English": (

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evaluation.language.citation_marks import without_marks
-from evaluation.language.words import word_set
+from model.english import word_set
 
 TokenKind = Literal["number", "word", "mark"]
 

@@ -11,17 +11,9 @@ from fractions import Fraction
 
 from evaluation.language.normalise import Token, is_sign
 from evaluation.language.units import units_named
-from evaluation.language.words import word_list
+from model.english import CARDINALS, ORDINALS, TENS
 
-_ONES = {
-    word: value
-    for value, word in enumerate(
-        word_list(
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-            "seventeen eighteen nineteen"
-        )
-    )
-} | {"nil": 0, "none": 0}
+_ONES = {word: value for value, word in enumerate(CARDINALS[:20])} | {"nil": 0, "none": 0}
 # Words that are English ones too ("due", "once", "Sept") are left out.
 _ONES |= {
     word: value
@@ -42,24 +34,18 @@ _ONES |= {
     )
     for word in words.split()
 }
-_TENS = {
-    word: 10 * (i + 2) for i, word in enumerate(word_list("twenty thirty forty fifty sixty seventy eighty ninety"))
-}
+_TENS = {word: 10 * (i + 2) for i, word in enumerate(TENS)}
 _SCALES = {
     **{"lakh": 10**5, "lakhs": 10**5, "crore": 10**7, "crores": 10**7},
     **{"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12},
 }
 _SHORT_SCALES = {"k": 10**3, "mn": 10**6, "mln": 10**6, "bn": 10**9, "tn": 10**12, "million": 10**6, "billion": 10**9}
-_ORDINALS = {
-    word: value
-    for value, word in enumerate(
-        word_list(
-            "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-            "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-        )
-    )
-    if value
-} | {"thirtieth": 30, "fortieth": 40, "fiftieth": 50, "hundredth": 100}
+_ORDINALS = {word: value for value, word in enumerate(ORDINALS) if value} | {
+    "thirtieth": 30,
+    "fortieth": 40,
+    "fiftieth": 50,
+    "hundredth": 100,
+}
 _PARTS = {"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourths": 4, "fifth": 5}
 _PARTS |= {"fifths": 5, "sixths": 6, "eighths": 8, "tenth": 10, "tenths": 10}
 _TIMES = {"once": 1, "twice": 2, "thrice": 3}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from evaluation.language.normalise import STOP_WORDS, Token
-from evaluation.language.words import word_list, word_set
+from model.english import word_list, word_set
 
 _CUES = frozenset(
     {"not", "never", "neither", "nor", "cannot", "except", "excluding", "without", "unlikely", "isn", "hardly"}

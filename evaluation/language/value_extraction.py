@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from evaluation.language.dates import WEEKDAYS, date_at, time_at
+from evaluation.language.dates import date_at, time_at
 from evaluation.language.normalise import STOP_WORDS, Token, singular
 from evaluation.language.numerals import Numeral, numeral_at
 from evaluation.language.units import CURRENCIES, Unit, units_named
 from evaluation.language.values import Bound, Value
-from evaluation.language.words import word_set
+from model.english import WEEKDAYS, word_set
 
 _BOUNDS: tuple[tuple[tuple[str, ...], Bound], ...] = (
     (("no", "more", "than"), "at most"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from evaluation.language.words import word_set
+from model.english import word_set
 
 Kind = Literal["person", "place", "group", "people", "other"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from evaluation.language.words import word_list
+from model.english import word_list
 
 _AUXILIARY = re.compile(
     r"\b(?P<aux>is|are|was|were|can|could|will|would|should|must|(?:has|have|had)(?= (?:been|become|"
@@ -81,11 +81,6 @@ def listed_verbs() -> tuple[str, ...]:
 def base_form(verb: str) -> str | None:
     """ "wrote" and "writes" as "write"; None for a verb that is not listed."""
     return _BASE.get(verb)
-
-
-def is_negated(text: str) -> bool:
-    """Whether the text holds a denial that ``affirmed`` can take away."""
-    return _NEGATED.search(text) is not None
 
 
 def denied(text: str, contracted: bool = False) -> NegatedSentence | None:

@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 from random import Random
 
-from evaluation.language.words import word_list
 from evaluation.synthetic_claims.edits import EditedClaim, replaced
+from model import english
+from model.english import CARDINALS, ORDINALS, TENS
 
-MONTHS = word_list("January February March April May June July August September October November December")
-DAYS = word_list("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
-CARDINALS = word_list(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-)
-ORDINALS = word_list("zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
-TENS = word_list("twenty thirty forty fifty sixty seventy eighty ninety")
+MONTHS = tuple(month.capitalize() for month in english.MONTHS)
+DAYS = tuple(day.capitalize() for day in english.WEEKDAYS)
 _UNITS = (
     ("kilometres", "metres", "miles"),
     ("kilometers", "meters", "miles"),

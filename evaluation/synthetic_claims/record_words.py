@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluation.language.words import word_list
+from model.english import WEEKDAYS, word_list
 
 
 def _lines(text: str) -> tuple[str, ...]:
@@ -60,7 +60,7 @@ PRAISE = _lines(
 BLAME = _lines("bland, cold, overcooked, disappointing, too salty, greasy, overpriced, dry, soggy")
 STAFF_GOOD = _lines("friendly, attentive, welcoming, quick, helpful, polite")
 STAFF_BAD = _lines("rude, slow, inattentive, unfriendly, careless, disorganized")
-DAYS = word_list("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")
+DAYS = tuple(day.capitalize() for day in WEEKDAYS)
 # Key in a record, and what a sentence says of a place where it is true, and where it is not.
 AMENITIES = {
     "RestaurantsReservations": ("takes reservations", "does not take reservations"),

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from random import Random
 
-from evaluation.synthetic_claims.numbers import CARDINALS, MONTHS
+from evaluation.synthetic_claims.numbers import MONTHS
+from model.english import CARDINALS
 
 _MONTH = "|".join(MONTHS)
 # Both directions are safe in any sentence. "_" marks one direction only: left to right.

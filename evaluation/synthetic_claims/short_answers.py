@@ -16,13 +16,13 @@ from random import Random
 
 from data.pairs import PairExample
 from data.reading_examples import ReadingExample
-from evaluation.language.words import word_set
 from evaluation.synthetic_claims.seeded_random import seeded_random
 from generation.english.tokens import read_sentence
 from generation.style.answer_style import as_sentence
 from generation.synthetic_questions.candidates import answer_spans
 from generation.synthetic_questions.passages import Passage
 from generation.synthetic_questions.unanswerable import perturbed
+from model.english import word_set
 from retrieval.chunking.sentences import sentence_spans
 
 _LONGEST_ANSWER = 12  # words

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection
 from random import Random
 
-from evaluation.language.words import word_set
 from evaluation.synthetic_claims.edits import capitalised
+from model.english import word_set
 
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)|\s*\[[^\[\]]*\]")
 _CONNECTIVE = re.compile(

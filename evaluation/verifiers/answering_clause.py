@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from evaluation.language.normalise import STOP_WORDS, Token, singular
 from evaluation.language.opposites import opposite_comparatives
 from evaluation.language.values import Value, comparable, same_value
-from evaluation.language.words import word_set
 from evaluation.verifiers.match import HALF, Match
 from evaluation.verifiers.reading import Reading
+from model.english import word_set
 
 _ENDS = frozenset({".", ";", "!", "?", ":", "(", ")", "\n"})
 _JOINTS = word_set(

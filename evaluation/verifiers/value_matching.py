@@ -6,14 +6,13 @@ from dataclasses import replace
 from itertools import pairwise
 
 from evaluation.language.coordination import value_is_enumerated
-from evaluation.language.dates import WEEKDAYS
 from evaluation.language.normalise import singular
 from evaluation.language.polarity import asks_yes_or_no, has_cue, is_elliptical, states, yes_or_no
 from evaluation.language.values import Value, comparable, nearly_same, only_less_specific, same_value
-from evaluation.language.words import word_set
 from evaluation.verifiers.answering_clause import outranked_value
 from evaluation.verifiers.match import HALF, MENTIONS, Match, blocked_by, content_of
 from evaluation.verifiers.reading import Reading
+from model.english import WEEKDAYS, word_set
 
 _LABELS = word_set(
     "section chapter table figure page step version room model article clause line level phase part appendix no number "

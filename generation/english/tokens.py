@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from generation.english import verbs, words
-from generation.english.words import word_set
+from model.english import MONTHS, word_set
 
 _TOKEN: Final = re.compile(
     r"[$£€]?\d+(?:[.,]\d+)*(?:st|nd|rd|th|s)?(?![^\W\d_])|(?:[A-Z]\.)+(?:[A-Z](?![a-z]))?|[^\W_]+(?:[-.’'–/&][^\W_]+)*|[^\w\s]|_"
@@ -86,7 +86,7 @@ def _tag(word: str, low: str, before: list[Token], after: str) -> str:
         return "'" if low in ("'s", "’s", "'", "’") else "," if low == "," else "%" if low == "%" else ";"
     if low[0].isdigit() or (low in words.NUMBER_WORDS and not (word[0].isupper() and before)):
         return "#"
-    if low in words.MONTHS and word[0].isupper() and (before or after[0].isdigit()):
+    if low in MONTHS and word[0].isupper() and (before or after[0].isdigit()):
         return "X"
     closed = _closed(low, before, last, after)
     if closed and not (word[0].isupper() and before and closed in "TP" and last == "X"):
@@ -126,7 +126,7 @@ def _closed(low: str, before: list[Token], last: str, after: str) -> str:
 
 def _is_name(word: str, low: str, after: str) -> bool:
     """Whether the first word of a sentence is a name: it has no other capital to tell by."""
-    if low in words.MONTHS or low in words.NATIONALITIES or low in words.COUNTRIES or low in words.GIVEN_NAMES:
+    if low in MONTHS or low in words.NATIONALITIES or low in words.COUNTRIES or low in words.GIVEN_NAMES:
         return True
     if after[:1].isupper() and after[1:2] != ".":
         return not (_ADJECTIVE.match(low) or low.endswith(("ly", "ing", "ed", "s")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from generation.english.words import word_set
+from model.english import word_set
 
 _IRREGULAR: Final = """
 arise arose arisen; awake awoke awoken; bear bore born; beat beat beaten; become became become; begin began begun;

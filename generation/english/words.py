@@ -5,11 +5,7 @@ Everything here is lower case and English. Word lists are strings split once at 
 
 from __future__ import annotations
 
-
-def word_set(text: str) -> frozenset[str]:
-    """The words of ``text``, parted by white space."""
-    return frozenset(text.split())
-
+from model.english import CARDINALS, TENS, word_set
 
 DETERMINERS = word_set("the a an this that these those its his her their our my your each every some any no all both")
 PREPOSITIONS = word_set(
@@ -51,13 +47,8 @@ PLAIN_ADJECTIVES = word_set(
 )
 """Adjectives nobody would ask for."""
 
-MONTHS = word_set("january february march april may june july august september october november december")
-WEEKDAYS = word_set("monday tuesday wednesday thursday friday saturday sunday")
-NUMBER_WORDS = word_set(
-    "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion dozen"
-)
 SCALES = word_set("hundred thousand million billion trillion dozen")
+NUMBER_WORDS = frozenset((*CARDINALS[2:], *TENS)) | SCALES
 ORDINALS = word_set("first second third fourth fifth sixth seventh eighth ninth tenth")
 UNITS = word_set(
     "km kilometres kilometers miles mile metres meters metre meter feet foot ft inches inch cm mm kg kilograms grams g "

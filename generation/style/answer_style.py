@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from generation.english.verbs import BASES, PARTICIPLES, PAST, THIRD, base_of_past, past_of, third_of
-from generation.english.words import ADVERBS, BE, DETERMINERS, MODALS, MONTHS, PREPOSITIONS, SUBORDINATORS
+from generation.english.words import ADVERBS, BE, DETERMINERS, MODALS, PREPOSITIONS, SUBORDINATORS
+from model.english import MONTHS
 
 _MAX_QUESTION: Final = 30
 _MAX_ANSWER: Final = 25

@@ -14,9 +14,9 @@ from typing import Final
 from generation.english import words
 from generation.english.tokens import Token, base_form, joined
 from generation.english.verbs import BASES
-from generation.english.words import word_set
 from generation.synthetic_questions.clauses import Clause
 from generation.synthetic_questions.spans import AnswerSpan
+from model.english import word_set
 
 _TIME_PREPOSITIONS: Final = word_set("in on at by since during around from until after before")
 _PLACE_PREPOSITIONS: Final = word_set("in at to near on from into")

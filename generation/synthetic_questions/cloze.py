@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from generation.english.tokens import Token
-from generation.english.words import word_set
 from generation.synthetic_questions.asking import question_for_answer
 from generation.synthetic_questions.clauses import clause_of
 from generation.synthetic_questions.noise import noisy_question, reworded
 from generation.synthetic_questions.passages import Passage
 from generation.synthetic_questions.spans import AnswerSpan
+from model.english import word_set
 
 # How often each kind is asked for where the passages have it. Few have a reason or a sum of money, all have nouns: so
 # that the kinds come out near what people ask of encyclopedia paragraphs, the rare ones are drawn first.

@@ -8,8 +8,8 @@ from typing import Final
 
 from generation.english import words
 from generation.english.tokens import Token
-from generation.english.words import word_set
 from generation.synthetic_questions.spans import AnswerSpan
+from model.english import MONTHS, word_set
 
 _YEAR: Final = re.compile(r"(?:1\d|20)\d\ds?$|\d{3}s?$")
 _DIGITS: Final = re.compile(r"[$£€]?\d")
@@ -38,7 +38,7 @@ def date_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
 def _date_end(tokens: Sequence[Token], at: int) -> int:
     low = tokens[at].low
     after = tokens[at + 1].low if at + 1 < len(tokens) else ""
-    if low in words.MONTHS and tokens[at].text[0].isupper():
+    if low in MONTHS and tokens[at].text[0].isupper():
         end = at + 1
         if end < len(tokens) and re.fullmatch(r"\d\d?(st|nd|rd|th)?", tokens[end].low):
             end += 1
@@ -47,7 +47,7 @@ def _date_end(tokens: Sequence[Token], at: int) -> int:
         if end < len(tokens) and _YEAR.match(tokens[end].low):
             return end + 1
         return end if low not in ("may", "march") or end > at + 1 else at
-    if re.fullmatch(r"\d\d?(st|nd|rd|th)?", low) and after in words.MONTHS:
+    if re.fullmatch(r"\d\d?(st|nd|rd|th)?", low) and after in MONTHS:
         return _date_end(tokens, at + 1)
     if re.fullmatch(r"(\d\d?(st|nd|rd|th)|[a-z]+th|first|second|third)", low) and after in ("century", "centuries"):
         return at + 3 if at + 2 < len(tokens) and tokens[at + 2].low in ("bc", "bce", "ad", "ce") else at + 2
@@ -69,11 +69,7 @@ def number_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
     """Counts of things, percentages, money, and quantities with a unit."""
     index = 0
     while index < len(tokens):
-        if (
-            tokens[index].tag != "#"
-            or _date_end(tokens, index) > index
-            or (index and tokens[index - 1].low in words.MONTHS)
-        ):
+        if tokens[index].tag != "#" or _date_end(tokens, index) > index or (index and tokens[index - 1].low in MONTHS):
             index += 1
             continue
         end = index + 1

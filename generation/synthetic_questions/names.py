@@ -8,8 +8,8 @@ from typing import Final
 
 from generation.english import words
 from generation.english.tokens import Token
-from generation.english.words import word_set
 from generation.synthetic_questions.spans import AnswerSpan
+from model.english import MONTHS, WEEKDAYS, word_set
 
 _SAYING: Final = word_set(
     "said wrote argued claimed believed suggested stated proposed married died born published moved studied attended "
@@ -23,7 +23,7 @@ def name_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
     """Runs of capitalised words that are whole names, not parts of longer ones or items of a list."""
     index = 0
     while index < len(tokens):
-        if tokens[index].tag != "X" or tokens[index].low in words.MONTHS or tokens[index].low in words.WEEKDAYS:
+        if tokens[index].tag != "X" or tokens[index].low in MONTHS or tokens[index].low in WEEKDAYS:
             index += 1
             continue
         end = _name_end(tokens, index)
@@ -67,7 +67,7 @@ def _begins_list(tokens: Sequence[Token], end: int) -> bool:
 def _name_end(tokens: Sequence[Token], start: int) -> int:
     end = start + 1
     while end < len(tokens):
-        if (tokens[end].tag == "X" and tokens[end].low not in words.MONTHS) or (
+        if (tokens[end].tag == "X" and tokens[end].low not in MONTHS) or (
             tokens[end].tag == "#" and tokens[end].low.isdigit() and len(tokens[end].low) < 3
         ):
             end += 1

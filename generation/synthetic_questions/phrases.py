@@ -7,8 +7,8 @@ from typing import Final
 
 from generation.english import words
 from generation.english.tokens import Token
-from generation.english.words import word_set
 from generation.synthetic_questions.spans import AnswerSpan
+from model.english import word_set
 
 _CLAUSE_ENDS: Final = word_set("that which who whom whose where when while although because if since as and but or")
 _SET0: Final = word_set("this these that those his her its their each every any no our some all both")

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from generation.english.tokens import Token
-from generation.english.words import word_set
 from generation.synthetic_questions.cloze import ClozeQuestion, good_answer, question_for
 from generation.synthetic_questions.passages import Passage, SourceArticle
 from generation.synthetic_questions.spans import AnswerSpan
+from model.english import word_set
 
 _KINDS: Final = frozenset(("person", "place", "group", "name", "phrase"))
 _STOPS: Final = re.compile(r"(?<=[a-z0-9)\"”])[.!?](?=\s+[A-Z\"“])")

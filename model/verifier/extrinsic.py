@@ -13,29 +13,18 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from model.english import CARDINALS, MONTHS, ORDINALS, TENS, WEEKDAYS
 from model.verifier.name_forms import other_forms
 
-
-def _list(words: str) -> tuple[str, ...]:
-    return tuple(words.split())
-
-
-_CARDINALS = _list(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-)
-_ORDINALS = _list("first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth")
-_TENS = _list("thirty forty fifty sixty seventy eighty ninety hundred")
 _SPELT = {
-    **{word: str(number) for number, word in enumerate(_CARDINALS)},
-    **{word: str(number) for number, word in enumerate(_ORDINALS, 1)},
-    **{word: str(number) for number, word in zip(range(30, 110, 10), _TENS, strict=True)},
+    **{word: str(number) for number, word in enumerate(CARDINALS)},
+    **{word: str(number) for number, word in enumerate(ORDINALS[1:13], 1)},
+    **{word: str(number) for number, word in zip(range(20, 110, 10), (*TENS, "hundred"), strict=True)},
     **{"once": "1", "twice": "2", "both": "2", "pair": "2", "dozen": "12", "half": "50", "quarter": "25"},
 }
 _PERCENT = {"tenth": "10", "fifth": "20", "third": "33", "thirds": "67"}
 _SCALES = {"thousand": 3, "k": 3, "million": 6, "m": 6, "mn": 6, "billion": 9, "b": 9, "bn": 9, "trillion": 12}
-_MONTHS = frozenset(_list("january february march april may june july august september october november december"))
-_DAYS = frozenset(_list("monday tuesday wednesday thursday friday saturday sunday"))
+_MONTHS, _DAYS = frozenset(MONTHS), frozenset(WEEKDAYS)
 """Never taken for missing: evidence says "tomorrow" as well."""
 _NUMBER = re.compile(
     r"(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)"

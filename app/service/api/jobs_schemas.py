@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -99,8 +98,3 @@ def job_reply(job: Job) -> JobReply:
         heartbeat_at=job.heartbeat_at,
         finished_at=job.finished_at,
     )
-
-
-def refused_of(result: Mapping[str, Any] | None) -> list[RefusedReply]:
-    """What an index job's result says was refused."""
-    return [RefusedReply(**one) for one in (result or {}).get("refused", ())]

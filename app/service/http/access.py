@@ -213,11 +213,6 @@ async def recognised(request: Request) -> Caller | None:
         return None
 
 
-def spend_tokens(request: Request, caller: Caller, tokens: int) -> None:
-    """Count the tokens that a request used, prompt and completions."""
-    access_of(request).spend(caller, tokens)
-
-
 def _unauthorised(message: str, code: str) -> ApiError:
     return ApiError(401, message, code=code)
 
