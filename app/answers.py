@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from evaluation.outcomes import AnswerEvaluation, Verdict
 from generation.completion import Completion
 from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt
-from generation.style.restyling import Style
+from generation.style.restyling import Style, restyled
 from retrieval.retriever import Fusion, Mode
 
 
@@ -65,6 +65,18 @@ class Answer:
     def text(self) -> str:
         """The answer as written, citations included."""
         return self.completion.text
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRecord:
+    """What was searched for a query. collection: as its tenant calls it. generation: hash of the index generation.
+    settings: how, in words (Search.settings). locations: of the chunks in their documents, in words, by chunk id.
+    All are None or empty without retrieval."""
+
+    collection: str | None = None
+    generation: str | None = None
+    settings: str | None = None
+    locations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +134,37 @@ class QueryResult:
             "usage": usage_json(self),
             "timings": timings_json(self.timings),
         }
+
+
+def query_result(
+    query_id: str,
+    request: QueryRequest,
+    prompt: Prompt,
+    completions: Sequence[Completion],
+    searched: SearchRecord,
+    timings: Timings,
+    *,
+    model: str,
+    shared_tokens: int = 0,
+    shown: QueryRequest | None = None,
+) -> QueryResult:
+    """The result of one query, its answers in the style that the request asks for.
+
+    request: as it was searched for and answered. shown: as it was asked, where a follow-up question was rewritten;
+    None for the same.
+    """
+    return QueryResult(
+        id=query_id,
+        request=shown or request,
+        collection=searched.collection,
+        generation=searched.generation,
+        model=model,
+        answers=tuple(Answer(restyled(completion, request.question, request.style)) for completion in completions),
+        sources=sources_of(prompt, searched.locations),
+        timings=timings,
+        shared_tokens=shared_tokens,
+        search=searched.settings,
+    )
 
 
 def usage_json(result: QueryResult) -> dict[str, int]:

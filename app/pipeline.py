@@ -14,7 +14,7 @@ from types import TracebackType
 
 from sqlalchemy import insert, select
 
-from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
+from app.answers import QueryRequest, QueryResult, SearchRecord, Timings, query_result
 from app.errors import AppError
 from app.home.permissions import open_private_home
 from app.models.cache import ModelCache, process_models
@@ -29,7 +29,6 @@ from data.schema import collections, queries
 from data.store import Store
 from evaluation.runs.seeds import derive_seed
 from generation.generator import Generator
-from generation.style.restyling import restyled
 from retrieval.chunking.chunker import ChunkingParams
 from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.collections import check_published, list_collections, open_retriever
@@ -192,34 +191,24 @@ class Pipeline:
         Raises AppError, RetrievalError or GenerationError for a request that cannot be answered; see their messages.
         """
         started = perf_counter()
-        name = generation = settings = None
+        name: str | None = None
+        searched = SearchRecord()
         chunks: tuple[RetrievedChunk, ...] = ()
         if request.retrieval:
             name = self.collection_name(request.collection)
         generator = self.generator
         if name is not None:
             search = self.search(name, request.mode, request.fusion)
-            generation, settings = search.retriever.generation_hash, search.settings
             chunks = search.retrieve(request.question, request.k)
-        places = chunk_locations(self.store, name or "", [found.chunk for found in chunks])
+            locations = chunk_locations(self.store, name, [found.chunk for found in chunks])
+            searched = SearchRecord(name, search.retriever.generation_hash, search.settings, locations)
         retrieved = perf_counter()
         prompt = generator.prompt(request.question, chunks, request.params.max_tokens)
         seeds = [query_seed(request.params.seed, sample) for sample in range(request.params.n)]
         with self._generating:  # one model, one request at a time: the engine's batching is a room of its own
-            drawn = generator.generate(prompt, request.params, seeds)
-            completions = tuple(restyled(completion, request.question, request.style) for completion in drawn)
-        done = perf_counter()
-        result = QueryResult(
-            id=uuid.uuid4().hex,
-            request=request,
-            collection=name,
-            generation=generation,
-            model=generator.name,
-            answers=tuple(Answer(completion) for completion in completions),
-            sources=sources_of(prompt, places),
-            timings=Timings(retrieved - started, done - retrieved),
-            search=settings,
-        )
+            completions = generator.generate(prompt, request.params, seeds)
+        timings = Timings(retrieved - started, perf_counter() - retrieved)
+        result = query_result(uuid.uuid4().hex, request, prompt, completions, searched, timings, model=generator.name)
         self.keep([result], [name])
         return result
 

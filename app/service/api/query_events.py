@@ -19,13 +19,13 @@ from generation.completion import TextDelta
 
 async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
     """The events of a query that was begun."""
-    prepared = live.prepared
+    searched = live.prepared.searched
     head = {
         "id": live.id,
         "question": live.ask.shown.question,
-        "collection": prepared.collection,
-        "generation": prepared.generation,
-        "search": prepared.search,
+        "collection": searched.collection,
+        "generation": searched.generation,
+        "search": searched.settings,
         "model": live.model,
         "sources": [source_json(source) for source in live.sources],
     }

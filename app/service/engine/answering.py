@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
-from app.answers import Answer, QueryResult, Timings, sources_of
+from app.answers import QueryResult, Timings, query_result
 from app.judging.verification import CheckedClaim
 from app.pipeline import Pipeline, query_seed
 from app.service.engine.admission import Admission, Limits, Turn
@@ -35,7 +35,6 @@ from evaluation.outcomes import AnswerEvaluation, outcome_of
 from generation.completion import TextDelta
 from generation.generator import GenerationTask
 from generation.live import FinishedRequest
-from generation.style.restyling import restyled
 from retrieval.collections import CollectionInfo, list_collections
 
 _GRACE_S = 2.0
@@ -196,19 +195,16 @@ class QueryService:
             drawn: FinishedRequest = generation.drawn
         finally:
             generation.close()
-        completions = [restyled(completion, request.question, request.style) for completion in drawn.completions]
-        timings = Timings(prepared.retrieval_s, perf_counter() - begun, live.queued, first)
-        return QueryResult(
-            id=live.id,
-            request=ask.shown,
-            collection=prepared.collection,
-            generation=prepared.generation,
+        return query_result(
+            live.id,
+            request,
+            prepared.prompt,
+            drawn.completions,
+            prepared.searched,
+            Timings(prepared.retrieval_s, perf_counter() - begun, live.queued, first),
             model=live.model,
-            answers=tuple(Answer(completion) for completion in completions),
-            sources=sources_of(prepared.prompt, prepared.places),
-            timings=timings,
             shared_tokens=drawn.shared_tokens,
-            search=prepared.search,
+            shown=ask.shown,
         )
 
     async def _verified(self, live: LiveQuery, result: QueryResult) -> QueryResult:

@@ -75,7 +75,7 @@ def replied(live: LiveQuery) -> QueryResult:
     return QueryResult(
         id=live.id,
         request=live.ask.shown,
-        collection=live.prepared.collection,
+        collection=live.prepared.searched.collection,
         generation=None,
         model=live.model,
         answers=tuple(Answer(Completion(live.ask.reply, (), (), "stop", usage, seed)) for seed in seeds),

@@ -57,7 +57,7 @@ class LiveQuery:
     @property
     def sources(self) -> tuple[Source, ...]:
         """What was retrieved, known before anything is drawn."""
-        return sources_of(self.prepared.prompt, self.prepared.places)
+        return sources_of(self.prepared.prompt, self.prepared.searched.locations)
 
     def work(self, coroutine: Coroutine[None, None, None], done: Callable[[], None]) -> None:
         """Have the coroutine work on this query, until it ends or is cancelled; ``done`` is called in either case."""

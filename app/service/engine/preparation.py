@@ -5,14 +5,14 @@ The queries of a batch go through the encoder together, which costs little more 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from time import perf_counter
-from typing import ParamSpec, TypeVar
 
 from sqlalchemy import select
 
-from app.answers import QueryRequest
+from app.answers import QueryRequest, SearchRecord
 from app.pipeline import Pipeline
 from app.service.engine.chunk_locations import ChunkLocator
 from app.service.http.errors import ApiError
@@ -20,12 +20,10 @@ from data.schema import collections
 from generation.generator import Generator
 from generation.live import InstructedGenerator
 from generation.prompt import Prompt
-from retrieval.chunking.chunks import Chunk, RetrievedChunk
+from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.retriever import Retriever
 from retrieval.search import Search
 
-Given = ParamSpec("Given")
-Made = TypeVar("Made")
 Found = tuple[RetrievedChunk, ...]
 
 
@@ -42,28 +40,40 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
-    """collection: as its tenant calls it, stored: as the store does, generation: hash of the index that was searched;
-    search: how, in words; None without retrieval. judge: the stored name of the collection that judges, None where none
-    was asked for. retrieval_s: seconds that this batch's searches took. places: where what was found stands in its
-    document, in words, by chunk id."""
+    """stored: the name of the searched collection in the store, None without retrieval. judge: the stored name of the
+    collection that judges, None where none was asked for. retrieval_s: seconds that this batch's searches took."""
 
     prompt: Prompt
-    collection: str | None
+    searched: SearchRecord
     stored: str | None
-    generation: str | None
-    search: str | None
     judge: str | None
     retrieval_s: float
-    places: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A collection of a tenant's."""
+class _Collection:
+    """A collection of a tenant's. name: as its tenant calls it, stored: as the store does."""
 
     name: str
     stored: str
     published: bool
+
+
+@dataclass(slots=True)
+class _Item:
+    """One query on its way through a batch. error: what stopped it; later steps pass over it."""
+
+    asked: Preparation
+    collection: _Collection | None = None
+    search: Search | None = None
+    chunks: Found = ()
+    locations: Mapping[str, str] = field(default_factory=dict)
+    prompt: Prompt | None = None
+    error: Exception | None = None
+
+    @property
+    def searches(self) -> bool:
+        return self.asked.request.retrieval and self.error is None
 
 
 class QueryPreparer:
@@ -71,106 +81,86 @@ class QueryPreparer:
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
-        self._placing = ChunkLocator()
+        self._locator = ChunkLocator()
 
     def __call__(self, items: Sequence[Preparation]) -> list[PreparedQuery | Exception]:
         """One result an item: prompts, or the ApiError or other error that stands in the way."""
-        known = {tenant: self._places(tenant) for tenant in {item.tenant for item in items}}
-        places = [_attempt(_place, item, known[item.tenant]) for item in items]
+        batch = [_Item(item) for item in items]
+        known = {tenant: self._collections(tenant) for tenant in {item.tenant for item in items}}
+        for item in batch:
+            with _own_error([item]):
+                item.collection = _collection(item.asked, known[item.asked.tenant])
         started = perf_counter()
-        searches, found = self._search(items, places)
-        standing = self._standing(places, searches, found)
+        self._search([item for item in batch if item.searches])
+        self._locate([item for item in batch if item.searches])
         seconds = perf_counter() - started
-        out: list[PreparedQuery | Exception] = []
-        for item, place, search, chunks, words in zip(items, places, searches, found, standing, strict=True):
-            error = next((e for e in (place, search, chunks, words) if isinstance(e, Exception)), None)
-            if isinstance(place, Exception) or isinstance(chunks, Exception) or isinstance(words, Exception) or error:
-                out.append(error or AssertionError("an error that is none"))
-                continue
-            prompt = _attempt(_prompt, self._pipeline.generator, item, chunks)
-            if isinstance(prompt, Exception):
-                out.append(prompt)
-                continue
-            searched = place if item.request.retrieval else None
-            out.append(
-                PreparedQuery(
-                    prompt,
-                    None if searched is None else searched.name,
-                    None if searched is None else searched.stored,
-                    search.retriever.generation_hash if isinstance(search, Search) else None,
-                    search.settings if isinstance(search, Search) else None,
-                    place.stored if place is not None and item.judged else None,
-                    seconds if searched is not None else 0.0,
-                    words,
-                )
-            )
-        return out
+        return [self._prepared(item, seconds) for item in batch]
 
-    def _places(self, tenant: str) -> dict[str, _Place]:
+    def _prepared(self, item: _Item, seconds: float) -> PreparedQuery | Exception:
+        if item.error is None:
+            with _own_error([item]):
+                item.prompt = _prompt(self._pipeline.generator, item.asked, item.chunks)
+        if item.error is not None or item.prompt is None:
+            return item.error or AssertionError("a query was prepared without a prompt")
+        collection, search = item.collection, item.search
+        if collection is None or search is None:
+            searched, stored, seconds = SearchRecord(), None, 0.0
+        else:
+            hash_ = search.retriever.generation_hash
+            searched = SearchRecord(collection.name, hash_, search.settings, item.locations)
+            stored = collection.stored
+        judge = collection.stored if collection is not None and item.asked.judged else None
+        return PreparedQuery(item.prompt, searched, stored, judge, seconds)
+
+    def _collections(self, tenant: str) -> dict[str, _Collection]:
         """The tenant's collections, by its own names."""
         c = collections.c
         with self._pipeline.store.read() as connection:
             rows = connection.execute(
                 select(c.name, c.label, c.current_generation_id).where(c.tenant == tenant).order_by(c.name)
             ).all()
-        return {label or name: _Place(label or name, name, current is not None) for name, label, current in rows}
+        return {label or name: _Collection(label or name, name, current is not None) for name, label, current in rows}
 
-    def _search(
-        self, items: Sequence[Preparation], places: Sequence[_Place | Exception | None]
-    ) -> tuple[list[Search | Exception | None], list[Found | Exception]]:
-        searches: list[Search | Exception | None] = [None] * len(items)
-        found: list[Found | Exception] = [()] * len(items)
-        groups: dict[tuple[object, ...], list[int]] = {}
-        for index, (item, place) in enumerate(zip(items, places, strict=True)):
-            if isinstance(place, _Place) and item.request.retrieval:
-                request = item.request
-                groups.setdefault((place.stored, request.k, request.mode, request.fusion), []).append(index)
+    def _search(self, batch: Sequence[_Item]) -> None:
+        """One search for all queries that search one collection in the same way."""
+        groups: dict[tuple[object, ...], list[_Item]] = {}
+        for item in batch:
+            if item.collection is not None:
+                request = item.asked.request
+                groups.setdefault((item.collection.stored, request.k, request.mode, request.fusion), []).append(item)
         for (stored, *_), members in groups.items():
-            first = items[members[0]].request
-            search = _attempt(self._pipeline.search, str(stored), first.mode, first.fusion)
-            hits: tuple[Found, ...] | Exception = search if isinstance(search, Exception) else ()
-            if not isinstance(search, Exception):
-                questions = [items[index].request.question for index in members]
-                hits = _attempt(search.retrieve_many, questions, first.k)
-            for place_in_group, index in enumerate(members):
-                searches[index] = search
-                found[index] = hits if isinstance(hits, Exception) else hits[place_in_group]
-        return searches, found
+            first = members[0].asked.request
+            with _own_error(members):
+                search = self._pipeline.search(str(stored), first.mode, first.fusion)
+                hits = search.retrieve_many([item.asked.request.question for item in members], first.k)
+                for item, chunks in zip(members, hits, strict=True):
+                    item.search, item.chunks = search, chunks
 
-    def _standing(
-        self,
-        places: Sequence[_Place | Exception | None],
-        searches: Sequence[Search | Exception | None],
-        found: Sequence[Found | Exception],
-    ) -> list[Mapping[str, str] | Exception]:
-        """Of each item, where its chunks stand: one look for all that searched one collection."""
-        chunks: dict[tuple[str, Retriever], dict[str, Chunk]] = {}
-        keys: list[tuple[str, Retriever] | None] = []
-        for place, search, hits in zip(places, searches, found, strict=True):
-            if not isinstance(place, _Place) or not isinstance(search, Search) or isinstance(hits, Exception):
-                keys.append(None)
-                continue
-            key = (place.stored, search.retriever)
-            keys.append(key)
-            chunks.setdefault(key, {}).update((hit.chunk.id, hit.chunk) for hit in hits)
-        known = {
-            (stored, retriever): _attempt(
-                self._placing.places, self._pipeline.store, stored, retriever, tuple(wanted.values())
-            )
-            for (stored, retriever), wanted in chunks.items()
-        }
-        return [{} if key is None else known[key] for key in keys]
+    def _locate(self, batch: Sequence[_Item]) -> None:
+        """Where the chunks stand in their documents: one look for all queries that searched one index."""
+        groups: dict[tuple[str, Retriever], list[_Item]] = {}
+        for item in batch:
+            if item.collection is not None and item.search is not None:
+                groups.setdefault((item.collection.stored, item.search.retriever), []).append(item)
+        for (stored, retriever), members in groups.items():
+            chunks = {found.chunk.id: found.chunk for item in members for found in item.chunks}
+            with _own_error(members):
+                locations = self._locator.places(self._pipeline.store, stored, retriever, tuple(chunks.values()))
+                for item in members:
+                    item.locations = locations
 
 
-def _attempt(work: Callable[Given, Made], *arguments: Given.args, **named: Given.kwargs) -> Made | Exception:
-    """What it makes, or the error, which is one request's own and must not fail those beside it."""
+@contextmanager
+def _own_error(items: Sequence[_Item]) -> Iterator[None]:
+    """An error inside is these items' own, and does not fail those beside them."""
     try:
-        return work(*arguments, **named)
+        yield
     except Exception as error:
-        return error
+        for item in items:
+            item.error = item.error or error
 
 
-def _place(item: Preparation, known: dict[str, _Place]) -> _Place | None:
+def _collection(item: Preparation, known: dict[str, _Collection]) -> _Collection | None:
     """Where to search or judge; None where neither is asked for. Raises ApiError 404, 422 or 503."""
     request = item.request
     name = request.collection
