@@ -1,15 +1,19 @@
-// The Ask page, live: POST /v1/query as a stream, shown as it comes. Text goes into the page as text, never as HTML.
+// The Ask page, live: POST /v1/query as a stream, shown as it comes, with the turns before it as history. Text goes
+// into the page as text, never as HTML.
 "use strict";
 
 (() => {
   const form = document.getElementById("ask");
-  const columns = document.getElementById("columns");
+  const conversation = document.getElementById("conversation");
   const status = document.getElementById("status");
   const problem = document.getElementById("problem");
   const stop = document.getElementById("stop");
+  const fresh = document.getElementById("fresh");
   const question = document.getElementById("question");
+  const MOST_TURNS = 6; // of history that is sent along
   let running = null;
   let asked = 0;
+  let history = [];
 
   const element = (tag, className, text) => {
     const made = document.createElement(tag);
@@ -18,7 +22,7 @@
     return made;
   };
 
-  const column = (title, retrieval) => {
+  const column = (columns, title, retrieval) => {
     const side = `a${asked}-${retrieval ? "rag" : "alone"}`;
     const section = element("section");
     const heading = element("h2", "", title);
@@ -61,6 +65,7 @@
       if (piece.number) {
         node = element("a", "", piece.text);
         node.href = `#${into.side}-source-${piece.number}`;
+        node.addEventListener("click", () => { const list = into.sources.querySelector("details"); if (list) list.open = true; });
       }
       if (piece.unsupported) {
         const mark = element("mark", "unsupported");
@@ -93,10 +98,14 @@
   };
 
   const showSources = (into, answer, verdicts) => {
+    const open = into.sources.querySelector("details")?.open ?? false;
     into.sources.replaceChildren();
     if (!into.shown.length) return;
-    into.sources.append(element("h3", "", "Sources"));
+    const list = element("details");
+    list.open = open;
     const cited = new Set(answer ? answer.annotations.map((a) => a.number) : []);
+    const count = into.shown.filter((source) => cited.has(source.number)).length;
+    list.append(element("summary", "", `Sources (${into.shown.length}${answer ? `, ${count} cited` : ""})`));
     for (const source of into.shown) {
       const box = element("section", cited.has(source.number) ? "source cited" : "source");
       if (source.number) box.id = `${into.side}-source-${source.number}`;
@@ -113,8 +122,9 @@
         text.append(source.text);
       }
       box.append(element("strong", "", name), element("span", "soft", place), text);
-      into.sources.append(box);
+      list.append(box);
     }
+    into.sources.append(list);
   };
 
   const seconds = (value) => `${value.toFixed(2)} s`;
@@ -142,20 +152,27 @@
       const [judged] = data.answers;
       showAnswer(into, into.answers, judged.verdicts);
       showSources(into, into.answers, judged.verdicts);
-      for (const verdict of judged.verdicts) {
-        const support = verdict.support === null ? verdict.reason : `support ${verdict.support.toFixed(2)}`;
-        into.notes.append(element("p", "soft verdict", `${verdict.label}, ${support}: “${verdict.text}”`));
+      if (judged.verdicts.length) {
+        const list = element("ul", "verdicts");
+        for (const verdict of judged.verdicts) {
+          const support = verdict.support === null ? verdict.reason : verdict.support.toFixed(2);
+          list.append(element("li", "soft", `${verdict.label} (${support}): “${verdict.text}”`));
+        }
+        into.notes.append(list);
       }
       into.outcome = judged.outcome;
     },
     done: (into, data) => {
       const t = data.timings;
+      const reason = into.answers.finish_reason;
+      if (reason !== "stop") into.notes.append(element("p", "soft", `The answer was cut short (${reason}).`));
       const parts = [into.model, into.outcome].filter(Boolean);
-      if (into.answers.finish_reason !== "stop") parts.push(`cut short (${into.answers.finish_reason})`);
       const times = [["retrieval", t.retrieval_s], ["first text", t.first_token_s], ["generation", t.generation_s],
         ["verification", t.verification_s]].filter(([, value]) => value !== null);
       parts.push(times.map(([name, value]) => `${name} ${seconds(value)}`).join(", "));
-      into.notes.append(element("p", "soft", parts.join("; ")));
+      const details = element("details", "soft");
+      details.append(element("summary", "", "Details"), element("p", "", parts.join("; ")));
+      into.sources.after(details);
     },
     error: (into, data) => { throw new Error(data.error.message); },
   };
@@ -196,34 +213,58 @@
     const mine = new AbortController();
     running = mine;
     asked += 1;
-    columns.replaceChildren();
     problem.replaceChildren();
     const way = form.elements.retrieval.value;
     const ways = way === "both" ? [true, false] : [way === "on"];
-    const body = { question: question.value, verify: form.elements.verify.checked, stream: true };
+    const text = question.value;
+    const body = { question: text, verify: form.elements.verify.checked, stream: true, history: history.slice(-MOST_TURNS) };
     if (form.elements.collection) body.collection = form.elements.collection.value;
     else body.verify = false;
+    const turn = element("section", "turn");
+    turn.setAttribute("aria-label", `Turn ${conversation.childElementCount + 1}`);
+    const columns = element("div", "columns");
+    turn.append(element("p", "question", text), columns);
+    conversation.append(turn);
+    question.value = "";
     stop.hidden = false;
     status.textContent = "Answering …";
     const asks = ways.map((retrieval) => {
-      const into = column(retrieval ? "From the documents" : "The model alone", retrieval);
-      return query(into, { ...body, retrieval }, mine.signal);
+      const into = column(columns, retrieval ? "From the documents" : "The model alone", retrieval);
+      return query(into, { ...body, retrieval }, mine.signal).then(() => into.answers.text);
     });
+    turn.scrollIntoView({ block: "start", behavior: "smooth" });
     const ends = await Promise.allSettled(asks);
     if (running !== mine) return;
     running = null;
     stop.hidden = true;
+    fresh.hidden = false;
     const failed = ends.find((end) => end.status === "rejected");
-    if (mine.signal.aborted) status.textContent = "Stopped.";
-    else if (failed) {
+    if (mine.signal.aborted) {
+      status.textContent = "Stopped.";
+      columns.append(element("p", "soft", "Stopped."));
+    } else if (failed) {
       status.textContent = "";
+      turn.remove();
+      if (!question.value) question.value = text;
       problem.append(element("p", "", failed.reason.message));
     } else {
       const answers = [...columns.querySelectorAll(".answer")].map((answer) => answer.textContent);
       status.textContent = `Answered: ${answers.join(" · ")}`;
+      history.push({ question: text, answer: ends[0].value });
     }
   });
 
+  fresh.addEventListener("click", () => {
+    running?.abort();
+    running = null;
+    history = [];
+    conversation.replaceChildren();
+    problem.replaceChildren();
+    status.textContent = "";
+    stop.hidden = true;
+    fresh.hidden = true;
+    question.focus();
+  });
   stop.addEventListener("click", () => { running?.abort(); question.focus(); });
   question.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();

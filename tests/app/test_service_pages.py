@@ -33,7 +33,7 @@ def test_a_collection_is_made_filled_and_deleted_with_forms_alone(client: TestCl
         assert sent.status_code == 303, sent.text[:500]
     html = check_page(client.get("/collections/house"))
     assert "data-following" in html
-    assert html.count("waiting for a worker") == 1
+    assert html.count("Waiting for a worker") == 1
     work(pipeline)
     html = check_page(client.get("/collections/house"))
     assert "data-following" not in html

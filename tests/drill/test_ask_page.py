@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -65,11 +66,31 @@ def test_an_answer_comes_live_with_its_source_and_timings(page: Page) -> None:
     answer = page.locator(".answer")
     expect(answer).to_contain_text("three years")
     expect(page.locator("mark.quoted")).to_have_text("three years")
+    expect(page.locator("mark.quoted")).to_be_hidden()  # the sources are collapsed until somebody wants them
     expect(page.locator(".columns")).to_contain_text("retrieval")
     expect(page.locator(".columns")).to_contain_text("verification")
     answer.get_by_role("link", name="[1]").click()
     assert page.url.endswith("-rag-source-1")
+    expect(page.locator("mark.quoted")).to_be_visible()
     picture(page, "ask")
+
+
+def test_a_follow_up_is_understood_and_a_new_chat_forgets(page: Page) -> None:
+    for asked, answer in (
+        (QUESTION, "three years"),
+        ("Does it cover batteries?", "not covered"),
+        ("Thanks!", "welcome"),
+    ):
+        page.get_by_label("Question").fill(asked)
+        page.get_by_role("button", name="Ask").click()
+        expect(page.locator(".turn").last).to_contain_text(asked)
+        expect(page.locator(".answer").last).to_contain_text(re.compile(answer, re.IGNORECASE))
+        expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    assert page.locator(".turn").count() == 3
+    picture(page, "ask-conversation")
+    page.get_by_role("button", name="New chat").click()
+    assert page.locator(".turn").count() == 0
+    expect(page.get_by_label("Question")).to_be_focused()
 
 
 def test_both_side_by_side_in_the_dark(page: Page) -> None:
@@ -101,8 +122,8 @@ def test_a_hostile_document_stays_text(page: Page) -> None:
             page.get_by_label("Question").fill("When was the Osprey launched?")
             page.get_by_role("button", name="Ask").click()
         expect(page.locator(".source").first).to_contain_text("onerror")
-        expect(page.locator(".columns")).to_contain_text("verification")
-        expect(page.locator(".columns")).to_contain_text("<b onclick=alert(1)>Osprey</b>")
+        expect(page.locator(".columns").last).to_contain_text("verification")
+        expect(page.locator(".columns").last).to_contain_text("<b onclick=alert(1)>Osprey</b>")
         assert page.title() == "Ask · Plumbline"
         assert page.locator(".columns img, .columns script, .columns style, .columns b").count() == 0
 

@@ -7,6 +7,10 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.answers import QueryRequest
+from app.service.engine.live_query import PendingQuery
+from app.service.engine.small_talk import small_talk_reply
+from app.service.engine.standalone import ConversationTurn
+from app.service.http.access import Caller
 from data.blank import is_blank
 from generation.decoding.params import SamplingParams
 from generation.style.restyling import Style
@@ -19,6 +23,15 @@ _EXAMPLE_QUERY: dict[str, Any] = {
     "temperature": 0.0,
     "max_tokens": 32,
 }
+
+
+class TurnBody(BaseModel):
+    """An earlier question of a conversation and what was answered."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    question: str = Field(max_length=20_000)
+    answer: str = Field(default="", max_length=100_000)
 
 
 class QueryBody(BaseModel):
@@ -50,6 +63,12 @@ class QueryBody(BaseModel):
     verify: bool = Field(
         default=False, description="judge every claim of the answers by what the collection says of it"
     )
+    history: list[TurnBody] | None = Field(
+        default=None,
+        max_length=50,
+        description="earlier turns of a conversation, oldest first; may be empty. The question may refer to them, and "
+        "a greeting gets a greeting. Default: the question stands alone",
+    )
     deadline_s: float | None = Field(
         default=None, gt=0, le=86_400, description="longest time for all of it; the server has a limit of its own"
     )
@@ -63,6 +82,18 @@ class QueryBody(BaseModel):
         if "\0" in question:
             raise ValueError("the question holds a NUL character: take it out")
         return question
+
+    def to_pending(self, caller: Caller) -> PendingQuery:
+        """The query as the service works on it."""
+        history = () if self.history is None else tuple(ConversationTurn(t.question, t.answer) for t in self.history)
+        return PendingQuery(
+            self.to_request(),
+            caller,
+            verify=self.verify,
+            deadline_s=self.deadline_s,
+            history=history,
+            reply="" if self.history is None else small_talk_reply(self.question),
+        )
 
     def to_request(self) -> QueryRequest:
         """As the pipeline takes it."""

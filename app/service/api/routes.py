@@ -15,7 +15,6 @@ from app.service.api.schemas import CollectionReply, CollectionsReply, LiveReply
 from app.service.engine.answering import QueryService
 from app.service.engine.gauges import index_ages
 from app.service.engine.health import not_ready
-from app.service.engine.live_query import PendingQuery
 from app.service.http.access import Caller, recognised, require
 from app.service.http.errors import error_body
 from app.service.http.sse import EVENTS_CONTENT, EventStream
@@ -50,7 +49,7 @@ router = APIRouter(route_class=JsonRoute)
 )
 async def query(body: QueryBody, request: Request, service: Service, caller: MayQuery) -> Any:
     """Retrieve, generate, and return the answers with what they were given; whole, or as they come."""
-    ask = PendingQuery(body.to_request(), caller, verify=body.verify, deadline_s=body.deadline_s)
+    ask = body.to_pending(caller)
     if body.stream:
         live = await unless_gone(request, service.begin(ask))
         return EventStream(query_events(live), live.cancel)

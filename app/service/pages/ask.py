@@ -6,14 +6,12 @@ loaded from anywhere else, and all text of documents and models is escaped.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qs, urlsplit
 
 import anyio.to_thread
-import jinja2
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from pydantic import ValidationError
@@ -21,14 +19,13 @@ from pydantic import ValidationError
 from app.service.api.query_body import QueryBody
 from app.service.api.routes import answering
 from app.service.engine.answering import QueryService
-from app.service.engine.live_query import PendingQuery
 from app.service.http.access import Caller, require
 from app.service.http.errors import ApiError, validation_error
 from app.service.http.stream_errors import unless_gone
-from app.service.http.sub_path import root
 from app.service.pages.answer_view import QuotedSource, TextSegment, pieces, quoted
+from app.service.pages.frame import page
 
-_TEMPLATES = Path(__file__).parents[2] / "templates"
+_SCRIPT = Path(__file__).parents[2] / "templates" / "ask.js"
 _WAYS = ("on", "off", "both")
 
 page_router = APIRouter(include_in_schema=False)
@@ -57,7 +54,7 @@ async def form(service: Service, caller: MayAsk) -> HTMLResponse:
 @page_router.get("/assets/ask.js")
 async def script() -> Response:
     """What makes answers come live."""
-    text = await anyio.to_thread.run_sync((_TEMPLATES / "ask.js").read_text, "utf-8")
+    text = await anyio.to_thread.run_sync(_SCRIPT.read_text, "utf-8")
     return Response(text, media_type="text/javascript; charset=utf-8")
 
 
@@ -72,9 +69,7 @@ async def ask(request: Request, service: Service, caller: MayAsk) -> HTMLRespons
         way = fields.get("retrieval", "on")
         for retrieval in (True, False) if way == "both" else (way == "on",):
             body = _query(fields, retrieval)
-            result = await unless_gone(
-                request, service.answer(PendingQuery(body.to_request(), caller, verify=body.verify))
-            )
+            result = await unless_gone(request, service.answer(body.to_pending(caller)))
             columns.append(_column(result.to_json(), retrieval))
     except ApiError as error:
         return await _page(service, caller, fields=fields, error=error)
@@ -138,10 +133,12 @@ async def _page(
         names = [info.label or info.name for info in infos if info.generation_hash is not None]
     except ApiError as problem:
         names, error = [], error or problem
-    nonce = secrets.token_urlsafe(16)
     way = given.get("retrieval", "on")
-    html = _template().render(
-        nonce=nonce,
+    return page(
+        "ask.html.j2",
+        caller,
+        "ask",
+        error=error,
         names=names,
         chosen=given.get("collection", ""),
         question=given.get("question", ""),
@@ -149,21 +146,4 @@ async def _page(
         verify=(fields is None and bool(names)) or given.get("verify") == "on",
         most=service.pipeline.settings.max_question_characters,
         columns=columns or [],
-        error=error,
     )
-    policy = (
-        f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    )
-    headers = {"Content-Security-Policy": policy, "Referrer-Policy": "same-origin"}
-    if error is not None and error.retry_after is not None:
-        headers["Retry-After"] = str(error.retry_after)
-    return HTMLResponse(html, status_code=error.status if error else 200, headers=headers)
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    environment.globals["root"] = root
-    return environment.get_template("ask.html.j2")
