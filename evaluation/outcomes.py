@@ -65,7 +65,7 @@ class AnswerEvaluation:
 
 
 def outcome_of(verdicts: tuple[Verdict, ...], refused: bool, reason: str = "") -> AnswerEvaluation:
-    """Fold claim verdicts into the outcome (DESIGN.md section 5, rule 2).
+    """Fold claim verdicts into the outcome (docs/architecture.md, rule 2).
 
     Hallucinated if any scored claim is contradicted or unverifiable; otherwise unscored if any claim is unscored;
     otherwise supported. An answer without a claim is abstained when it refuses, else unscored: it says nothing that

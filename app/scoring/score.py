@@ -190,7 +190,7 @@ def _answered(record: AnswerRecord) -> bool | None:
 
 
 def support_of(evaluation: AnswerEvaluation) -> float | None:
-    """The support of an answer's worst claim; 1 for one that declines: it claims nothing (DESIGN.md 5.2)."""
+    """The support of an answer's worst claim; 1 for one that declines (docs/architecture.md, rule 2)."""
     if evaluation.outcome == "abstained":
         return 1.0
     if evaluation.outcome == "unscored":

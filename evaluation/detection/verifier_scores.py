@@ -76,10 +76,11 @@ def score_responses(
 
     together: as in ``claim_supports``, the sentences of a response.
 
-    A response that declines has support 1: it claims nothing, and an abstention is no hallucination (DESIGN.md section
-    5). One that says nothing at all is unscored. Where a sentence could not be scored, the response is hallucinated if
-    another is below the threshold, else unscored. words: also look for the words that lower the score of such
-    sentences (up to 24 more pairs each); marking is called with (sentences done, all). Raises as score_pairs.
+    A response that declines has support 1: it claims nothing, and an abstention is no hallucination
+    (docs/architecture.md, rule 2). One that says nothing at all is unscored. Where a sentence could not be scored, the
+    response is hallucinated if another is below the threshold, else unscored. words: also look for the words that lower
+    the score of such sentences (up to 24 more pairs each); marking is called with (sentences done, all). Raises as
+    score_pairs.
     """
     extracted = [extract_sentences(response.text) for response in responses]
     statements = [

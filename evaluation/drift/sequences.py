@@ -82,8 +82,8 @@ def expected_pairs(unsupported: Floats, scored: Floats) -> Floats:
     """Adjacent unsupported pairs if a response's scored claims stood in random order: (..., K), (..., K) -> (...).
 
     u (u - 1) / (K (K - 1)) for each of the J neighbouring scored places; with nothing unscored J = K - 1, and it is
-    u (u - 1) / K (DESIGN.md section 5.6). Counting the share of successes after a success instead would be biased
-    downwards (Miller and Sanjurjo 2018).
+    u (u - 1) / K (docs/architecture.md, rule 6). Counting the share of successes after a success instead would be
+    biased downwards (Miller and Sanjurjo 2018).
     """
     u, k = unsupported.sum(axis=-1), scored.sum(axis=-1)
     places = adjacent_pairs(scored)

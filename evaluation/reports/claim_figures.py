@@ -1,6 +1,7 @@
 """What claims say beside "any unsupported one": how many a response, how many unsupported, by how much. Pure.
 
-Secondary figures (DESIGN.md 5.2): a response with more claims is hallucinated more often by the headline's rule alone.
+Secondary figures (docs/architecture.md, rule 2): a response with more claims is hallucinated more often by
+the headline's rule alone.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ def entailment_figures(
 ) -> EntailmentFigures | None:
     """Figures of a run that was judged with this threshold; None when no question was judged by entailment.
 
-    A rate at another threshold is what the verdicts' stored support would have given (DESIGN.md 5.8); questions judged
-    by references keep their outcomes. Intervals are pointwise, by question.
+    A rate at another threshold is what the verdicts' stored support would have given (docs/architecture.md, rule 8);
+    questions judged by references keep their outcomes. Intervals are pointwise, by question.
     """
     judged = [q for q in questions if q.by_entailment]
     if not judged:

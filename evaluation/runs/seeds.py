@@ -6,7 +6,7 @@ import hashlib
 
 
 def derive_seed(run: int, question: str, arm: str, decoding: str, sample: int) -> int:
-    """A seed in [0, 2**63) that depends on its arguments only (DESIGN.md section 5, rule 9).
+    """A seed in [0, 2**63) that depends on its arguments only (docs/architecture.md, rule 9).
 
     run: the run's base seed. SHA-256 over the parts, each preceded by its length in bytes, so that no two lists
     of parts read the same ("ab", "c" and "a", "bc" differ).

@@ -1,6 +1,7 @@
 """Evidence that came with an answer: the contexts its system was shown, or the references of its question.
 
-Judged by contexts an answer is *faithful* or not; whether the contexts are true is another question (DESIGN.md 2).
+Judged by contexts an answer is *faithful* or not; whether the contexts are true is another question
+(docs/architecture.md, terms).
 """
 
 from __future__ import annotations

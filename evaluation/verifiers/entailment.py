@@ -1,9 +1,9 @@
 """V from a pair scorer: a claim is supported when the trusted evidence entails it. Needs no reference answer.
 
 A scorer of support cannot tell a contradiction from silence, so a claim below the threshold is "unverifiable". The
-threshold is fixed before the run (DESIGN.md 5.8). Evidence is fetched by question and claim, never by arm (5.1). A
-verdict sees no other claims, unless it is asked to read an answer's claims together: such verdicts say nothing about
-drift (5.6), and the verifier's name tells.
+threshold is fixed before the run (docs/architecture.md, rule 8). Evidence is fetched by question and claim, never by
+arm (rule 1). A verdict sees no other claims, unless it is asked to read an answer's claims together: such verdicts say
+nothing about drift (rule 6), and the verifier's name tells.
 """
 
 from __future__ import annotations

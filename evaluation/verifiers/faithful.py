@@ -2,7 +2,7 @@
 
 A question with neither reference answers nor an answer in the documents leaves no source of truth: an answer that was
 shown chunks can still be faithful to them or not, one that was shown none cannot be judged at all. Faithfulness is not
-factuality, so such a question stands in no difference between arms (DESIGN.md section 2).
+factuality, so such a question stands in no difference between arms (docs/architecture.md, terms).
 """
 
 from __future__ import annotations

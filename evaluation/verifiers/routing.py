@@ -1,11 +1,12 @@
 """Which verifier judges what: references the answer to the question, evidence all else that an answer says.
 
 The route depends on the question and the answer's words alone, so that all arms of a question are judged alike
-(DESIGN.md 5.1). A question without references is judged by evidence, one that the documents do not answer too: by a
-search of the trusted collection in every arm. Where a question has references, the whole answer is one claim that they
-judge, and each further sentence is a claim for the evidence: the response is hallucinated if either fails (5.2). Where
-the answer is wrong, all its sentences are claims for the evidence too, so that both parts are shown. An answer that
-neither gives nor contradicts a reference, and whose sentences the evidence bears out, is supported but unresponsive.
+(docs/architecture.md, rule 1). A question without references is judged by evidence, one that the documents do not
+answer too: by a search of the trusted collection in every arm. Where a question has references, the whole answer is one
+claim that they judge, and each further sentence is a claim for the evidence: the response is hallucinated if either
+fails (rule 2). Where the answer is wrong, all its sentences are claims for the evidence too, so that both parts are
+shown. An answer that neither gives nor contradicts a reference, and whose sentences the evidence bears out, is
+supported but unresponsive.
 """
 
 from __future__ import annotations

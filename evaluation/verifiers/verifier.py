@@ -1,4 +1,4 @@
-"""The protocol every verifier stands behind: V(c) of DESIGN.md section 2, for a batch of answers."""
+"""The protocol every verifier stands behind: V(c) of docs/architecture.md, terms, for a batch of answers."""
 
 from __future__ import annotations
 

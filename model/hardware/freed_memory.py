@@ -11,7 +11,8 @@ _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # malloc.h of glibc
 def keep_freed_memory() -> bool:
     """Tell glibc to keep large buffers instead of returning them to the system after every operation.
 
-    A training step then takes a quarter of the time (DESIGN.md section 10). Returns whether it could be done (glibc).
+    A training step then takes a quarter of the time (docs/experiments/reader_training.md). Returns whether it could be
+    done (glibc).
     """
     try:
         libc = ctypes.CDLL("libc.so.6")

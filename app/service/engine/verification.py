@@ -26,7 +26,7 @@ class JudgeRequest:
     """Answers to a question, to be judged by what a search of a collection finds for each claim.
 
     stored: the collection's name in the store. Evidence depends on question and claim only, so that answers given with
-    and without retrieval are judged by the same (DESIGN.md section 5, rule 1).
+    and without retrieval are judged by the same (docs/architecture.md, rule 1).
     """
 
     question: str

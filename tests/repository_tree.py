@@ -1,0 +1,58 @@
+"""The tree of two levels in README.md: ``python -m tests.repository_tree`` writes it from what git tracks."""
+
+from __future__ import annotations
+
+import subprocess
+import textwrap
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BEGIN, END = "<!-- tree: written by `python -m tests.repository_tree` -->\n", "<!-- /tree -->"
+
+# Imports run from the first to the last. Folders without their own line below are shown as names.
+FOLDERS = {
+    "plumbline": "the public Python interface",
+    "app": "settings, pipeline, commands, jobs, service, pages",
+    "evaluation": "claims, verifiers, arms, runs, estimates, reports",
+    "generation": "prompts, sampling, batching engine, generators",
+    "retrieval": "chunks, words, vectors, fusion, index jobs",
+    "model": "decoders, reader, verifier, training, shipped weights",
+    "data": "documents, questions, parsers, SQL store, samples",
+    "tests": "mirrors the packages; drill/ has the long trials",
+    "benchmarks": "one file a claim about speed or quality",
+    "docs": "the pages of the site",
+}
+
+
+def tracked_folders() -> dict[str, list[str]]:
+    """The second-level folders with tracked files, by top-level folder; hidden ones are left out."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    found: dict[str, set[str]] = defaultdict(set)
+    for name in filter(None, listed.split("\0")):
+        parts = name.split("/")
+        if len(parts) > 1 and not parts[0].startswith("."):
+            found[parts[0]].update(parts[1:2] if len(parts) > 2 else ())
+    return {top: sorted(below) for top, below in found.items()}
+
+
+def tree() -> str:
+    """The block as it stands between the markers."""
+    lines = []
+    folders = tracked_folders()
+    for top, meaning in FOLDERS.items():
+        names = "" if top == "tests" else " ".join(f"{name}/" for name in folders.get(top, ()))
+        text = f"{top + '/':<13}{meaning}" + (f": {names}" if names else "")
+        lines += textwrap.wrap(text, 150, subsequent_indent=" " * 13)
+    return "```\n" + "\n".join(lines) + "\n```\n"
+
+
+def written() -> str:
+    """README.md with the tree of now."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    return before + BEGIN + tree() + END + rest.split(END)[1]
+
+
+if __name__ == "__main__":
+    (ROOT / "README.md").write_text(written(), encoding="utf-8")
