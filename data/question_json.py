@@ -23,6 +23,7 @@ _ANSWERABLE = ("answerable", "is_answerable")
 _KNOWN = (
     *("id", "_id", "text", "question", "references", "answers", "relevant_document_ids", "answerable", "kind"),
     "evidence",
+    "reviewed_by",
 )
 _READ = frozenset((*_KNOWN, *_IDS, *_TEXTS, *_REFERENCES, *_ANSWERABLE, *UNANSWERABLE))
 _PASSED_OVER = re.compile(
@@ -63,6 +64,7 @@ def question_from_fields(fields: Mapping[str, object]) -> Question:
             answerable=_answerable(row),
             kind="" if kind is None else as_text(kind, "kind"),
             evidence=_evidence(row.get("evidence")),
+            reviewed_by=_texts(row, "reviewed_by"),
         )
     except FieldError:
         raise
@@ -127,8 +129,8 @@ def _answerable(row: Mapping[str, object]) -> bool:
 
 
 def question_to_fields(question: Question) -> dict[str, object]:
-    """The JSON object of a question, every field written out; question_from_fields reads it back."""
-    return {
+    """The JSON object of a question; question_from_fields reads it back. Reviewers are written where there are any."""
+    fields: dict[str, object] = {
         "id": question.id,
         "text": question.text,
         "references": list(question.references),
@@ -139,6 +141,7 @@ def question_to_fields(question: Question) -> dict[str, object]:
             {"document_id": span.document_id, "start": span.start, "end": span.end} for span in question.evidence
         ],
     }
+    return fields | ({"reviewed_by": list(question.reviewed_by)} if question.reviewed_by else {})
 
 
 def _items(value: object, name: str) -> list[object]:

@@ -28,6 +28,7 @@ class Question:
     that a correct answer is read from or, for an unanswerable question, the ones that come closest (the oracle arm
     shows them). answerable: whether the collection answers it. kind: a label for grouping (one_fact, two_article,
     number, list, paraphrase, unanswerable, ...). evidence: places of the answer inside the relevant documents.
+    reviewed_by: people who looked at the question and kept it.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Question:
     answerable: bool = True
     kind: str = ""
     evidence: tuple[EvidenceSpan, ...] = ()
+    reviewed_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.id:

@@ -152,7 +152,7 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
             )
     if result.resumed:
         output.say(f"{result.resumed} of {result.total} samples were already committed")
-    looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence)
+    looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence, arguments.citations)
     shown = report_run(line, result.run_id, arguments.report, output, judge.entailment, gate, looking=looking)
     if shown.failed:
         return EXIT_THRESHOLD

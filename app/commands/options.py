@@ -93,7 +93,7 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
 
 
 def add_analysis(parser: argparse.ArgumentParser) -> None:
-    """--signals, --faithfulness, --gold-evidence."""
+    """--signals, --faithfulness, --gold-evidence, --citations."""
     group = parser.add_argument_group("looking closer (takes more verification)")
     group.add_argument(
         "--signals",
@@ -112,6 +112,11 @@ def add_analysis(parser: argparse.ArgumentParser) -> None:
         "--gold-evidence",
         action="store_true",
         help="also judge claims by fetched evidence and by the question's gold passages, beside each other",
+    )
+    group.add_argument(
+        "--citations",
+        action="store_true",
+        help="citation precision and recall (ALCE), with wrong, missing and needless citations",
     )
 
 

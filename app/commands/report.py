@@ -75,7 +75,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             return EXIT_OK
         against = full_run_id(pipeline, arguments.against) if arguments.against else None
         marker = None if against else _marker(pipeline, run_id, output)
-        looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence)
+        looking = AnalysisOptions(
+            arguments.signals, arguments.faithfulness, arguments.gold_evidence, arguments.citations
+        )
         shown = report_run(
             pipeline,
             run_id,
@@ -97,7 +99,18 @@ def _check(arguments: argparse.Namespace) -> None:
     unknown = [kind for kind, _ in arguments.export if kind not in EXPORTS]
     if unknown:
         raise UsageError(f"--export {unknown[0]}: there are {', '.join(EXPORTS)}")
-    needs_run = ("against", "plots", "export", "fail_if", "report", "arms", "signals", "faithfulness", "gold_evidence")
+    needs_run = (
+        "against",
+        "plots",
+        "export",
+        "fail_if",
+        "report",
+        "arms",
+        "signals",
+        "faithfulness",
+        "gold_evidence",
+        "citations",
+    )
     named = next((name for name in needs_run if getattr(arguments, name)), None)
     if arguments.run_id is None and named:
         raise UsageError(f"--{named.replace('_', '-')} needs a run: plumbline report RUN (plumbline report lists them)")
@@ -209,6 +222,7 @@ def report_run(
 def _print(data: ReportData, document: dict[str, Any], output: Output, layout: str) -> None:
     from dataclasses import asdict
 
+    from app.breakdown_tables import breakdown_tables
     from app.runs.analysis_tables import analysis_tables
     from app.runs.corrected_table import print_corrected
     from app.runs.tables import arms_table, decoding_line, pairs_table
@@ -229,6 +243,8 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
         shown |= {"corrected": corrected_json(data.corrected)} if data.corrected else {}
         shown |= {"claims": [asdict(arm) for arm in claims_of(data)]}
         shown |= {"abstentions": [asdict(arm) for arm in data.abstentions]}
+        shown |= {"breakdown": [asdict(arm) for arm in data.breakdown]}
+        shown |= {"citations": [asdict(arm) for arm in data.citations]} if data.citations else {}
         output.json(shown | ({"entailment": asdict(data.entailment)} if data.entailment else {}))
     else:
         output.data(decoding_line(data))
@@ -236,6 +252,8 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
         if data.summary.pairs:
             output.out.print(pairs_table(data.summary))
         for table in analysis_tables(data.analysis):
+            output.out.print(table)
+        for table in breakdown_tables(data):
             output.out.print(table)
         print_corrected(data.corrected, output)
         output.data(f"run {document['run']}" + (f" against {document['against']}" if "against" in document else ""))

@@ -28,7 +28,7 @@ from evaluation.reports.corrected_view import agreement_lines
 HOST = "127.0.0.1"
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _MOST_BYTES = 4096
-_HOSTS = frozenset({"127.0.0.1", "localhost"})
+HOSTS = frozenset({"127.0.0.1", "localhost"})
 
 
 class PageError(Exception):
@@ -68,8 +68,8 @@ class _Pages:
     async def give(self, request: Request) -> Response:
         """A label, committed; then the next item."""
         try:
-            _check_own_form(request)
-            label = _label(await _body(request))
+            check_own_form(request)
+            label = _label(await form_body(request))
         except PageError as error:
             return self._page(error.status, error=str(error))
         return await self._guarded(request, functools.partial(self._give, label=label))
@@ -80,7 +80,7 @@ class _Pages:
 
     async def _guarded(self, request: Request, work: Any) -> Response:
         try:
-            if _host(request) not in _HOSTS:  # another name is a page elsewhere that points its own name here
+            if host_of(request) not in HOSTS:  # another name is a page elsewhere that points its own name here
                 raise PageError(403, "this page answers to 127.0.0.1 and localhost only")
             found: Response = await anyio.to_thread.run_sync(work, request)
             return found
@@ -185,11 +185,12 @@ def _to(path: str) -> RedirectResponse:
     return RedirectResponse(path, status_code=303, headers={"Cache-Control": "no-store"})
 
 
-def _host(request: Request) -> str:
+def host_of(request: Request) -> str:
+    """The name that the request was sent to, without its port."""
     return re.sub(r":\d*$", "", request.headers.get("host", "").strip().lower())
 
 
-def _check_own_form(request: Request) -> None:
+def check_own_form(request: Request) -> None:
     """A page of another site can post here too; browsers say where a post comes from."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
@@ -200,12 +201,13 @@ def _check_own_form(request: Request) -> None:
         raise PageError(403, "this form was sent by a page of another site")
 
 
-async def _body(request: Request) -> bytes:
+async def form_body(request: Request, most: int = _MOST_BYTES) -> bytes:
+    """The form, of at most ``most`` bytes. Raises PageError for a larger one."""
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > _MOST_BYTES:
-            raise PageError(413, f"the form is larger than {_MOST_BYTES} bytes")
+        if len(body) > most:
+            raise PageError(413, f"the form is larger than {most} bytes")
     return body
 
 

@@ -31,11 +31,13 @@ _FAITHFUL = "faithful | "
 class AnalysisOptions:
     """What is asked for beyond what samples and verdicts say by themselves. signals: an entailment model for semantic
     entropy and self-consistency, "auto" for the shipped one, None for neither. faithfulness: judge answers by their own
-    chunks; gold: judge claims by fetched evidence and by gold passages. What was judged before is shown in any case."""
+    chunks; gold: judge claims by fetched evidence and by gold passages. What was judged before is shown in any case.
+    citations: precision and recall of citations, judged anew each time."""
 
     signals: str | None = None
     faithfulness: bool = False
     gold: bool = False
+    citations: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from app.errors import USER_ERRORS, AppError
 from app.labelling.figures import label_figures
 from app.pipeline import Pipeline
+from app.run_citations import run_citations
 from app.runs.analysis import AnalysisOptions, analyse_further
 from data.questions import Question
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
@@ -26,9 +27,11 @@ from evaluation.reports.report_data import (
     left_out_note,
 )
 from evaluation.reports.report_view import worst_first
+from evaluation.robustness.breakdown import arm_breakdown
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo, RunStore
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.statistics.measure import Resampler
 from evaluation.statistics.summary import summarise
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.failing_words import WeakWord
@@ -89,6 +92,8 @@ def report_data(
         for question in questions
         if any((question.id, arm) in grouped for arm in order)
     )
+    if (seen := reviewed_line(questions)) is not None:
+        notes.append(seen)
     abstentions = abstentions_of(in_order, questions)
     notes.extend(line for found in abstentions if (line := abstention_line(found)))
     threshold = float(dict(info.labels).get("threshold", 0.5))
@@ -110,6 +115,15 @@ def report_data(
     judges = (*looked.judges, *([info.config.verifier] if figures is not None else []))
     if any(read_by(judge, info.config.generator) for judge in judges):
         notes.append(_OWN_JUDGE)
+    asked = looking or AnalysisOptions()
+    cited = run_citations(pipeline, info, in_order, questions, summary.settings, progress) if asked.citations else ()
+    by_id = {question.id: question for question in questions}
+    resampler = Resampler(summary.settings)
+    breakdown = tuple(
+        arm_breakdown(arm, [s for s in in_order if s.arm == arm], by_id, resampler)
+        for arm in order
+        if any(s.arm == arm for s in in_order)
+    )
     if info.config.grid:
         notes.append(
             f"The run has {len(info.config.decodings)} decoding settings. Rates, differences and answers are those of "
@@ -124,7 +138,18 @@ def report_data(
         corrected=label_figures(pipeline, info.id, samples),
         analysis=looked.found,
         abstentions=abstentions,
+        citations=cited,
+        breakdown=breakdown,
     )
+
+
+def reviewed_line(questions: Sequence[Question]) -> str | None:
+    """How many of a run's questions a person reviewed; None where nobody reviewed any."""
+    reviewed = [q for q in questions if q.reviewed_by]
+    people = sorted({name for q in reviewed for name in q.reviewed_by})
+    if not reviewed:
+        return None
+    return f"{len(reviewed)} of {len(questions)} questions were reviewed by a person ({', '.join(people)})."
 
 
 def abstentions_of(samples: Iterable[SampleRecord], questions: Sequence[Question]) -> tuple[Abstentions, ...]:

@@ -7,10 +7,12 @@ from typing import Literal
 
 from evaluation.analysis.abstentions import Abstentions
 from evaluation.analysis.run_analysis import RunAnalysis
+from evaluation.citations.figures import ArmCitations
 from evaluation.correction.corrected_figures import CorrectedFigures
 from evaluation.detection.intervals import ScoreEstimate
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome, Verdict
+from evaluation.robustness.breakdown import ArmBreakdown
 from evaluation.statistics.estimates import HallucinationEstimate
 from evaluation.statistics.summary import RunSummary
 from evaluation.verifiers.failing_words import WeakWord
@@ -150,7 +152,8 @@ class ReportData:
 
     scored: of answers from elsewhere, None for a run. comparison: of two runs, in words; "" for one run. corrected: by
     labels, None where nobody labelled anything. analysis: what else a run says, None for other answers. abstentions:
-    right and wrong ones, by arm.
+    right and wrong ones, by arm. citations: precision and recall, empty where nobody asked. breakdown: rates by kind,
+    retrieval and document, and pass^k, by arm.
     """
 
     config: RunConfig
@@ -163,6 +166,8 @@ class ReportData:
     corrected: CorrectedFigures | None = None
     analysis: RunAnalysis | None = None
     abstentions: tuple[Abstentions, ...] = ()
+    citations: tuple[ArmCitations, ...] = ()
+    breakdown: tuple[ArmBreakdown, ...] = ()
 
     def __post_init__(self) -> None:
         ids = [q.id for q in self.questions]

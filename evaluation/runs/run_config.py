@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from data.question_json import question_to_fields
@@ -134,8 +134,9 @@ class RunConfig:
 
 
 def hash_questions(questions: Sequence[Question]) -> str:
-    """SHA-256 (hex) of a question set: every field of every question, in order."""
-    return hashlib.sha256(_canonical([question_to_fields(q) for q in questions]).encode()).hexdigest()
+    """SHA-256 (hex) of a question set: every field of every question but who reviewed it, in order."""
+    plain = [question_to_fields(replace(q, reviewed_by=())) for q in questions]
+    return hashlib.sha256(_canonical(plain).encode()).hexdigest()
 
 
 def _canonical(value: object) -> str:

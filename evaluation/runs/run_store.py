@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, cast, get_args
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
 from data.columns import utc_now
@@ -81,6 +81,7 @@ class RunStore:
         with self._store.write() as connection:
             if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first() is not None:
                 connection.execute(update(runs).where(runs.c.id == run_id).values(status="running", finished_at=None))
+                _note_reviewers(connection, run_id, questions)
                 return run_id
             stored = {"determines": config_to_json(config), "labels": [list(label) for label in labels]}
             values = {"name": name or run_id, "config": stored, "status": "running", "tenant": config.owner}
@@ -216,6 +217,14 @@ class RunStore:
         with self._store.read() as connection:
             rows = connection.execute(statement.order_by(runs.c.created_at.desc(), runs.c.id)).mappings().all()
         return tuple(_run_info(dict(row)) for row in rows)
+
+
+def _note_reviewers(connection: Connection, run_id: str, questions: Sequence[Question]) -> None:
+    """Who reviewed a question since the run began: it is no part of what determines the run."""
+    for question in questions:
+        if question.reviewed_by:
+            stored = (run_questions.c.run_id == run_id) & (run_questions.c.question_id == question.id)
+            connection.execute(update(run_questions).where(stored).values(question=question_to_fields(question)))
 
 
 def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -1,0 +1,111 @@
+"""Hold a run against a baseline file: exit code 3 where it is worse by more than noise.
+
+plumbline gate RUN --baseline FILE --renew writes the file, to be kept in the repository; without --renew it compares:
+each arm's hallucinated and supported shares, paired by question, one-sided tests. It fails as well where the two cannot
+be compared (another verifier, other questions), and where --fail-if holds. RUN may be "latest". See docs/gates.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.console import Output
+from app.errors import EXIT_OK, EXIT_THRESHOLD, UsageError
+
+if TYPE_CHECKING:
+    from evaluation.gating.regression import GateReport
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from app.commands.fail_if import add_fail_if
+
+    parser.add_argument("run_id", metavar="RUN", help='a finished run\'s id, or its beginning, or "latest"')
+    parser.add_argument("--baseline", type=Path, required=True, metavar="FILE", help="the baseline file")
+    parser.add_argument("--renew", action="store_true", help="write RUN as the new baseline; compares nothing")
+    parser.add_argument("--level", type=float, default=0.95, help="of all tests together, one-sided (default 0.95)")
+    parser.add_argument("--margin", type=float, default=0.0, help="share that a run may be worse by (default 0)")
+    parser.add_argument(
+        "--other-questions", action="store_true", help="compare on the questions that both have, if the sets differ"
+    )
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a comment for a pull request")
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
+    parser.add_argument("--json-file", type=Path, metavar="FILE", help="write JSON")
+    add_fail_if(parser)
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Write the baseline, or compare."""
+    from app.commands.fail_if import checked_gate
+    from app.commands.options import open_pipeline
+    from app.gate import apply_gate, summary_figures
+    from app.gates.gate import baseline_of, gated_run, hold_against
+    from evaluation.gating.baseline import write_baseline
+    from evaluation.gating.formats import to_json
+
+    condition = checked_gate(arguments.fail_if)
+    if arguments.renew and (condition or arguments.markdown or arguments.junit or arguments.json_file):
+        raise UsageError("--renew compares nothing: leave out --fail-if, --markdown, --junit and --json-file")
+    with open_pipeline(arguments) as pipeline:
+        gated = gated_run(pipeline, arguments.run_id)
+    if arguments.renew:
+        write_baseline(arguments.baseline, baseline_of(gated))
+        output.say(f"run {gated.info.id} is the baseline in {arguments.baseline}: commit the file")
+        if output.as_json:
+            output.json({"run": gated.info.id, "baseline": str(arguments.baseline), "renewed": True})
+        return EXIT_OK
+    met: tuple[str, ...] = ()
+    if condition is not None:
+        result = apply_gate(condition, summary_figures(gated.summary))
+        met = result.said if result.failed else ()
+    report = hold_against(
+        gated,
+        arguments.baseline,
+        level=arguments.level,
+        margin=arguments.margin,
+        other_questions=arguments.other_questions,
+        conditions=met,
+    )
+    _write(report, arguments)
+    if output.as_json:
+        output.json(to_json(report))
+    else:
+        _show(report, output)
+    return EXIT_THRESHOLD if report.failed else EXIT_OK
+
+
+def _write(report: GateReport, arguments: argparse.Namespace) -> None:
+    from data.whole_file import whole_file
+    from evaluation.gating.formats import to_json, to_junit, to_markdown
+
+    wanted = (
+        (arguments.markdown, to_markdown),
+        (arguments.junit, to_junit),
+        (arguments.json_file, lambda found: json.dumps(to_json(found), ensure_ascii=False, indent=1) + "\n"),
+    )
+    for path, text_of in wanted:
+        if path is not None:
+            with whole_file(path) as part:
+                part.write_text(text_of(report), encoding="utf-8")
+
+
+def _show(report: GateReport, output: Output) -> None:
+    for text in report.broken:
+        output.data(f"broken premise: {text}")
+    for text in report.conditions:
+        output.data(f"--fail-if holds: {text}")
+    for one in report.compared:
+        mark = "WORSE" if one.regressed else "ok"
+        output.data(
+            f"{mark:5} {one.arm} {one.quantity}: {one.before:.1%} → {one.after:.1%} "
+            f"({one.change:+.1%} [{one.lower:+.1%}, {one.upper:+.1%}], {one.questions} questions)"
+        )
+        if one.regressed:
+            output.data(f"      got worse: {', '.join(one.worst)}")
+    for text in report.changed:
+        output.say(f"changed since the baseline: {text}")
+    verdict = "failed" if report.failed else "passed"
+    output.say(f"gate {verdict}: run {report.run} against baseline {report.baseline}, one-sided level {report.level:g}")

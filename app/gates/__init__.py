@@ -1,0 +1,1 @@
+"""Gates: a stored run against a baseline file."""

@@ -1,0 +1,100 @@
+"""A stored run as a baseline, and a run held against one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.errors import AppError
+from app.pipeline import Pipeline
+from data.questions import Question
+from evaluation.gating.baseline import (
+    Baseline,
+    iso,
+    outcome_counts,
+    premises_of,
+    question_hash,
+    read_baseline,
+)
+from evaluation.gating.regression import (
+    Compared,
+    GateReport,
+    broken_premises,
+    changed_premises,
+    compare_to_baseline,
+)
+from evaluation.runs.run_store import RunInfo, RunStore
+from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
+from evaluation.statistics.summary import RunSummary, summarise
+from evaluation.verifiers.routing import stands_apart
+
+LATEST = "latest"
+
+
+@dataclass(frozen=True, slots=True)
+class GatedRun:
+    """A stored run and its summary."""
+
+    info: RunInfo
+    questions: tuple[Question, ...]
+    records: tuple[OutcomeRecord, ...]
+    summary: RunSummary
+
+
+def gated_run(pipeline: Pipeline, run_id: str) -> GatedRun:
+    """A finished run; ``latest`` is the newest one. Raises EvaluationError for an unknown one, AppError for one that is
+    not finished or not there."""
+    runs = RunStore(pipeline.store)
+    if run_id == LATEST:
+        listed = runs.list_runs()
+        if not listed:
+            raise AppError(f"there is no run in {pipeline.home}: start one with plumbline evaluate")
+        run_id = max(listed, key=lambda info: info.created_at).id
+    info = runs.load_run(run_id)
+    if info.status != "finished":
+        raise AppError(f"run {info.id} is not finished ({info.status}): run the same plumbline evaluate again")
+    questions = runs.load_questions(info.id)
+    order = [arm.name for arm in info.config.arms]
+    samples = sorted(runs.load_samples(info.id), key=lambda sample: order.index(sample.arm))
+    records = tuple(OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in samples)
+    apart = {q.id for q in questions if stands_apart(info.config.verifier, q)}
+    return GatedRun(info, questions, records, summarise(OutcomeTable.from_records(records), apart=apart))
+
+
+def baseline_of(run: GatedRun) -> Baseline:
+    """The run as a baseline."""
+    estimates = {
+        arm.arm: {
+            name: {"rate": e.rate, "lower": e.lower, "upper": e.upper, "level": e.level}
+            for name, e in (
+                ("hallucinated", arm.hallucinated.default),
+                ("supported", arm.supported.default),
+                ("abstained", arm.abstained.default),
+                ("unscored", arm.unscored.default),
+            )
+        }
+        for arm in run.summary.arms
+    }
+    return Baseline(
+        run.info.id,
+        iso(run.info.finished_at or run.info.created_at),
+        premises_of(run.info.config),
+        {q.id: question_hash(q) for q in run.questions},
+        outcome_counts(run.records),
+        estimates,
+    )
+
+
+def hold_against(
+    run: GatedRun, path: Path, *, level: float, margin: float, other_questions: bool, conditions: tuple[str, ...] = ()
+) -> GateReport:
+    """The run against a baseline file. Raises EvaluationError as read_baseline and compare_to_baseline do."""
+    baseline = read_baseline(path)
+    premises = premises_of(run.info.config)
+    broken = broken_premises(baseline, premises, other_questions)
+    compared: tuple[Compared, ...] = ()
+    if not broken:
+        hashes = {q.id: question_hash(q) for q in run.questions}
+        compared = compare_to_baseline(baseline, outcome_counts(run.records), hashes, level=level, margin=margin)
+    changed = tuple(changed_premises(baseline, premises))
+    return GateReport(run.info.id, baseline.run, level, margin, tuple(broken), changed, compared, conditions)

@@ -1,0 +1,1 @@
+"""Question sets: made from a collection, reviewed by people, imported from logs."""

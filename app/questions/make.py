@@ -1,0 +1,162 @@
+"""Make a question set from a collection: documents read, candidates written, checked and drawn, one file written."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Protocol
+
+from app.errors import AppError
+from app.models.generators import SupportsClose, open_generator, open_reader
+from app.pipeline import Pipeline
+from app.questions.sources import source_texts
+from app.questions.writing import ModelWriting, by_model, by_rule
+from data.whole_file import whole_file
+from evaluation.question_sets.journal import Journal
+from evaluation.question_sets.making import Check, MadeSet, MakingSettings, make_set
+from evaluation.question_sets.record import made_records
+from evaluation.question_sets.round_trip import RoundTrip
+from generation.generator import Generator
+from generation.question_sets.by_model import TEMPLATE
+from generation.question_sets.candidate import Candidate
+
+_DOCUMENTS_A_QUESTION = 3
+_FEWEST_DOCUMENTS = 300
+_ANSWERS_A_QUESTION = 5  # that a model is asked about for each question wanted: many are refused
+
+
+class Progress(Protocol):
+    """Told what is counted, how far it is, and how much there is."""
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        """One step."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MakeRequest:
+    """collection: a published one. output: the file to write. model: "" writes by rule, else what --model names.
+    round_trip: whether a reader must find the answer. temperature: of the model."""
+
+    collection: str
+    output: Path
+    settings: MakingSettings = field(default_factory=MakingSettings)
+    model: str = ""
+    round_trip: bool = True
+    temperature: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MakeResult:
+    """made: the set. resumed: results of an interrupted command that were used again."""
+
+    made: MadeSet
+    resumed: int
+
+
+class NoCheck:
+    """Keeps every candidate."""
+
+    def refusals(self, candidates: Sequence[Candidate]) -> Sequence[str]:
+        """All empty."""
+        return ["" for _ in candidates]
+
+
+def journal_path(output: Path) -> Path:
+    """Where an interrupted command keeps what it knows."""
+    return output.with_name(f".{output.name}.progress.jsonl")
+
+
+def make_questions(pipeline: Pipeline, request: MakeRequest, progress: Progress) -> MakeResult:
+    """Make a set and write it whole. Raises AppError where nothing can be made, EvaluationError for a journal of other
+    settings, and what retrieval and generation raise."""
+    collection = pipeline.collection_name(request.collection)
+    settings = request.settings
+    if request.output.is_dir() or not request.output.absolute().parent.is_dir():
+        raise AppError(f"--output {request.output}: name a file in a folder that exists")
+    most = max(_FEWEST_DOCUMENTS, _DOCUMENTS_A_QUESTION * settings.n)
+    sources = source_texts(pipeline.store, collection, most, settings.seed)
+    search = pipeline.search(collection)
+    reader = open_reader(None, pipeline.device, pipeline.models) if request.round_trip else None
+    generation = search.retriever.generation_hash
+    with ExitStack() as stack:
+        writer = _writer(pipeline, request, stack)
+        provenance = {
+            "collection": collection,
+            "generation": generation,
+            "seed": settings.seed,
+            "version": version("plumbline-rag"),
+            "round_trip": reader.fingerprint if reader is not None else "",
+        }
+        fixed = {
+            **provenance,
+            "n": settings.n,
+            "model": writer.fingerprint if writer else "",
+            "shares": settings.shares.weights,
+        }
+        path = journal_path(request.output)
+        refused: Counter[str] = Counter()
+        journal = stack.enter_context(closing(Journal(path, {**fixed, "temperature": request.temperature})))
+        base: Iterable[tuple[str, list[Candidate]]]
+        if writer is None:
+            base = by_rule(sources, partial(progress, "documents read"))
+        else:
+            answers = -(-_ANSWERS_A_QUESTION * settings.n // len(sources))
+            writing = ModelWriting(answers, request.temperature, settings.seed)
+            base = by_model(sources, writer, writing, journal, refused, partial(progress, "documents asked about"))
+        texts = {source.document_id: source for source in sources}
+        check: Check = RoundTrip(reader, search, texts) if reader is not None else NoCheck()
+        keep = partial(progress, "questions kept")
+        made = make_set(sources, base, check, pipeline.encoder, settings, journal, refused, keep)
+    if not made.kept:
+        path.unlink(missing_ok=True)
+        raise AppError(_nothing(collection, made))
+    records = made_records(made.kept, provenance)
+    with whole_file(request.output) as part:
+        part.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), encoding="utf-8")
+    path.unlink(missing_ok=True)
+    return MakeResult(made, journal.resumed)
+
+
+def _writer(pipeline: Pipeline, request: MakeRequest, stack: ExitStack) -> Generator | None:
+    if not request.model:
+        return None
+    if request.model == "reader":
+        raise AppError(
+            "--model reader: the embedded reader answers and writes no questions; leave --model out, or name a "
+            "language model (smollm2, a checkpoint folder, openai:URL#MODEL)"
+        )
+    from importlib import resources
+
+    template = resources.files("generation").joinpath("prompts").joinpath(TEMPLATE)
+    with resources.as_file(template) as file:
+        opened = open_generator(
+            request.model,
+            device=pipeline.device,
+            api_key=pipeline.settings.model_key.get_secret_value(),
+            context_length=pipeline.settings.model_context,
+            precision=pipeline.settings.precision,
+            home=pipeline.home,
+            models=pipeline.models,
+            prompt=str(file),
+        )
+    if isinstance(opened, SupportsClose):
+        stack.callback(opened.close)
+    return opened
+
+
+def _nothing(collection: str, made: MadeSet) -> str:
+    if not sum(made.made.values()):
+        return (
+            f"no question could be made from the {made.documents} documents of {collection!r}: the rules "
+            "read English prose, and found none that they can ask about (tables, lists and other languages have none); "
+            "write questions yourself, or name a --model that reads the language"
+        )
+    reasons = ", ".join(f"{count} because {reason}" for reason, count in made.refused.items())
+    return f"no question was kept of {sum(made.made.values())} made from {collection!r}: {reasons}"

@@ -1,0 +1,170 @@
+"""A question file under review: every decision is written at once, several people may work on it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from app.errors import AppError
+from data.fields import FieldError
+from data.jsonl import read_jsonl
+from data.question_json import question_from_fields
+from data.question_loader import load_questions
+from data.questions import Question
+from data.refused import Refused
+from data.whole_file import whole_file
+
+Decision = Literal["kept", "mended", "dropped", "unanswerable"]
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewProgress:
+    """questions: in the file. reviewed: seen by somebody. dropped: moved to their own file. by: count per person."""
+
+    questions: int
+    reviewed: int
+    dropped: int
+    by: tuple[tuple[str, int], ...]
+
+
+class QuestionReview:
+    """One person's review of a file of questions (JSON Lines)."""
+
+    def __init__(self, path: Path, reviewer: str) -> None:
+        """Raises DataError for a file that holds no sound questions, AppError for a name that cannot be a reviewer's or
+        a file that cannot be written back."""
+        if not reviewer.strip() or len(reviewer) > _LONGEST_NAME or not reviewer.isprintable():
+            raise AppError(f"--reviewer {reviewer!r}: give a name of 1 to {_LONGEST_NAME} printable characters")
+        if path.suffix.lower() not in (".jsonl", ".ndjson", ".json"):
+            raise AppError(f"{path}: only a plain JSON Lines file can be reviewed; write the questions to FILE.jsonl")
+        load_questions(path)
+        self.path, self.reviewer = path, reviewer.strip()
+
+    @property
+    def dropped_path(self) -> Path:
+        """Where dropped questions go."""
+        return self.path.with_name(f"{self.path.stem}.dropped.jsonl")
+
+    def questions(self) -> list[Question]:
+        """What the file holds now, in its order."""
+        return [question_from_fields(row) for row in self._rows(self.path)]
+
+    def open_questions(self) -> list[Question]:
+        """Those that this person has not reviewed."""
+        return [question for question in self.questions() if self.reviewer not in question.reviewed_by]
+
+    def find(self, question_id: str) -> Question:
+        """A question by its id. Raises AppError where the file no longer has it."""
+        for question in self.questions():
+            if question.id == question_id:
+                return question
+        raise AppError(f"{self.path} has no question {question_id!r} any more: somebody dropped it")
+
+    def keep(self, question_id: str) -> None:
+        """Mark a question as seen and right. Raises AppError where the file no longer has it."""
+        self._change(question_id, "kept", {})
+
+    def mend(self, question_id: str, text: str | None, references: tuple[str, ...] | None) -> None:
+        """Give a question another text, other references, or both. The places of the answer are dropped with other
+        references: they would show the old one. Raises AppError for an empty text or no reference."""
+        changed: dict[str, object] = {}
+        if text is not None:
+            if not text.strip():
+                raise AppError(f"question {question_id!r}: the new text is empty")
+            changed["text"] = text.strip()
+        if references is not None:
+            kept = [reference.strip() for reference in references if reference.strip()]
+            if not kept:
+                raise AppError(f"question {question_id!r}: give at least one reference answer, or mark it unanswerable")
+            changed |= {"references": kept, "answerable": True, "evidence": []}
+        self._change(question_id, "mended", changed)
+
+    def mark_unanswerable(self, question_id: str) -> None:
+        """Say that the documents do not answer it."""
+        self._change(question_id, "unanswerable", {"references": [], "answerable": False, "evidence": []})
+
+    def drop(self, question_id: str) -> None:
+        """Move a question to the file of dropped ones."""
+        with self._locked():
+            rows = self._rows(self.path)
+            row = _find(rows, question_id, self.path)
+            rest = [other for other in rows if other is not row]
+            if not rest:
+                raise AppError(
+                    f"question {question_id!r} is the last of {self.path}: a file of none is no question file"
+                )
+            dropped = self._rows(self.dropped_path) if self.dropped_path.exists() else []
+            _write(self.dropped_path, [*dropped, self._noted(row, "dropped")])
+            _write(self.path, rest)
+
+    def progress(self) -> ReviewProgress:
+        """How far the review is."""
+        questions = self.questions()
+        names = sorted({name for question in questions for name in question.reviewed_by})
+        by = tuple((name, sum(name in q.reviewed_by for q in questions)) for name in names)
+        dropped = len(self._rows(self.dropped_path)) if self.dropped_path.exists() else 0
+        return ReviewProgress(len(questions), sum(bool(q.reviewed_by) for q in questions), dropped, by)
+
+    def _change(self, question_id: str, decision: Decision, changed: dict[str, object]) -> None:
+        with self._locked():
+            rows = self._rows(self.path)
+            row = _find(rows, question_id, self.path)
+            if changed:
+                for name in ("question", "query", "answers"):  # other names of the same fields would contradict
+                    if ("text" in changed and name != "answers") or ("references" in changed and name == "answers"):
+                        row.pop(name, None)
+                row.update(changed)
+                row["reviewed_by"] = []  # what others kept is another question now
+            noted = self._noted(row, decision)
+            try:
+                question_from_fields(noted)
+            except FieldError as error:
+                raise AppError(f"question {question_id!r}: {error}") from error
+            row.clear()
+            row.update(noted)
+            _write(self.path, rows)
+
+    def _noted(self, row: dict[str, object], decision: Decision) -> dict[str, object]:
+        before = row.get("reviewed_by")
+        names = [str(name) for name in before] if isinstance(before, list) else []
+        history = row.get("review")
+        entry = {"by": self.reviewer, "decision": decision, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+        return {
+            **row,
+            "reviewed_by": list(dict.fromkeys([*names, self.reviewer])),
+            "review": [*(history if isinstance(history, list) else []), entry],
+        }
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        lock = self.path.with_name(f".{self.path.name}.lock")
+        with lock.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _rows(self, path: Path) -> list[dict[str, object]]:
+        rows: list[dict[str, object]] = []
+        for line in read_jsonl(path, nan_is_null=True):
+            if isinstance(line, Refused):
+                raise AppError(f"{line}: correct the file, then go on")
+            rows.append(line.fields)
+        return rows
+
+
+def _find(rows: list[dict[str, object]], question_id: str, path: Path) -> dict[str, object]:
+    for row in rows:
+        if question_from_fields(row).id == question_id:
+            return row
+    raise AppError(f"{path} has no question {question_id!r} any more: somebody dropped it")
+
+
+def _write(path: Path, rows: list[dict[str, object]]) -> None:
+    with whole_file(path) as part:
+        part.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

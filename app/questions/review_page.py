@@ -1,0 +1,177 @@
+"""Reviewing questions in a browser: one question a page, one key a decision. Serves this machine's own address only."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+import socket
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import anyio.to_thread
+import jinja2
+from markupsafe import Markup
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from app.errors import USER_ERRORS, AppError
+from app.labelling.page import HOSTS, PageError, check_own_form, form_body, host_of
+from app.page_text import visible
+from app.questions.review import QuestionReview
+from app.questions.review_terminal import Texts
+from data.questions import Question
+
+_TEMPLATES = Path(__file__).parent.parent / "templates"
+_MOST_BYTES = 65_536
+_AROUND = 400
+DECISIONS = (("k", "keep"), ("m", "mend"), ("u", "unanswerable"), ("d", "drop"), ("s", "skip"))
+
+
+def review_app(review: QuestionReview, texts: Texts) -> Starlette:
+    """The pages of one person's review. All text from outside is escaped; scripts of others cannot run."""
+    pages = _Pages(review, texts)
+    return Starlette(
+        routes=[
+            Route("/", pages.show, methods=["GET"]),
+            Route("/", pages.decide, methods=["POST"]),
+        ]
+    )
+
+
+def serve_review(review: QuestionReview, texts: Texts, listener: socket.socket) -> None:
+    """Serve until Ctrl-C or SIGTERM."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        review_app(review, texts),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=2,
+        lifespan="off",
+        ws="none",
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+class _Pages:
+    def __init__(self, review: QuestionReview, texts: Texts) -> None:
+        self._review, self._texts = review, texts
+        self._skipped: set[str] = set()
+        self._template = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(_TEMPLATES),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=visible,
+        ).get_template("review.html.j2")
+
+    async def show(self, request: Request) -> Response:
+        """The first question that this person has neither reviewed nor skipped, or the end."""
+        return await self._guarded(request, self._show)
+
+    async def decide(self, request: Request) -> Response:
+        """A decision, written; then the next question."""
+        try:
+            check_own_form(request)
+            fields = _fields(await form_body(request, _MOST_BYTES))
+        except PageError as error:
+            return self._page(error.status, error=str(error))
+        return await self._guarded(request, functools.partial(self._decide, fields))
+
+    async def _guarded(self, request: Request, work: Any) -> Response:
+        try:
+            if host_of(request) not in HOSTS:  # another name is a page elsewhere that points its own name here
+                raise PageError(403, "this page answers to 127.0.0.1 and localhost only")
+            found: Response = await anyio.to_thread.run_sync(work)
+            return found
+        except PageError as error:
+            return self._page(error.status, error=str(error))
+        except AppError as error:
+            return self._page(409, error=str(error))
+        except USER_ERRORS as error:
+            return self._page(500, error=str(error))
+
+    def _show(self) -> Response:
+        waiting = [q for q in self._review.open_questions() if q.id not in self._skipped]
+        progress = self._review.progress()
+        question = waiting[0] if waiting else None
+        passages = [] if question is None else self._passages(question)
+        return self._page(200, question=question, passages=passages, waiting=len(waiting), progress=progress)
+
+    def _decide(self, fields: dict[str, str]) -> Response:
+        review, question_id, decision = self._review, fields["id"], fields["decision"]
+        if decision == "keep":
+            review.keep(question_id)
+        elif decision == "mend":
+            question = review.find(question_id)
+            references = tuple(fields["references"].splitlines())
+            changed = tuple(r.strip() for r in references if r.strip()) != question.references
+            text = fields["text"] if fields["text"].strip() != question.text else None
+            if text is None and not changed:
+                raise AppError("nothing was changed: edit the text or the references, then press Mend, or keep it")
+            review.mend(question_id, text, references if changed else None)
+        elif decision == "unanswerable":
+            review.mark_unanswerable(question_id)
+        elif decision == "drop":
+            review.drop(question_id)
+        else:
+            self._skipped.add(question_id)
+        return RedirectResponse("/", status_code=303, headers={"Cache-Control": "no-store"})
+
+    def _passages(self, question: Question) -> list[dict[str, str]]:
+        found = []
+        for span in question.evidence:
+            whole = self._texts(span.document_id)
+            if whole is None or span.end > len(whole):
+                found.append({"document": span.document_id, "before": "", "text": "", "after": ""})
+                continue
+            found.append(
+                {
+                    "document": span.document_id,
+                    "before": whole[max(0, span.start - _AROUND) : span.start],
+                    "text": whole[span.start : span.end],
+                    "after": whole[span.end : span.end + _AROUND],
+                }
+            )
+        return found
+
+    def _page(self, status: int, **values: Any) -> HTMLResponse:
+        nonce = secrets.token_urlsafe(16)
+        shown = {"question": None, "passages": [], "waiting": 0, "progress": None, "error": ""} | values
+        html = self._template.render(
+            nonce=nonce,
+            script=Markup((_TEMPLATES / "review.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+            reviewer=self._review.reviewer,
+            file=self._review.path.name,
+            decisions=DECISIONS,
+            **shown,
+        )
+        policy = (
+            f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; form-action 'self'; "
+            "base-uri 'none'; frame-ancestors 'none'"
+        )
+        headers = {
+            "Content-Security-Policy": policy,
+            "Referrer-Policy": "same-origin",
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+        }
+        return HTMLResponse(html, status_code=status, headers=headers)
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    try:
+        read = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=8)
+    except ValueError:
+        raise PageError(400, "the form cannot be read") from None
+    fields = {name: read.get(name, [""])[-1] for name in ("id", "decision", "text", "references")}
+    known = [decision for _, decision in DECISIONS]
+    if fields["decision"] not in known:
+        raise PageError(400, f"the decision must be one of {', '.join(known)}: press one of the buttons")
+    return fields

@@ -1,0 +1,1 @@
+"""Questions that people asked, out of request logs and traces."""

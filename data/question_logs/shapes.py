@@ -1,0 +1,162 @@
+"""Where a log record keeps the question: OpenAI requests, Langfuse, OpenTelemetry (Phoenix) spans, LangSmith runs.
+
+Field names: OpenAI's chat and batch formats; Langfuse's trace export (input); OpenInference (input.value,
+llm.input_messages) and OpenTelemetry's generative-AI conventions (gen_ai.input.messages, gen_ai.prompt.N.content);
+LangSmith's run export (inputs).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+_DIRECT: Final = ("question", "query", "user_input", "prompt", "input", "inputs", "text", "content", "human_input")
+_NESTED: Final = ("request", "body", "payload", "input", "inputs", "kwargs", "trace")
+_PARENTS: Final = ("parent_run_id", "parentObservationId", "parentSpanId", "parent_id", "parent_span_id")
+_LISTS: Final = ("data", "traces", "runs", "spans", "observations", "records", "logs", "examples")
+_PROMPT: Final = re.compile(r"(?:gen_ai\.prompt|llm\.input_messages)\.(\d+)\.(?:message\.)?(role|content)")
+_DEEPEST: Final = 6
+
+
+def records_in(document: object) -> Iterator[Mapping[str, Any]]:
+    """The records of a parsed JSON document: of a list, of an export's list, of OTLP's resourceSpans, or it alone."""
+    if isinstance(document, list):
+        for item in document:
+            yield from records_in(item)
+        return
+    if not isinstance(document, dict):
+        return
+    if isinstance(document.get("resourceSpans"), list):
+        yield from _otlp(document["resourceSpans"])
+        return
+    listed = next((document[name] for name in _LISTS if isinstance(document.get(name), list)), None)
+    if listed is not None and question_in(document) is None:
+        yield from records_in(listed)
+        return
+    yield document
+
+
+def is_root(record: Mapping[str, Any]) -> bool:
+    """Whether a record is no child of another span or run: a child repeats its parent's question."""
+    return not any(record.get(name) not in (None, "", "0000000000000000") for name in _PARENTS)
+
+
+def question_in(record: Mapping[str, Any]) -> str | None:
+    """What the user asked, or None where the record holds no question."""
+    return _found(record, 0)
+
+
+def _found(value: object, depth: int) -> str | None:
+    if depth > _DEEPEST:
+        return None
+    if isinstance(value, str):
+        return _of_text(value, depth)
+    if isinstance(value, list):
+        return _of_messages(value)
+    if not isinstance(value, dict):
+        return None
+    for name in ("messages", "gen_ai.input.messages", "input_messages"):
+        if (text := _messages_field(value.get(name))) is not None:
+            return text
+    attributes = value.get("attributes")
+    if isinstance(attributes, list):
+        attributes = _flat(attributes)
+    if isinstance(attributes, dict) and (text := _of_attributes(attributes, depth)) is not None:
+        return text
+    for name in _DIRECT:
+        if isinstance(held := value.get(name), str) and (text := _of_text(held, depth)) is not None:
+            return text
+    for name in _NESTED:
+        if isinstance(held := value.get(name), dict | list) and (text := _found(held, depth + 1)) is not None:
+            return text
+    return None
+
+
+def _of_text(text: str, depth: int) -> str | None:
+    """The text, or the question inside it where it is a JSON document."""
+    stripped = text.strip()
+    if stripped[:1] in "{[" and stripped:
+        try:
+            return _found(json.loads(stripped), depth + 1)
+        except (ValueError, RecursionError):
+            return stripped or None
+    return stripped or None
+
+
+def _messages_field(value: object) -> str | None:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return _of_messages(value) if isinstance(value, list) else None
+
+
+def _of_messages(messages: list[Any]) -> str | None:
+    """The last thing that the user said."""
+    for message in reversed(messages):
+        if isinstance(message, list):  # LangChain keeps a list for each prompt of a batch
+            return _of_messages(message)
+        if not isinstance(message, dict):
+            continue
+        inner = message.get("kwargs") if isinstance(message.get("kwargs"), dict) else message.get("message")
+        held = inner if isinstance(inner, dict) else message
+        role = str(message.get("role") or held.get("role") or held.get("type") or message.get("type") or "").lower()
+        names = message.get("id")
+        human = isinstance(names, list) and "HumanMessage" in names
+        if role in ("user", "human") or human:
+            return _content(held.get("content", held.get("parts")))
+    return None
+
+
+def _content(content: object) -> str | None:
+    if isinstance(content, str):
+        return content.strip() or None
+    if isinstance(content, list):
+        parts = [
+            p if isinstance(p, str) else p.get("text") or p.get("content") for p in content if isinstance(p, str | dict)
+        ]
+        return "\n".join(p for p in parts if isinstance(p, str)).strip() or None
+    return None
+
+
+def _of_attributes(attributes: Mapping[str, Any], depth: int) -> str | None:
+    for name in ("gen_ai.input.messages", "llm.input_messages"):
+        if (text := _messages_field(attributes.get(name))) is not None:
+            return text
+    turns: dict[int, dict[str, str]] = {}
+    for name, value in attributes.items():
+        if (match := _PROMPT.fullmatch(str(name))) and isinstance(value, str):
+            turns.setdefault(int(match[1]), {})[match[2]] = value
+    for number in sorted(turns, reverse=True):
+        if turns[number].get("role", "user") == "user" and turns[number].get("content", "").strip():
+            return turns[number]["content"].strip()
+    value = attributes.get("input.value")
+    nested = attributes.get("input")
+    if value is None and isinstance(nested, dict):
+        value = nested.get("value")
+    return _found(value, depth + 1) if isinstance(value, str | dict | list) else None
+
+
+def _otlp(resources: list[Any]) -> Iterator[dict[str, Any]]:
+    for resource in resources:
+        for scope in _listed(resource, "scopeSpans"):
+            for span in _listed(scope, "spans"):
+                if isinstance(span, dict):
+                    yield span
+
+
+def _listed(value: object, name: str) -> list[Any]:
+    held = value.get(name) if isinstance(value, dict) else None
+    return held if isinstance(held, list) else []
+
+
+def _flat(attributes: list[Any]) -> dict[str, Any]:
+    """OTLP's list of key and typed value as a mapping."""
+    found: dict[str, Any] = {}
+    for item in attributes:
+        if isinstance(item, dict) and isinstance(item.get("value"), dict):
+            found[str(item.get("key"))] = next(iter(item["value"].values()), None)
+    return found

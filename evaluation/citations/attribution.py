@@ -1,0 +1,32 @@
+"""Sentences of an answer, each with the citations that stand in it or behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.outcomes import Claim
+from generation.completion import Citation
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A claim of the answer. numbers: of the chunks it cites, each once, in order of place."""
+
+    claim: Claim
+    numbers: tuple[int, ...]
+
+
+def cited_sentences(claims: Sequence[Claim], citations: Sequence[Citation]) -> tuple[CitedSentence, ...]:
+    """Every claim with its citations: those from its start up to the next claim's start.
+
+    A citation before the first claim belongs to the first. Claims are taken in order of place.
+    """
+    ordered = sorted(claims, key=lambda claim: claim.start)
+    found: list[CitedSentence] = []
+    for number, claim in enumerate(ordered):
+        start = claim.start if number else 0
+        end = ordered[number + 1].start if number + 1 < len(ordered) else None
+        mine = [c.number for c in citations if start <= c.start and (end is None or c.start < end)]
+        found.append(CitedSentence(claim, tuple(dict.fromkeys(mine))))
+    return tuple(found)

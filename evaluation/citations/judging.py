@@ -1,0 +1,112 @@
+"""Citation recall and precision of single sentences, by the definitions of ALCE.
+
+Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations", section 3. A sentence is recalled
+when it cites something and all it cites, taken together, entails it. A citation is precise when its sentence is
+recalled and it is not irrelevant. It is irrelevant when it does not entail the sentence by itself and the others do
+without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from data.questions import Question
+from evaluation.citations.attribution import CitedSentence
+from evaluation.outcomes import Claim, Verdict
+from evaluation.verifiers.verifier import VerificationItem
+from generation.prompt import PromptChunk
+
+AT_ONCE: Final = 64
+
+Verify = Callable[[Sequence[VerificationItem]], Sequence[Sequence[Verdict]]]
+"""Judges claims by the chunks shown with them (evaluation.verifiers.faithful.FaithfulVerifier.verify)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerToJudge:
+    """An answer with the chunks it was given, by their number from 1. key: the caller's name for it."""
+
+    key: int
+    question: Question
+    text: str
+    sentences: tuple[CitedSentence, ...]
+    chunks: tuple[PromptChunk, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSentence:
+    """recalled: None where the verifier could not tell; reason then says why. precise, needless: numbers of its
+    citations. A citation that is neither is wrong: what the sentence cites does not bear it out."""
+
+    claim: Claim
+    numbers: tuple[int, ...]
+    recalled: bool | None
+    precise: tuple[int, ...] = ()
+    needless: tuple[int, ...] = ()
+    reason: str = ""
+
+    @property
+    def wrong(self) -> tuple[int, ...]:
+        """Citations of a sentence that is not borne out."""
+        return self.numbers if self.recalled is False else ()
+
+
+def judge_citations(
+    answers: Sequence[AnswerToJudge], verify: Verify, progress: Callable[[int, int], None] | None = None
+) -> dict[int, tuple[JudgedSentence, ...]]:
+    """Every sentence of every answer, by the answer's key. Each (sentence, set of chunks) is judged once.
+
+    progress: called with (done, all) sets. Raises what verifying raises.
+    """
+    wanted: dict[tuple[int, Claim, tuple[int, ...]], VerificationItem] = {}
+    for answer in answers:
+        by_number = {chunk.number: chunk for chunk in answer.chunks}
+        for sentence in answer.sentences:
+            for numbers in _sets(sentence.numbers):
+                shown = tuple(by_number[n] for n in numbers if n in by_number)
+                item = VerificationItem(answer.question, (sentence.claim,), answer.text, shown)
+                wanted.setdefault((answer.key, sentence.claim, numbers), item)
+    keys = list(wanted)
+    labels: dict[tuple[int, Claim, tuple[int, ...]], Verdict] = {}
+    for start in range(0, len(keys), AT_ONCE):
+        batch = keys[start : start + AT_ONCE]
+        for key, verdicts in zip(batch, verify([wanted[key] for key in batch]), strict=True):
+            labels[key] = verdicts[0]
+        if progress is not None:
+            progress(min(start + AT_ONCE, len(keys)), len(keys))
+    found: dict[int, tuple[JudgedSentence, ...]] = {}
+    for answer in answers:
+        mine = {(claim, numbers): verdict for (key, claim, numbers), verdict in labels.items() if key == answer.key}
+        found[answer.key] = tuple(_judged(sentence, mine) for sentence in answer.sentences)
+    return found
+
+
+def _sets(numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """All citations together, and with several each alone and each left out."""
+    if len(numbers) < 2:
+        return [numbers] if numbers else []
+    alone = [(n,) for n in numbers]
+    without = [tuple(m for m in numbers if m != n) for n in numbers]
+    return list(dict.fromkeys([numbers, *alone, *without]))
+
+
+def _judged(sentence: CitedSentence, verdicts: Mapping[tuple[Claim, tuple[int, ...]], Verdict]) -> JudgedSentence:
+    numbers = sentence.numbers
+    if not numbers:
+        return JudgedSentence(sentence.claim, (), False)
+    claim = sentence.claim
+    whole = verdicts[claim, numbers]
+    if whole.label == "unscored":
+        return JudgedSentence(sentence.claim, numbers, None, reason=whole.reason)
+    if whole.label != "supported":
+        return JudgedSentence(sentence.claim, numbers, False)
+    needless = tuple(
+        n
+        for n in numbers
+        if len(numbers) > 1
+        and verdicts[claim, (n,)].label != "supported"
+        and verdicts[claim, tuple(m for m in numbers if m != n)].label == "supported"
+    )
+    return JudgedSentence(sentence.claim, numbers, True, tuple(n for n in numbers if n not in needless), needless)

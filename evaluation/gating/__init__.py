@@ -1,0 +1,1 @@
+"""Whether a run is worse than a baseline that a repository keeps."""

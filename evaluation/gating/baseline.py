@@ -1,0 +1,150 @@
+"""The baseline file: a run's outcomes by question, its estimates, and what they rest on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from data.questions import Question
+from data.whole_file import whole_file
+from evaluation.errors import EvaluationError
+from evaluation.outcomes import OUTCOMES
+from evaluation.runs.run_config import RunConfig
+from evaluation.statistics.counts import OutcomeRecord
+
+SCHEMA: Final = 1
+_MOST_BYTES: Final = 100_000_000
+_TRUSTED: Final = re.compile(r" in ([0-9a-f]{12})(?![0-9a-f])")
+Counts = tuple[int, int, int, int]
+"""Responses by outcome, in the order of evaluation.outcomes.OUTCOMES."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """run: its id. created: when it finished, ISO 8601. premises: by name, what comparisons rest on (verifier,
+    questions, ...) and what may have changed (model, collection, ...). questions: SHA-256 of each id's content.
+    counts: by arm and question id. estimates: by arm and quantity, for readers; they are not compared."""
+
+    run: str
+    created: str
+    premises: Mapping[str, str]
+    questions: Mapping[str, str]
+    counts: Mapping[str, Mapping[str, Counts]]
+    estimates: Mapping[str, Mapping[str, Mapping[str, float | None]]]
+
+
+def premises_of(config: RunConfig) -> dict[str, str]:
+    """What a run rests on, by name. The verifier's name without the index that it fetches evidence from: that changes
+    with every document, and is ``evidence``."""
+    trusted = _TRUSTED.search(config.verifier)
+    return {
+        "verifier": _TRUSTED.sub("", config.verifier),
+        "evidence": trusted[1] if trusted else "",
+        "questions": config.questions_sha256,
+        "model": config.generator,
+        "collection": config.generation,
+        "encoder": config.encoder,
+        "samples": str(config.samples),
+        "decoding": config.decoding.label,
+        "version": config.version,
+    }
+
+
+def question_hash(question: Question) -> str:
+    """SHA-256 (hex) of what is asked and accepted."""
+    content = [question.text, sorted(question.references), question.answerable]
+    return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
+
+
+def outcome_counts(records: Sequence[OutcomeRecord]) -> dict[str, dict[str, Counts]]:
+    """Responses by arm, question and outcome."""
+    found: dict[str, dict[str, list[int]]] = {}
+    for record in records:
+        row = found.setdefault(record.arm, {}).setdefault(record.question_id, [0, 0, 0, 0])
+        row[OUTCOMES.index(record.outcome)] += 1
+    return {arm: {q: (r[0], r[1], r[2], r[3]) for q, r in rows.items()} for arm, rows in found.items()}
+
+
+def write_baseline(path: Path, baseline: Baseline) -> None:
+    """Write the file whole. Raises OSError."""
+    document = {
+        "plumbline_baseline": SCHEMA,
+        "run": baseline.run,
+        "created": baseline.created,
+        "premises": dict(baseline.premises),
+        "estimates": baseline.estimates,
+        "questions": dict(sorted(baseline.questions.items())),
+        "counts": {arm: {q: list(c) for q, c in sorted(rows.items())} for arm, rows in baseline.counts.items()},
+    }
+    with whole_file(path) as part:
+        part.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def read_baseline(path: Path) -> Baseline:
+    """Raises EvaluationError for a file that is no baseline, of another schema, or incomplete."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise EvaluationError(f"{path} is larger than {_MOST_BYTES} bytes: that is no baseline")
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise EvaluationError(
+            f"there is no baseline {path}: write one with plumbline gate RUN --baseline {path} --renew"
+        ) from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise EvaluationError(f"{path} cannot be read as a baseline ({error}): write it again with --renew") from error
+    schema = document.get("plumbline_baseline") if isinstance(document, dict) else None
+    if schema is None:
+        raise EvaluationError(f"{path} is no baseline of plumbline gate: write one with --renew")
+    if schema != SCHEMA:
+        raise EvaluationError(
+            f"{path} is a baseline of schema {schema!r}, this version reads {SCHEMA}: write it again with --renew"
+        )
+    try:
+        return _baseline(document)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise EvaluationError(f"{path} is a damaged baseline ({error!r}): write it again with --renew") from error
+
+
+def as_records(counts: Mapping[str, Counts], arm: str) -> list[OutcomeRecord]:
+    """Counts as single responses."""
+    return [
+        OutcomeRecord(question, arm, number, OUTCOMES[outcome])
+        for question, row in counts.items()
+        for number, outcome in enumerate(o for o, times in enumerate(row) for _ in range(times))
+    ]
+
+
+def _baseline(document: dict[str, Any]) -> Baseline:
+    counts = {
+        str(arm): {str(question): _counts(row) for question, row in rows.items()}
+        for arm, rows in document["counts"].items()
+    }
+    if not counts or not all(counts.values()):
+        raise ValueError("it holds no answers")
+    return Baseline(
+        str(document["run"]),
+        str(document["created"]),
+        {str(name): str(value) for name, value in document["premises"].items()},
+        {str(name): str(value) for name, value in document["questions"].items()},
+        counts,
+        dict(document["estimates"]),
+    )
+
+
+def _counts(row: object) -> Counts:
+    if not isinstance(row, list) or len(row) != len(OUTCOMES) or not all(type(n) is int and n >= 0 for n in row):
+        raise ValueError(f"counts {row!r}: four whole numbers, none negative")
+    if not sum(row):
+        raise ValueError("a question without a response")
+    return (row[0], row[1], row[2], row[3])
+
+
+def iso(moment: datetime) -> str:
+    """To the second."""
+    return moment.isoformat(timespec="seconds")

@@ -1,0 +1,1 @@
+"""Question sets from documents: candidates checked, stratified, counted."""

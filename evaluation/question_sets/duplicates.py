@@ -1,0 +1,64 @@
+"""Near-duplicates among questions, by the cosine of their embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.encoding.encoder import Encoder
+
+DUPLICATE_COSINE: Final = 0.93
+"""From here on two questions ask the same, by the packaged MiniLM."""
+
+
+class KeptQuestions:
+    """The embeddings of the questions kept so far."""
+
+    def __init__(self, encoder: Encoder, threshold: float = DUPLICATE_COSINE) -> None:
+        """threshold: cosine in (0, 1]. Raises ValueError for another."""
+        if not 0 < threshold <= 1:
+            raise ValueError(f"threshold is {threshold}: a cosine above 0 and at most 1 is needed")
+        self._encoder, self._threshold = encoder, threshold
+        self._vectors: NDArray[np.float32] | None = None
+        self._texts: list[str] = []
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(T, E) unit vectors of texts."""
+        return self._encoder.encode_queries(list(texts))
+
+    def nearest(self, vector: NDArray[np.float32]) -> str | None:
+        """The kept question that asks the same as one of this (E,) vector, or None."""
+        if self._vectors is None:
+            return None
+        cosines = self._vectors @ vector
+        best = int(cosines.argmax())
+        return self._texts[best] if cosines[best] >= self._threshold else None
+
+    def add(self, text: str, vector: NDArray[np.float32]) -> None:
+        """Keep one."""
+        row = vector[None, :]
+        self._vectors = row if self._vectors is None else np.concatenate([self._vectors, row])
+        self._texts.append(text)
+
+
+def duplicate_groups(texts: Sequence[str], encoder: Encoder, threshold: float = DUPLICATE_COSINE) -> list[list[int]]:
+    """Positions of texts that ask the same, each group in order, groups by their first member. Greedy: a text joins the
+    first group whose first member is at least ``threshold`` close."""
+    groups: list[list[int]] = []
+    kept = KeptQuestions(encoder, threshold)
+    place: dict[str, int] = {}
+    if not texts:
+        return groups
+    for number, vector in enumerate(kept.vectors(texts)):
+        near = kept.nearest(vector)
+        if near is None:
+            key = f"{number}"
+            place[key] = len(groups)
+            groups.append([number])
+            kept.add(key, vector)
+        else:
+            groups[place[near]].append(number)
+    return groups

@@ -1,0 +1,71 @@
+"""What a model wrote and what a check said, kept in a file, so that an interrupted command does not do it again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TextIO
+
+from evaluation.errors import EvaluationError
+
+
+class Journal:
+    """Key-value pairs appended to a file as they are known. Nothing is kept without a path.
+
+    settings: a file that was written for other settings is refused.
+    """
+
+    def __init__(self, path: Path | None, settings: dict[str, object]) -> None:
+        """Raises EvaluationError for a file of other settings, OSError where it cannot be written."""
+        self._values: dict[str, object] = {}
+        self._file: TextIO | None = None
+        self.resumed = 0
+        if path is None:
+            return
+        if path.exists():
+            self._read(path, settings)
+            self._file = path.open("a", encoding="utf-8")
+        else:
+            self._file = path.open("x", encoding="utf-8")
+            self._write({"settings": settings})
+
+    def get(self, key: str) -> object | None:
+        """The value of a key, None for an unknown one."""
+        return self._values.get(key)
+
+    def put(self, key: str, value: object) -> None:
+        """Keep a value; it is on the disk when this returns."""
+        self._values[key] = value
+        self._write({"key": key, "value": value})
+
+    def close(self) -> None:
+        """Close the file; it stays."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _write(self, row: dict[str, object]) -> None:
+        if self._file is not None:
+            self._file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            self._file.flush()
+
+    def _read(self, path: Path, settings: dict[str, object]) -> None:
+        lines = path.read_text(encoding="utf-8").split("\n")
+        whole = lines[:-1]  # what follows the last line end was being written when the process ended
+        if lines[-1]:
+            path.write_text("".join(f"{line}\n" for line in whole), encoding="utf-8")
+        rows = []
+        for number, line in enumerate(whole, start=1):
+            try:
+                rows.append(json.loads(line))
+            except ValueError as error:
+                raise EvaluationError(f"{path}, line {number}: not JSON: remove the file to start again") from error
+        head = rows[0].get("settings") if rows and isinstance(rows[0], dict) else None
+        if head != json.loads(json.dumps(settings)):
+            raise EvaluationError(
+                f"{path} was left by a command with other settings (model, seed, number, collection): give those again "
+                "to go on, or remove the file to start again"
+            )
+        for row in rows[1:]:
+            self._values[str(row["key"])] = row["value"]
+        self.resumed = len(self._values)

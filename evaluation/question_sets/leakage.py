@@ -1,0 +1,31 @@
+"""Whether a question repeats its passage: then a word match finds it, and nothing about understanding is measured."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+LONGEST_RUN: Final = 6
+"""Words of the passage in a row that a question may repeat at most, less one."""
+_WORD: Final = re.compile(r"\w+")
+
+
+def longest_shared_run(question: str, passage: str) -> int:
+    """The most words in a row, in any case, that stand in both. O(Q P) for Q and P words."""
+    asked, held = _WORD.findall(question.lower()), _WORD.findall(passage.lower())
+    best = 0
+    row = [0] * (len(held) + 1)
+    for word in asked:
+        following = [0] * (len(held) + 1)
+        for index, other in enumerate(held):
+            if word == other:
+                following[index + 1] = row[index] + 1
+                best = max(best, following[index + 1])
+        row = following
+    return best
+
+
+def leaks(question: str, passage: str, answer: str) -> bool:
+    """Whether the question gives its answer away, or repeats LONGEST_RUN words of the passage in a row."""
+    held = re.search(rf"(?<!\w){re.escape(answer.lower())}(?!\w)", question.lower()) if answer else None
+    return held is not None or longest_shared_run(question, passage) >= LONGEST_RUN

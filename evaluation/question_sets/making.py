@@ -1,0 +1,251 @@
+"""A question set from documents: candidates of each kind drawn evenly over the documents, checked, kept, counted."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from evaluation.question_sets.duplicates import KeptQuestions
+from evaluation.question_sets.journal import Journal
+from evaluation.question_sets.quotas import KindShares, quotas
+from generation.question_sets.candidate import KINDS, Candidate, QuestionKind, SourceText
+from generation.question_sets.near_miss import NearMisses
+from generation.question_sets.paraphrase import paraphrased
+from generation.question_sets.standing_alone import anchored, stands_alone
+from generation.question_sets.two_passages import bridged, paired
+from generation.synthetic_questions.recurring import stems
+from retrieval.encoding.encoder import Encoder
+
+DUPLICATE: Final = "it asks the same as another question"
+NOT_ALONE: Final = "it does not stand alone, and its document has no title to name"
+# Those that are hardest to find come first: an answer that one question asks for is not asked for again.
+_ORDER: Final[tuple[QuestionKind, ...]] = ("list", "two_passage", "number", "paraphrase", "one_fact")
+TITLED: Final = "its document's title, which it needs to stand alone, gives the answer away"
+_BATCH: Final = 16
+_MISSES_TRIED: Final = 4  # for each candidate: another name of it each time
+_PAIRS_OF: Final = 6  # pairs tried for each document
+
+
+class Check(Protocol):
+    """What decides whether candidates are kept."""
+
+    def refusals(self, candidates: Sequence[Candidate]) -> Sequence[str]:
+        """For each candidate why it is refused; "" for one that is kept."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MakingSettings:
+    """n: questions wanted. seed: of every draw. shares: of the kinds."""
+
+    n: int = 200
+    seed: int = 0
+    shares: KindShares = field(default_factory=KindShares)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeSet:
+    """kept: the questions, in the order of their documents. made: candidates by kind. refused: by reason. wanted: by
+    kind; where fewer of a kind were found, others stand in for it. Where too few near misses were found, the set is so
+    much smaller that their share stays (unless there are none at all). documents: that were read. without: of these,
+    documents without a candidate."""
+
+    kept: tuple[Candidate, ...]
+    made: Mapping[QuestionKind, int]
+    refused: Mapping[str, int]
+    wanted: Mapping[QuestionKind, int]
+    documents: int
+    without: int
+
+
+def make_set(
+    sources: Sequence[SourceText],
+    base: Iterable[tuple[str, Sequence[Candidate]]],
+    check: Check,
+    encoder: Encoder,
+    settings: MakingSettings,
+    journal: Journal,
+    refused: Counter[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> MadeSet:
+    """Draw a set. A function of its arguments.
+
+    base: of each document's id the candidates about single sentences. refused: what was refused before. progress: told
+    how many are kept of how many wanted.
+    """
+    selection = _Selection(sources, check, encoder, settings, journal, refused or Counter())
+    selection.offer(base)
+    return selection.draw(progress)
+
+
+class _Selection:
+    """The state of one draw."""
+
+    def __init__(
+        self,
+        sources: Sequence[SourceText],
+        check: Check,
+        encoder: Encoder,
+        settings: MakingSettings,
+        journal: Journal,
+        refused: Counter[str],
+    ) -> None:
+        self._sources = {source.document_id: source for source in sources}
+        self._check, self._settings, self._journal = check, settings, journal
+        # A near miss is meant to be close to the question that it was made from: the two are compared apart.
+        self._embedded = {True: KeptQuestions(encoder), False: KeptQuestions(encoder)}
+        self._rng = random.Random(f"question set:{settings.seed}")
+        self._pools: dict[QuestionKind, dict[str, list[Candidate]]] = {kind: defaultdict(list) for kind in KINDS}
+        self._made: Counter[str] = Counter()
+        self._refused = refused
+        self._kept: list[Candidate] = []
+        self._of_document: Counter[str] = Counter()
+        self._answers: set[tuple[str, int, str]] = set()
+        self._without = 0
+
+    def offer(self, base: Iterable[tuple[str, Sequence[Candidate]]]) -> None:
+        """Fill the pools of every kind from candidates about single sentences."""
+        by_document = {document: list(candidates) for document, candidates in base}
+        self._without = sum(not candidates for candidates in by_document.values())
+        everything = [c for candidates in by_document.values() for c in candidates]
+        misses = NearMisses(self._sources.values())
+        for candidate in everything:
+            self._add(candidate)
+            tries = (misses.of(candidate, self._rng) for _ in range(_MISSES_TRIED))
+            missed = next((m for m in tries if m is not None), None)
+            if missed is not None:
+                self._add(missed)
+            other = paraphrased(candidate, self._evidence(candidate))
+            if other is not None:
+                self._add(other)
+        for joined in bridged(everything):
+            self._add(joined)
+        for candidates in by_document.values():
+            for joined in self._pairs(candidates):
+                self._add(joined)
+        for pool in self._pools.values():
+            for candidates in pool.values():
+                self._rng.shuffle(candidates)
+
+    def draw(self, progress: Callable[[int, int], None] | None) -> MadeSet:
+        """Keep the wanted number of each kind, or as many as there are."""
+        shares = self._settings.shares.weights
+        wanted = quotas(self._settings.n, shares)
+        count: Counter[str] = Counter()
+        self._fill("unanswerable", wanted["unanswerable"], count, progress)
+        part = shares["unanswerable"] / sum(shares.values())
+        most = self._settings.n
+        if count["unanswerable"] and part > 0:  # their share is kept, even where they are few
+            most = min(most, int(count["unanswerable"] / part + 1e-9))
+        for kind in _ORDER:
+            self._fill(kind, min(wanted[kind], most - len(self._kept) + count[kind]), count, progress)
+        for kind in ("one_fact", "number", "paraphrase", "list", "two_passage"):
+            self._fill(kind, most - len(self._kept) + count[kind], count, progress)
+        self._kept.sort(key=lambda c: (c.places[0].document_id, c.places[0].start, c.text))
+        made = {kind: self._made[kind] for kind in KINDS}
+        refused = dict(self._refused.most_common())
+        return MadeSet(tuple(self._kept), made, refused, wanted, len(self._sources), self._without)
+
+    def _add(self, candidate: Candidate) -> None:
+        self._made[candidate.kind] += 1
+        place = candidate.places[0]
+        self._pools[candidate.kind][place.document_id].append(candidate)
+
+    def _pairs(self, candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+        short = [c for c in candidates if len(c.text.split()) < 14 and c.answer_kind != "phrase"]
+        for _ in range(_PAIRS_OF if len(short) > 1 else 0):
+            first, second = self._rng.sample(short, 2)
+            joined = paired(first, second)
+            if joined is not None:
+                yield joined
+
+    def _fill(
+        self, kind: QuestionKind, wanted: int, count: Counter[str], progress: Callable[[int, int], None] | None
+    ) -> None:
+        pool = self._pools[kind]
+        while count[kind] < wanted:
+            batch = self._next(pool, min(_BATCH, wanted - count[kind] + 4))
+            if not batch:
+                return
+            for candidate in self._accepted(batch):
+                if count[kind] == wanted:
+                    self._pools[kind][candidate.places[0].document_id].append(candidate)
+                    continue
+                if self._keep(candidate):
+                    count[kind] += 1
+            if progress is not None:
+                progress(len(self._kept), self._settings.n)
+
+    def _next(self, pool: dict[str, list[Candidate]], most: int) -> list[Candidate]:
+        """At most ``most`` candidates, of the documents with the fewest questions first."""
+        batch: list[Candidate] = []
+        taken: Counter[str] = Counter()
+        while len(batch) < most:
+            open_documents = [document for document, candidates in pool.items() if candidates]
+            if not open_documents:
+                break
+            fewest = min(self._of_document[d] + taken[d] for d in open_documents)
+            document = self._rng.choice([d for d in open_documents if self._of_document[d] + taken[d] == fewest])
+            taken[document] += 1
+            alone = self._alone(pool[document].pop())
+            if alone is not None:
+                batch.append(alone)
+        return batch
+
+    def _alone(self, candidate: Candidate) -> Candidate | None:
+        source = self._sources[candidate.places[0].document_id]
+        if self._used(candidate):
+            return None
+        text = anchored(candidate.text, source.title)
+        if text is None or not stands_alone(text):
+            self._refused[NOT_ALONE] += 1
+            return None
+        if text != candidate.text and any(
+            stems(ref) and stems(ref) <= stems(source.title) for ref in candidate.references
+        ):
+            self._refused[TITLED] += 1
+            return None
+        return replace(candidate, text=text)
+
+    def _accepted(self, batch: Sequence[Candidate]) -> list[Candidate]:
+        unknown = [c for c in batch if self._journal.get(_key(c)) is None]
+        for candidate, reason in zip(unknown, self._check.refusals(unknown) if unknown else (), strict=True):
+            self._journal.put(_key(candidate), reason)
+        reasons = [str(self._journal.get(_key(c))) for c in batch]
+        self._refused.update(reason for reason in reasons if reason)
+        return [c for c, reason in zip(batch, reasons, strict=True) if not reason]
+
+    def _keep(self, candidate: Candidate) -> bool:
+        if self._used(candidate):  # by one of the same batch
+            return False
+        embedded = self._embedded[candidate.answerable]
+        vector = embedded.vectors([candidate.text])[0]
+        if embedded.nearest(vector) is not None:
+            self._refused[DUPLICATE] += 1
+            return False
+        embedded.add(candidate.text, vector)
+        self._kept.append(candidate)
+        self._of_document[candidate.places[0].document_id] += 1
+        self._answers.update(_answers(candidate))
+        return True
+
+    def _used(self, candidate: Candidate) -> bool:
+        """Whether another question of the set asks for the same answer."""
+        return any(place in self._answers for place in _answers(candidate))
+
+    def _evidence(self, candidate: Candidate) -> str:
+        place = candidate.places[0]
+        return self._sources[place.document_id].text[place.sentence_start : place.sentence_end]
+
+
+def _answers(candidate: Candidate) -> list[tuple[str, int, str]]:
+    """What a question asks for. Pairs may ask for what single questions ask for, and near misses for what others do."""
+    group = candidate.answer_kind if candidate.answer_kind == "pair" else str(candidate.answerable)
+    return [(place.document_id, place.start, group) for place in candidate.places]
+
+
+def _key(candidate: Candidate) -> str:
+    return f"check {candidate.kind} {candidate.places[0].document_id} {candidate.text} {'|'.join(candidate.references)}"

@@ -1,0 +1,37 @@
+"""A kept candidate as a Question, and as the JSON object of a question file with its provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from data.question_json import question_to_fields
+from data.questions import EvidenceSpan, Question
+from generation.question_sets.candidate import Candidate
+
+
+def question_of(candidate: Candidate, question_id: str) -> Question:
+    """The question, with its gold offsets. A near miss names the closest documents and no evidence."""
+    spans = [EvidenceSpan(place.document_id, place.start, place.end) for place in candidate.places]
+    return Question(
+        question_id,
+        candidate.text,
+        candidate.references,
+        tuple(dict.fromkeys(place.document_id for place in candidate.places)),
+        candidate.answerable,
+        candidate.kind,
+        tuple(spans) if candidate.answerable else (),
+    )
+
+
+def made_records(candidates: Sequence[Candidate], provenance: Mapping[str, object]) -> list[dict[str, object]]:
+    """The lines of a question file. provenance: what holds for the whole set (collection, seed, version)."""
+    records = []
+    for number, candidate in enumerate(candidates, start=1):
+        fields = question_to_fields(question_of(candidate, f"made-{number:04d}"))
+        own: dict[str, object] = {"writer": candidate.writer}
+        if candidate.based_on:
+            own["based_on"] = candidate.based_on
+        if candidate.parts:
+            own["made_of"] = [part.text for part in candidate.parts]
+        records.append({**fields, "provenance": {**own, **provenance}})
+    return records

@@ -1,0 +1,120 @@
+"""Round-trip consistency: a question is kept when a reader finds its answer in the passage, and no other one elsewhere.
+
+Alberti et al. 2019, "Synthetic QA Corpora Generation with Roundtrip Consistency", section 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from evaluation.declining.refusals import is_refusal
+from evaluation.verifiers.matching import compare
+from evaluation.verifiers.reference_verifier import F1_THRESHOLD
+from generation.decoding.params import SamplingParams
+from generation.generator import GenerationTask, Generator, generate_many
+from generation.question_sets.candidate import Candidate, Place, SourceText
+from generation.style.restyling import without_citations
+from generation.synthetic_questions.recurring import stems
+from retrieval.chunking.chunks import Chunk, RetrievedChunk
+from retrieval.search import Search
+
+NOT_FOUND: Final = "the reader does not find the answer in the passage"
+CONTRADICTED: Final = "another passage answers differently"
+ANSWERED: Final = "another passage may answer it"
+_AROUND: Final = 240  # characters on either side of the sentence
+_ELSEWHERE: Final = 4
+_MAX_TOKENS: Final = 32
+_PARAMS: Final = SamplingParams(max_tokens=_MAX_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    question: str
+    chunk: RetrievedChunk
+
+
+class RoundTrip:
+    """Checks candidates with a reader and a search over the collection."""
+
+    def __init__(self, reader: Generator, search: Search, sources: Mapping[str, SourceText]) -> None:
+        """sources: the candidates' documents by id."""
+        self._reader, self._search, self._sources = reader, search, sources
+
+    def refusals(self, candidates: Sequence[Candidate]) -> tuple[str, ...]:
+        """For each candidate why it is refused; "" for one that is kept."""
+        found = self._search.retrieve_many([c.text for c in candidates], _ELSEWHERE)
+        others = [self._others(c, chunks) for c, chunks in zip(candidates, found, strict=True)]
+        own = [self._own(candidate) for candidate in candidates]
+        tasks = [ask for asked in own for ask in asked]
+        tasks += [_Asked(c.text, chunk) for c, chunks in zip(candidates, others, strict=True) for chunk in chunks]
+        answers = iter(self._answers(tasks))
+        read = [[next(answers) for _ in asked] for asked in own]
+        elsewhere = [[next(answers) for _ in chunks] for chunks in others]
+        return tuple(
+            _refusal(candidate, here, there) for candidate, here, there in zip(candidates, read, elsewhere, strict=True)
+        )
+
+    def _answers(self, tasks: Sequence[_Asked]) -> list[str]:
+        prompts = [self._reader.prompt(task.question, (task.chunk,), _MAX_TOKENS) for task in tasks]
+        drawn = generate_many(self._reader, [GenerationTask(prompt, _PARAMS, (0,)) for prompt in prompts])
+        texts = [without_citations(completions[0]).strip() for completions in drawn]
+        return [
+            "" if not text or is_refusal(text, task.question) else text for text, task in zip(texts, tasks, strict=True)
+        ]
+
+    def _own(self, candidate: Candidate) -> list[_Asked]:
+        """What has to be found: the question in its passage, or each part in its own. Nothing if unanswerable."""
+        if not candidate.answerable:
+            return []
+        parts = candidate.parts or (candidate,)
+        return [_Asked(part.text, self._context(part.places[0])) for part in parts]
+
+    def _context(self, place: Place) -> RetrievedChunk:
+        return context_of(self._sources[place.document_id], place)
+
+    def _others(self, candidate: Candidate, found: Sequence[RetrievedChunk]) -> list[RetrievedChunk]:
+        """Retrieved chunks that hold all of the question's words, apart from those of the answer."""
+        if candidate.parts:
+            return []
+        here = candidate.places[0]
+        asked = stems(candidate.text)
+        return [
+            chunk
+            for chunk in found
+            if asked <= stems(f"{chunk.chunk.title} {chunk.chunk.text}")
+            and (not candidate.answerable or not _holds(chunk.chunk, here))
+        ]
+
+
+def context_of(source: SourceText, place: Place) -> RetrievedChunk:
+    """The sentence of a place with what stands around it in the same paragraph, as a chunk."""
+    start = max(source.text.rfind("\n", 0, place.sentence_start) + 1, place.sentence_start - _AROUND)
+    line_end = source.text.find("\n", place.sentence_end)
+    line_end = len(source.text) if line_end < 0 else line_end
+    end = min(line_end, place.sentence_end + _AROUND)
+    return RetrievedChunk(Chunk(source.document_id, start, end, source.text[start:end], source.title), 1.0, 1)
+
+
+def _refusal(candidate: Candidate, here: Sequence[str], there: Sequence[str]) -> str:
+    if not candidate.answerable:
+        return ANSWERED if any(there) else ""
+    for part, answer in zip(candidate.parts or (candidate,), here, strict=True):
+        if not answer or not _agrees(part, answer):
+            return NOT_FOUND
+    return CONTRADICTED if any(answer and not _agrees(candidate, answer) for answer in there) else ""
+
+
+def _agrees(candidate: Candidate, answer: str) -> bool:
+    return any(
+        compare(answer, reference, candidate.text, F1_THRESHOLD).label == "supported"
+        or compare(reference, answer, candidate.text, F1_THRESHOLD).label == "supported"
+        for reference in candidate.references
+    )
+
+
+def _holds(chunk: Chunk, place: Place) -> bool:
+    return (
+        chunk.document_id == place.document_id and chunk.start < place.sentence_end and place.sentence_start < chunk.end
+    )

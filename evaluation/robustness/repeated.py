@@ -1,0 +1,47 @@
+"""pass^k: how often all of k answers to a question are right (Yao et al. 2024, tau-bench, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import comb
+
+import numpy as np
+
+from evaluation.outcomes import Outcome
+from evaluation.statistics.estimates import HallucinationEstimate
+from evaluation.statistics.measure import Resampler, measure_ratio
+
+
+@dataclass(frozen=True, slots=True)
+class PassRate:
+    """k answers, all of them supported. share: mean over questions of the chance that k drawn ones are; it is C(c, k) /
+    C(n, k) for c right ones of n. clusters: units of independence."""
+
+    k: int
+    share: HallucinationEstimate
+    clusters: int
+
+
+def pass_rates(
+    outcomes: Mapping[str, Sequence[Outcome]], clusters: Mapping[str, str], resampler: Resampler
+) -> tuple[PassRate, ...]:
+    """For each k up to the fewest samples of any question. outcomes: of each question's samples.
+
+    clusters: a question's cluster, by its id; paraphrases of one question share one, and a cluster's share is the mean
+    of its questions'. A question without a cluster is one of its own.
+    """
+    scored = {q: [o for o in mine if o != "unscored"] for q, mine in outcomes.items()}
+    scored = {q: mine for q, mine in scored.items() if mine}
+    fewest = min((len(mine) for mine in scored.values()), default=0)
+    rates = []
+    for k in range(1, fewest + 1):
+        by_cluster: dict[str, list[float]] = {}
+        for question, mine in scored.items():
+            right = sum(o == "supported" for o in mine)
+            by_cluster.setdefault(clusters.get(question, question), []).append(comb(right, k) / comb(len(mine), k))
+        shares = np.array([sum(v) / len(v) for v in by_cluster.values()])
+        event = f"{k} supported answers"
+        share = measure_ratio(shares, np.ones(len(shares)), len(shares), resampler, event=event).default
+        rates.append(PassRate(k, share, len(shares)))
+    return tuple(rates)

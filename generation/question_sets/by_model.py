@@ -1,0 +1,50 @@
+"""Questions written by a language model for a given passage and answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from generation.decoding.params import SamplingParams
+from generation.generator import GenerationTask, Generator, generate_many
+from retrieval.chunking.chunks import RetrievedChunk
+
+MAX_TOKENS: Final = 48
+TEMPLATE: Final = "question_writing.jinja"
+"""In generation/prompts: two examples (our own writing), the passage and the answer."""
+_LEAD: Final = re.compile(r"^(?:question|q|\d+)\s*[:.)]\s*", re.IGNORECASE)
+_ASKS: Final = re.compile(
+    r"^(?:who|whom|whose|what|which|when|where|why|how|in|on|at|to|from|for|by|of|with|under|during|is|are|was|were|do|"
+    r"does|did|can|according)\b",
+    re.IGNORECASE,
+)
+_FEWEST, _MOST = 4, 30
+
+
+def write_questions(
+    generator: Generator, items: Sequence[tuple[RetrievedChunk, str]], *, temperature: float, seed: int
+) -> tuple[str, ...]:
+    """What the model writes for each (passage, answer), unedited.
+
+    The generator must have been opened with the prompt TEMPLATE. Raises GenerationError as the generator does.
+    """
+    params = SamplingParams(temperature=temperature, max_tokens=MAX_TOKENS)
+    tasks = [
+        GenerationTask(generator.prompt(answer, (chunk,), MAX_TOKENS), params, (seed + number,))
+        for number, (chunk, answer) in enumerate(items)
+    ]
+    return tuple(completions[0].text for completions in generate_many(generator, tasks))
+
+
+def question_in(text: str) -> str | None:
+    """The first question in what a model wrote, without "Question:" or quotation marks; None where there is none."""
+    for line in text.splitlines():
+        shown = _LEAD.sub("", line.strip().strip('"“”*').strip()).strip('"“”* ')
+        end = shown.find("?")
+        if end < 0 or not _ASKS.match(shown):
+            continue
+        question = shown[: end + 1]
+        if _FEWEST <= len(question.split()) <= _MOST:
+            return question[:1].upper() + question[1:]
+    return None

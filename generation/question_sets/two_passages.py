@@ -1,0 +1,69 @@
+"""Questions that take two passages: a name in one question is replaced by what another passage says of it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from generation.question_sets.candidate import Candidate
+from generation.synthetic_questions.recurring import stems
+
+_MOST_WORDS: Final = 26
+
+
+def bridged(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Each pair of candidates where the answer of one, a name, stands in the question of the other.
+
+    "Who succeeded X?" (Y) and "When did Y retire?" become "When did the person who succeeded X retire?". The two
+    answers stand in different sentences, at least one passage apart. At most one question for each second candidate.
+    """
+    describing: dict[str, list[Candidate]] = defaultdict(list)
+    for candidate in candidates:
+        name = candidate.references[0] if candidate.references else ""
+        if candidate.clause and candidate.answer_kind == "person" and len(name.split()) > 1:
+            describing[name].append(candidate)
+    names = sorted(describing, key=len, reverse=True)
+    for asked in candidates:
+        for name in names:
+            if re.search(rf"(?<!\w){re.escape(name)}(?![\w’'])(?! [A-Z])", asked.text) and name not in asked.references:
+                made = next((m for d in describing[name] if (m := _joined(d, asked, name)) is not None), None)
+                if made is not None:
+                    yield made
+                break
+
+
+def paired(first: Candidate, second: Candidate) -> Candidate | None:
+    """Two questions in one: "When was X founded, and who succeeded Y?". The reference holds both answers.
+
+    None where they ask about the same sentence, or would be too long.
+    """
+    if _near(first, second) or first.text[:4] == second.text[:4] == "What":
+        return None
+    head, _, rest = second.text.partition(" ")
+    text = f"{first.text.rstrip('?')}, and {head[:1].lower()}{head[1:]} {rest}"
+    if len(text.split()) > _MOST_WORDS or "According to" in text:
+        return None
+    answer = f"{first.references[0]} and {second.references[0]}"
+    places = (*first.places, *second.places)
+    return Candidate(text, "two_passage", (answer,), places, "pair", parts=(first, second))
+
+
+def _joined(describing: Candidate, asked: Candidate, name: str) -> Candidate | None:
+    if _near(describing, asked) or stems(describing.clause) & stems(asked.text.replace(name, "")):
+        return None
+    relative = f"the person who {describing.clause}"
+    text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _: relative, asked.text, count=1)
+    text = text[:1].upper() + text[1:]
+    if len(text.split()) > _MOST_WORDS or len(re.findall(re.escape(name), text)):
+        return None
+    places = (*asked.places, *describing.places)
+    return replace(asked, text=text, kind="two_passage", places=places, parts=(asked, describing), clause="")
+
+
+def _near(one: Candidate, other: Candidate) -> bool:
+    """Whether they ask about the same sentence."""
+    a, b = one.places[0], other.places[0]
+    return a.document_id == b.document_id and a.sentence_start < b.sentence_end and b.sentence_start < a.sentence_end
