@@ -32,8 +32,8 @@ class Settings(BaseSettings):
     )
     model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")
     model_context: int = Field(default=4096, ge=16, description="context length of that server, in tokens")
-    precision: Literal["", "fp32", "bf16", "int8", "auto"] = Field(
-        default="", description="a decoder's weights: fp32, bf16, int8 or auto; default fp32, on a GPU bf16"
+    precision: Literal["", "fp32", "bf16", "int8", "int4", "auto"] = Field(
+        default="", description="a decoder's weights: fp32, bf16, int8, int4 or auto; default fp32, on a GPU bf16"
     )
     prompt: str = Field(default="", description="file with what a language model is told; see plumbline prompts")
     device: str = Field(default="auto", description="auto (a GPU where there is one), cpu, cuda or cuda:N")

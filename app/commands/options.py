@@ -39,9 +39,10 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--precision",
-        choices=("fp32", "bf16", "int8", "auto"),
+        choices=("fp32", "bf16", "int8", "int4", "auto"),
         default=None,
-        help="of a decoder's weights (default fp32, on a GPU bf16); int8 is an approximation, auto asks this machine",
+        help="of a decoder's weights (default fp32, on a GPU bf16); int8 and int4 round what a GGUF file does not "
+        "have in so few bits; auto: a GGUF file's own blocks where this CPU can use them, else bf16 where it has it",
     )
     add_encoder(group)
 

@@ -19,6 +19,7 @@ from generation.decoding.streaming import TextStream
 from generation.decoding.thoughts import opens_thought
 from generation.engine.core import Engine
 from generation.engine.front import EngineFront, StartedRequest
+from generation.engine.loading import load_for_engine
 from generation.engine.options import EngineOptions
 from generation.engine.precision import WeightPrecision
 from generation.engine.requests import EngineRequest, RequestResult
@@ -26,11 +27,8 @@ from generation.generator import GenerationTask
 from generation.live import EngineLoad, FinishedRequest, Listener
 from generation.prompt import Prompt
 from model.checkpoints.end_tokens import eos_token_ids
-from model.checkpoints.loading import load_decoder
 from model.checkpoints.source import fingerprint, tokenizer_text
 from model.checkpoints.tokenizer import Tokenizer
-from model.decoder.packing import pack
-from model.engine_state.int8 import int8_weights
 from retrieval.chunking.chunks import RetrievedChunk
 
 
@@ -54,10 +52,8 @@ class CausalGenerator:
     ) -> None:
         """template: what the model is told; default_prompt() unless given."""
         precision = precision or WeightPrecision(torch.float32)
-        self._model = load_decoder(folder, device=device, dtype=precision.dtype)
-        if precision.int8:
-            self._model = int8_weights(self._model)
-        pack(self._model)
+        loaded = load_for_engine(folder, device, precision)
+        self._model = loaded.model
         self._tokenizer = Tokenizer.of_checkpoint(folder)
         self._tokenizer.check_fits(folder, self._model.config.vocab_size)
         self._frame: ChatFrame = chat_frame(folder)
@@ -68,7 +64,7 @@ class CausalGenerator:
         # What is drawn also depends on how text becomes tokens, on the frame around it and on the precision.
         tokenizer = hashlib.sha256(tokenizer_text(folder).encode()).hexdigest()
         said = fingerprint(folder), tokenizer, self._frame, sorted(self._ends)
-        parts = (*said, template.sha256, precision.dtype, *(("int8",) if precision.int8 else ()))
+        parts = (*said, template.sha256, precision.dtype, *((loaded.scheme,) if loaded.scheme else ()))
         self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
         self._name = folder.name
         self._front = EngineFront(Engine(self._model, options or EngineOptions(invariant=True)))

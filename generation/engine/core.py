@@ -42,7 +42,9 @@ class Engine:
         self._admission = Admission(model.config, self._arena, self._options)
         self._prompts = PromptPass(model, self._arena, self._options)
         self._decoding = DecodingPass(model, self._arena, self._options, self._admission.spare)
-        self._drawer = RowDrawer(model, self._options.row_block if self._options.invariant else None)
+        # A model with steps of its own has a head that treats every row alike.
+        blocked = self._options.invariant and model.row_steps is None
+        self._drawer = RowDrawer(model, self._options.row_block if blocked else None)
         self._tickets: dict[int, Ticket] = {}
         self._pending: list[Rows] = []  # their prompts are not read yet
         self._cohorts: list[Rows] = []  # these decode

@@ -16,6 +16,10 @@ from model.engine_state.arena import KeyValueArena
 from model.engine_state.decode_state import DecodeState
 from model.engine_state.reads import RowGroup
 from model.engine_state.unshared_reads import prepare_lone_reads
+from model.row_steps import RowSteps
+
+_FEW_ROWS = 8
+"""Up to so many rows grouped weights are faster than plain ones: reading weights takes longer than multiplying."""
 
 
 class DecodingPass:
@@ -26,7 +30,9 @@ class DecodingPass:
         self._model, self._arena, self._options, self._spare = model, arena, options, spare
         self._states: list[DecodeState] | None = None
         self._graphs: GraphedDecoding | None = None
-        if options.invariant:
+        if model.row_steps is not None:
+            _take_one_step(model.row_steps, DecodeState(arena, [RowGroup(1, (), spare, 1, 1)], 1))
+        elif options.invariant:
             prepare_lone_reads(arena)
         if options.cuda_graphs and model.device.type == "cuda" and not (options.invariant or model.config.prefix):
             self._graphs = GraphedDecoding(model, arena, spare, captured_on_cuda)
@@ -51,7 +57,10 @@ class DecodingPass:
                 rows.read += 1
             return hidden
         states, self._states = self._states or self._new_states(cohorts), None
-        if self._options.invariant:
+        steps = self._model.row_steps
+        if steps is not None and self._steps_by_row(len(tokens)):
+            hidden = steps.hidden(tokens, states[0])
+        elif self._options.invariant:
             blocks = in_blocks(tokens, self._options.row_block)
             parts = [self._model(block, state)[:, -1] for block, state in zip(blocks, states, strict=True)]
             hidden = torch.cat(parts)[: len(tokens)]
@@ -62,10 +71,15 @@ class DecodingPass:
         self._states = states
         return hidden
 
+    def _steps_by_row(self, rows: int) -> bool:
+        """Whether the model's own steps are taken: for few rows, and always where company must make no difference."""
+        return self._model.row_steps is not None and (self._options.invariant or rows <= _FEW_ROWS)
+
     def _new_states(self, cohorts: Sequence[Rows]) -> list[DecodeState]:
-        limit = self._model.config.max_positions
-        if not self._options.invariant:
-            return [DecodeState(self._arena, [rows.group(0, len(rows.samples)) for rows in cohorts], limit)]
+        limit, invariant = self._model.config.max_positions, self._options.invariant
+        if not invariant or self._steps_by_row(sum(len(rows.samples) for rows in cohorts)):
+            groups = [rows.group(0, len(rows.samples)) for rows in cohorts]
+            return [DecodeState(self._arena, groups, limit, invariant=invariant)]
         block = self._options.row_block
         return [
             DecodeState(
@@ -78,6 +92,12 @@ class DecodingPass:
             )
             for groups in _groups_in_blocks(cohorts, block)
         ]
+
+
+def _take_one_step(steps: RowSteps, state: DecodeState) -> None:
+    """Compile what a step needs (some fifteen seconds, once on a machine) or load it: no request then waits for it."""
+    with torch.inference_mode():
+        steps.hidden(torch.zeros(1, 1, dtype=torch.long), state)
 
 
 def _groups_in_blocks(cohorts: Sequence[Rows], block: int) -> list[list[RowGroup]]:

@@ -42,7 +42,9 @@ def rows_agree(model: Decoder, options: EngineOptions, *, trials: int = 3, seed:
                     for size, first in zip(sizes, (0, place + 1), strict=False)
                 ]
                 state = DecodeState(store, groups, model.config.max_positions, invariant=True)
-                hidden = model(tokens.to(model.device), state)[:, -1]
+                given = tokens.to(model.device)
+                steps = model.row_steps
+                hidden = model(given, state)[:, -1] if steps is None else steps.hidden(given, state)
                 seen.append(hidden[place])
                 if isinstance(model.head, LinearHead):
                     seen[-1] = torch.cat((hidden[place], model.logits(hidden)[place]))

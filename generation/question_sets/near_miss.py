@@ -24,7 +24,7 @@ from model.english import MONTHS, WEEKDAYS
 _YEAR: Final = re.compile(r"(?<![\w,.])(?:1[1-9]\d\d|20\d\d)(?![\w,])")
 _NUMBER: Final = re.compile(r"(?<![\w,.-])(\d{1,3})(\.\d)?(?![\w,.-])(?! (?:[A-Z]|per cent of)\w*)")
 _NAME: Final = re.compile(r"(?<=[\w,'] )[A-Z][\w’-]+(?: (?:of |de |van |von )?[A-Z][\w’-]+)*(?: \d{1,2})?(?=[ ?,.'’;])")
-_CALENDAR: Final = MONTHS | WEEKDAYS
+_CALENDAR: Final = frozenset((*MONTHS, *WEEKDAYS))
 _JOINED: Final = re.compile(r"(?:,| and| or) (?:the )?$")
 _WORD: Final = re.compile(r"[^\W_][\w’-]*(?:\.\d+)?")
 _STEPS: Final = (-12, -9, -7, -5, -4, 4, 5, 6, 8, 11)

@@ -15,6 +15,7 @@ from model.decoder.marks import MARKS, PLAIN_MARK, exact_marks, prompt_parts
 from model.decoder.norms import make_norm
 from model.decoder.rotary import RotaryTable, rotary_table
 from model.errors import ModelError
+from model.row_steps import RowSteps
 
 
 class Decoder(nn.Module):
@@ -41,6 +42,7 @@ class Decoder(nn.Module):
         self.embedding_norm = make_norm(config) if config.embedding_norm else None
         self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.num_layers))
         self.final_norm = make_norm(config) if config.norm_position == "pre" else None
+        self.row_steps: RowSteps | None = None
         self.head: LinearHead | PointerHead = PointerHead(config) if config.head == "pointer" else LinearHead(config)
 
     @property

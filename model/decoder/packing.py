@@ -126,7 +126,8 @@ def pack(model: Decoder) -> bool:
     pack_blocks(model.blocks)
     head = model.head
     own = head.weight if isinstance(head, LinearHead) else None
-    head.packed = PackedLinear(model.embedding.weight if own is None else own)
+    if head.packed is None:  # else it is quantised
+        head.packed = PackedLinear(model.embedding.weight if own is None else own)
     if isinstance(head, LinearHead) and own is not None:
         head.weight = None
     return True

@@ -78,6 +78,11 @@ class KeyValueArena:
         bits = torch.uint16 if self.keys.dtype == torch.bfloat16 else self.keys.dtype
         return self._layer_keys[layer].view(bits).numpy(), self._layer_values[layer].view(bits).numpy()
 
+    def all_numbers(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """``numbers`` of all layers, (L, S, Hkv, D)."""
+        bits = torch.uint16 if self.keys.dtype == torch.bfloat16 else self.keys.dtype
+        return self.keys.view(bits).numpy(), self.values.view(bits).numpy()
+
     def gather(self, layer: int, positions: Tensor) -> tuple[Tensor, Tensor]:
         """Copies of the keys and values at positions (R, C): (R, Hkv, C, D) each."""
         rows, columns = positions.shape

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from model.engine_state.arena import KeyValueArena
@@ -20,6 +22,7 @@ from model.engine_state.unshared_reads import (
     supports_unshared_reads,
 )
 from model.errors import ModelError
+from model.row_steps import RowReads
 
 
 class DecodeState:
@@ -61,6 +64,11 @@ class DecodeState:
         self._plans: dict[int | None, SplitPlan] = {}
 
     @property
+    def slots(self) -> Tensor:
+        """See RowState."""
+        return self._slots
+
+    @property
     def rows(self) -> int:
         """Rows N of a step, padding included."""
         return self._positions.shape[0]
@@ -98,13 +106,29 @@ class DecodeState:
         self._longest += steps
         self._plans.clear()
 
+    def numbers(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """See RowState."""
+        return self._arena.all_numbers()
+
+    def row_reads(self, window: int | None) -> RowReads:
+        """See RowState."""
+        real = self._groups[: len(self._groups) - self._padding]
+        plan = (plan_separate_reads if self._invariant else plan_reads)(real, window)
+        if self._padding:
+            plan = (*plan, self._spare_read())
+        lone = lone_rows(range(self.rows), ranges_of(plan, self.rows), every=True)
+        return RowReads(lone.ranges, lone.offsets, lone.order)
+
+    def _spare_read(self) -> CacheRead:
+        spare = self._groups[-1]
+        return CacheRead(self._forward, spare.rows, spare.own_start, 0, 1, True)
+
     def _plan(self, window: int | None) -> SplitPlan:
         if window not in self._plans:
             real = self._groups[: len(self._groups) - self._padding]
             plan = (plan_separate_reads if self._invariant else plan_reads)(real, window)
             if self._padding:
-                spare = self._groups[-1]
-                plan = (*plan, CacheRead(self._forward, spare.rows, spare.own_start, 0, 1, True))
+                plan = (*plan, self._spare_read())
             if not self._invariant:
                 self._plans[window] = split_plan(plan, self.rows, self._arena)
             elif supports_unshared_reads(self._arena):

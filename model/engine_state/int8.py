@@ -88,7 +88,11 @@ def int8_weights(model: Decoder) -> Decoder:
 def logit_loss(full: Decoder, other: Decoder, token_ids: Tensor) -> LogitLoss:
     """What other weights do to the logits of every position of token_ids (B, T)."""
     with torch.inference_mode():
-        first, second = (model.logits(model(token_ids)).float().flatten(0, 1) for model in (full, other))
+        return logits_apart(*(model.logits(model(token_ids)).float().flatten(0, 1) for model in (full, other)))
+
+
+def logits_apart(first: Tensor, second: Tensor) -> LogitLoss:
+    """How far logits (N, V) in fp32 are from the first ones."""
     # Adding a constant to all logits changes nothing: compare them around their mean.
     apart = (first - first.mean(-1, keepdim=True)) - (second - second.mean(-1, keepdim=True))
     p, q = torch.log_softmax(first, dim=-1), torch.log_softmax(second, dim=-1)

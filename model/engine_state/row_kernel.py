@@ -39,7 +39,7 @@ def _widened_by_type(number: Any) -> Any:
 
 
 @njit(fastmath=_REORDERED, inline="always")  # type: ignore[untyped-decorator]
-def _exp(x: Any) -> Any:
+def exp_of_negative(x: Any) -> Any:
     """exp of x <= 0 in fp32; below -87 as of -87. At most 4.5 units in the last place off, measured on 160M numbers.
 
     Cephes, expf.c (Moshier 1989).
@@ -58,7 +58,7 @@ def _exp(x: Any) -> Any:
 
 
 @njit(fastmath=_REORDERED)  # type: ignore[untyped-decorator]
-def _read_row(
+def read_row(
     query: Any, keys: Any, values: Any, ranges: Any, row: int, head: int, dims: Any, scale: np.float32, output: Any
 ) -> None:
     """One row and key head; see ``read_rows``."""
@@ -96,11 +96,11 @@ def _read_row(
                 best = top[g]
                 for t in range(count):
                     best = share[g, t] if share[g, t] > best else best
-                shrink = _exp(top[g] - best)
+                shrink = exp_of_negative(top[g] - best)
                 top[g] = best
                 part_sum = np.float32(0)
                 for t in range(count):
-                    e = _exp(share[g, t] - best)
+                    e = exp_of_negative(share[g, t] - best)
                     share[g, t] = e
                     part_sum += e
                 total[g] = total[g] * shrink + part_sum
@@ -132,7 +132,7 @@ def _read_every_row(
     heads = keys.shape[1]
     for task in prange(order.shape[0] * heads):
         row, head = order[task // heads], task % heads
-        _read_row(query, keys, values, ranges[offsets[row] : offsets[row + 1]], row, head, dims, scale, output)
+        read_row(query, keys, values, ranges[offsets[row] : offsets[row + 1]], row, head, dims, scale, output)
 
 
 def _compiled(*, kept: bool) -> Any:

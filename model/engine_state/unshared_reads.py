@@ -21,7 +21,7 @@ from model.engine_state.arena import KeyValueArena
 from model.engine_state.reads import CacheRead
 
 # Where there is no OpenMP, numba's own threads serve one caller at a time.
-_ONE_AT_A_TIME = Lock()
+ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def read_lone(arena: KeyValueArena, layer: int, query: Tensor, lone: UnsharedRea
 
     mine = (query if lone.every else query[lone.rows]).float().contiguous()
     threads = torch.get_num_threads()
-    with _ONE_AT_A_TIME:
+    with ONE_AT_A_TIME:
         output = read_rows(mine.numpy(), *arena.numbers(layer), lone.ranges, lone.offsets, lone.order, threads)
     if torch.get_num_threads() != threads:  # numba's first call sets what OpenMP takes for this thread
         torch.set_num_threads(threads)

@@ -214,7 +214,7 @@ def test_the_fingerprint_follows_what_changes_the_answers(llama: MakeLlama, plai
     first = CausalGenerator(folder)
     assert first.fingerprint != plain.fingerprint
     assert CausalGenerator(folder, precision=WeightPrecision(torch.bfloat16)).fingerprint != first.fingerprint
-    assert CausalGenerator(folder, precision=WeightPrecision(torch.float32, int8=True)).fingerprint != first.fingerprint
+    assert CausalGenerator(folder, precision=WeightPrecision(torch.float32, bits=8)).fingerprint != first.fingerprint
     (folder / "chat_template.jinja").write_text("{{ messages[0]['content'] }}!")
     assert CausalGenerator(folder).fingerprint != first.fingerprint
     assert CausalGenerator(folder).name == folder.name

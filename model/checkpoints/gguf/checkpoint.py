@@ -52,6 +52,14 @@ def gguf_checkpoint(path: Path) -> Checkpoint:
     )
 
 
+def gguf_sources(model: GgufModel) -> dict[str, tuple[GgufTensor, Change]]:
+    """For each tensor's Hugging Face name the tensor in the file, and what moves its rows to where a Decoder has them.
+
+    Raises ModelError as ``gguf_checkpoint`` does.
+    """
+    return _sources(model, config_fields(model))
+
+
 def _sources(model: GgufModel, config: dict[str, object]) -> dict[str, tuple[GgufTensor, Change]]:
     """Hugging Face name -> the tensor in the file and what is done to its numbers."""
     architecture = architecture_of(model)

@@ -23,6 +23,14 @@ def test_weights_default_to_what_no_probe_decides() -> None:
     cpu = torch.device("cpu")
     assert weight_precision("", cpu) == WeightPrecision(torch.float32)
     assert weight_precision("bf16", cpu) == WeightPrecision(torch.bfloat16)
-    assert weight_precision("int8", cpu) == WeightPrecision(pick_precision("auto", cpu), int8=True)
-    with pytest.raises(GenerationError, match=r"int4.*fp32, bf16, int8"):
-        weight_precision("int4", cpu)
+    for bits in (4, 8):
+        assert weight_precision(f"int{bits}", cpu) == WeightPrecision(pick_precision("auto", cpu), bits=bits)
+    assert weight_precision("auto", cpu) == WeightPrecision(pick_precision("auto", cpu), bits=8, stored_only=True)
+    with pytest.raises(GenerationError, match=r"int3.*fp32, bf16, int8, int4"):
+        weight_precision("int3", cpu)
+
+
+def test_four_bits_are_for_cpus() -> None:
+    with pytest.raises(GenerationError, match=r"int4.*cuda"):
+        weight_precision("int4", torch.device("cuda"))
+    assert weight_precision("bf16", torch.device("cuda")) == WeightPrecision(torch.bfloat16)

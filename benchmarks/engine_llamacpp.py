@@ -1,0 +1,208 @@
+"""The engine against llama.cpp on one GGUF file, in turns in one process: python -m benchmarks.engine_llamacpp.
+
+One sequence of 512 tokens read and 64 written, greedy, and 15 samples of one prompt of 1,024 tokens, 64 written each.
+Needs llama-cpp-python, which the project does not depend on: pip compiles it (``pip install llama-cpp-python``). The
+limit of a token of one sequence is the time that its weights take to be read from memory, at a bandwidth measured
+here and now. Ends in one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter, process_time
+
+import torch
+
+from benchmarks.engine_peers import random_prompt
+from benchmarks.llamacpp_peer import LlamaCpp, Seconds, Watch
+from generation.decoding.params import SamplingParams
+from generation.engine.core import Engine
+from generation.engine.loading import load_for_engine
+from generation.engine.options import EngineOptions
+from generation.engine.precision import weight_precision
+from generation.engine.requests import EngineRequest
+from model.checkpoints.gguf.files import open_gguf
+from model.checkpoints.loading import load_decoder
+from model.decoder.decoder import Decoder
+from model.engine_state.arena import KeyValueArena, bytes_per_position
+from model.engine_state.decode_state import DecodeState
+from model.engine_state.int8 import logits_apart
+from model.engine_state.reads import RowGroup
+from model.hardware.freed_memory import keep_freed_memory
+from model.quantised.step import QuantisedStep
+
+_NEW, _SAMPLES = 64, 15
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Of one way to decode, medians: seconds until all samples have their first token, milliseconds a step, seconds of
+    both; the same of processors (benchmarks/llamacpp_peer.py); the quickest step."""
+
+    name: str
+    read_s: float
+    step_ms: float
+    total_s: float
+    read_cpu_s: float
+    step_cpu_ms: float
+    total_cpu_s: float
+    quickest_step_ms: float
+
+
+Run = Callable[[tuple[int, ...]], Seconds]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="the engine against llama.cpp")
+    parser.add_argument("--model", type=Path, required=True, help="GGUF file")
+    parser.add_argument("--precisions", default="int4,bf16", help="of ours, with commas (default int4,bf16)")
+    parser.add_argument("--repeats", type=int, default=5, help="of one sequence (default 5)")
+    parser.add_argument("--sample-repeats", type=int, default=3, help="of the samples of one prompt (default 3)")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--tiny", action="store_true", help="little work: shows that it runs")
+    given = parser.parse_args()
+    if min(given.repeats, given.sample_repeats, given.threads) < 1:
+        parser.error("--repeats, --sample-repeats and --threads must be at least 1")
+    torch.set_num_threads(given.threads)
+    keep_freed_memory()
+    single, shared = (32, 64) if given.tiny else (512, 1024)
+    cpu = torch.device("cpu")
+    models = {
+        name: load_for_engine(given.model, "cpu", weight_precision(name, cpu)).model
+        for name in given.precisions.split(",")
+    }
+    vocabulary = next(iter(models.values())).config.vocab_size
+    peer = LlamaCpp(given.model, context=shared + _SAMPLES * _NEW + 64, threads=given.threads, samples=_SAMPLES)
+    load = os.getloadavg()[0]
+    ours = {(name, mode): _engine_runs(model, mode) for name, model in models.items() for mode in (False, True)}
+    cases = {}
+    for case, length, seeds, temperature, repeats in (
+        ("one sequence", single, (0,), 0.0, given.repeats),
+        (f"{_SAMPLES} samples of one prompt", shared, tuple(range(_SAMPLES)), 0.7, given.sample_repeats),
+    ):
+        ways: dict[str, Run] = {"llama.cpp": lambda p, s=seeds, t=temperature: peer.run(p, _NEW, s, t)}  # type: ignore[misc]
+        for (name, invariant), run in ours.items():
+            label = f"{name}, invariant" if invariant else name
+            ways[label] = lambda p, r=run, s=seeds, t=temperature: r(p, s, t)  # type: ignore[misc]
+        cases[case] = _interleaved(case, ways, length, vocabulary, repeats)
+    bandwidth = _bandwidth()
+    line = {
+        "benchmark": "engine_llamacpp",
+        "llama_cpp_python": peer.version,
+        "threads": given.threads,
+        "load_before": round(load, 2),
+        "load_after": round(os.getloadavg()[0], 2),
+        "bandwidth_gb_per_s": round(bandwidth / 1e9, 1),
+        "limits_ms": _limits(given.model, models, bandwidth),
+        "logit_loss": _losses(given.model, models, single, vocabulary),
+        "cases": {case: [asdict(timing) for timing in timings] for case, timings in cases.items()},
+        "repeats": [given.repeats, given.sample_repeats],
+    }
+    print(json.dumps(line))
+
+
+def _engine_runs(model: Decoder, invariant: bool) -> Callable[[tuple[int, ...], Sequence[int], float], Seconds]:
+    engine = Engine(model, EngineOptions(cache_bytes=0, invariant=invariant, memory_bytes=1 << 28))
+
+    def run(prompt: tuple[int, ...], seeds: Sequence[int], temperature: float) -> Seconds:
+        params = SamplingParams(max_tokens=_NEW, temperature=temperature)
+        handle = engine.submit(EngineRequest(prompt, params, tuple(seeds)))
+        watch = Watch()
+        while not engine.step():
+            pass
+        watch.read()
+        while not engine.done(handle):
+            engine.step()
+            watch.step()
+        found = watch.written()
+        engine.result(handle)
+        return found
+
+    return run
+
+
+def _interleaved(case: str, ways: dict[str, Run], length: int, vocabulary: int, repeats: int) -> list[Timing]:
+    """Every way in turn on a new prompt, beginning with another one each time."""
+    seconds: dict[str, list[Seconds]] = {name: [] for name in ways}
+    names = list(ways)
+    for name in names:  # warm
+        ways[name](random_prompt(32, vocabulary, 10**6))
+    for repeat in range(repeats):
+        prompt = random_prompt(length, vocabulary, repeat)
+        for place in range(len(names)):
+            name = names[(place + repeat) % len(names)]
+            seconds[name].append(ways[name](prompt))
+    out = []
+    for name, found in seconds.items():
+        steps = 1000 / (_NEW - 1)
+        figures = (
+            statistics.median(one.read for one in found),
+            statistics.median(one.write * steps for one in found),
+            statistics.median(one.read + one.write for one in found),
+            statistics.median(one.read_cpu for one in found),
+            statistics.median(one.write_cpu * steps for one in found),
+            statistics.median(one.read_cpu + one.write_cpu for one in found),
+            min(1000 * one.quickest for one in found),
+        )
+        out.append(Timing(name, *(round(figure, 3) for figure in figures)))
+        print(f"{case}, {name}: {out[-1]}", flush=True)
+    return out
+
+
+def _bandwidth(size: int = 1 << 29) -> float:
+    """Bytes a second that all threads read from memory together: the best of five sums over more than any cache.
+
+    Of one thread by its processor time, so that a busy machine makes no difference.
+    """
+    numbers = torch.ones(size // 4)
+    clock = process_time if torch.get_num_threads() == 1 else perf_counter
+    best = float("inf")
+    for _ in range(5):
+        started = clock()
+        numbers.sum()
+        best = min(best, clock() - started)
+    return size / best
+
+
+def _limits(file: Path, models: dict[str, Decoder], bandwidth: float) -> dict[str, float]:
+    """Milliseconds that reading every weight once takes: the file's own bytes, and what each of ours keeps of them."""
+    found = {"file": sum(tensor.size for tensor in open_gguf(file).tensors)}
+    for name, model in models.items():
+        if isinstance(model.row_steps, QuantisedStep):
+            head = getattr(model.head.packed, "nbytes", 0)
+            found[name] = model.row_steps.nbytes + head
+        else:
+            blocks = sum(parameter.numel() for parameter in load_decoder(file).blocks.parameters())
+            found[name] = (blocks + model.embedding.weight.numel()) * model.dtype.itemsize
+    return {name: round(1000 * size / bandwidth, 2) for name, size in found.items()}
+
+
+def _losses(file: Path, models: dict[str, Decoder], length: int, vocabulary: int) -> dict[str, dict[str, float]]:
+    """What decoding steps of each precision do to the logits of every position, against the file's numbers in fp32."""
+    full = load_decoder(file)
+    ids = torch.tensor([random_prompt(length, vocabulary, 999)])
+    with torch.inference_mode():
+        exact = full.logits(full(ids)).flatten(0, 1)
+        return {name: logits_apart(exact, _step_logits(model, ids[0])).as_dict() for name, model in models.items()}
+
+
+def _step_logits(model: Decoder, ids: torch.Tensor) -> torch.Tensor:
+    """(T, V): each position's logits, decoded token by token."""
+    budget = bytes_per_position(model.config, model.dtype) * len(ids)
+    arena = KeyValueArena(model.config, budget, dtype=model.dtype)
+    state = DecodeState(arena, [RowGroup(1, (), 0, 1, 1)], model.config.max_positions)
+    steps, out = model.row_steps, []
+    for token in ids[:, None, None]:
+        hidden = model(token, state)[:, -1] if steps is None else steps.hidden(token, state)
+        out.append(model.logits(hidden).float())
+    return torch.cat(out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""Kernels that numba compiles once on a machine and keeps on disk for the processes to come."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba import njit
+
+_LOG = logging.getLogger(__name__)
+_SOURCES = ("kernel.py", "step_kernel.py", "../engine_state/row_kernel.py")
+
+
+class KeptKernel:
+    """A function compiled in parallel mode at its first call, which takes seconds, or loaded, which takes less.
+
+    Where nothing can be kept, or what was kept cannot be read, it is compiled for this process, with a warning.
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self._function = function
+        # numba asks only whether the function's own file is what it was.
+        function.__qualname__ = f"{function.__qualname__}_{_sources_digest()}"
+        self._kept = True
+        self._kernel = self._compiled()
+
+    def __call__(self, threads: int, *given: object) -> None:
+        """Run it with at most ``threads`` threads."""
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        try:
+            self._kernel(*given)
+        except Exception as error:  # a full disk, or kept files that are cut off or of another version
+            if not self._kept:
+                raise
+            _LOG.warning("the compiled kernel could not be kept or read (%s): compiled for this process", error)
+            self._kept = False
+            self._kernel = self._compiled()
+            self._kernel(*given)
+
+    def _compiled(self) -> Any:
+        options = {"parallel": True, "nogil": True}
+        if self._kept:
+            try:
+                return njit(**options, cache=True)(self._function)
+            except RuntimeError:  # no folder can be written to
+                self._kept = False
+        return njit(**options)(self._function)
+
+
+@cache
+def _sources_digest() -> str:
+    """Of the files that compiled functions are taken from: what was kept of others is not found."""
+    here = Path(__file__).parent
+    return hashlib.sha256(b"".join((here / name).read_bytes() for name in _SOURCES)).hexdigest()[:12]

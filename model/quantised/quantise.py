@@ -1,0 +1,120 @@
+"""Quantise a decoder: its matrices in groups of 4 or 8 bits, taken from a file's blocks or rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import torch
+
+from model.decoder.blocks import Block, SwiGLU
+from model.decoder.config import DecoderConfig
+from model.decoder.decoder import Decoder
+from model.decoder.heads import LinearHead
+from model.errors import ModelError
+from model.quantised.groups import GROUP, GroupedMatrix, check_columns, rounded
+
+HEAD = "head"
+"""The name of the head's matrix among those of the blocks."""
+
+
+@cache
+def has_kernels() -> bool:
+    """Whether the compiled kernels can be had here."""
+    try:
+        import model.quantised.step_kernel  # noqa: F401 - numba takes its time: only where it is used
+    except ImportError:  # numba lags behind new versions of Python and numpy
+        return False
+    return True
+
+
+def unsupported(config: DecoderConfig) -> str:
+    """Why a decoder of this kind has no steps of grouped weights; "" where it has."""
+    wanted = {
+        "norm": ("rms", config.norm),
+        "norm_position": ("pre", config.norm_position),
+        "positions": ("rotary", config.positions),
+        "activation": ("swiglu", config.activation),
+        "head": ("linear", config.head),
+    }
+    for name, (only, found) in wanted.items():
+        if found != only:
+            return f"{name} is {found!r}, not {only!r}"
+    if config.prefix or config.embedding_norm:
+        return "it is a prefix decoder" if config.prefix else "it has a norm over its embeddings"
+    if config.head_dim % 4:
+        return f"head_dim is {config.head_dim}, no multiple of 4"
+    return ""
+
+
+def matrix_shapes(config: DecoderConfig) -> dict[str, tuple[int, int]]:
+    """(O, I) of each matrix that is kept in groups, by its name."""
+    width, inner = config.hidden_size, config.intermediate_size
+    heads = config.num_heads * config.head_dim
+    block = {
+        "attention.qkv": (heads + 2 * config.num_kv_heads * config.head_dim, width),
+        "attention.out": (width, heads),
+        "mlp.gate": (inner, width),
+        "mlp.up": (inner, width),
+        "mlp.down": (width, inner),
+    }
+    layers = range(config.num_layers)
+    return {f"blocks.{layer}.{name}": shape for layer in layers for name, shape in block.items()} | {
+        HEAD: (config.vocab_size, width)
+    }
+
+
+def odd_columns(config: DecoderConfig) -> str:
+    """The first matrix whose columns cannot be cut into groups of 32, with its shape; "" if there is none."""
+    odd = ((name, shape) for name, shape in matrix_shapes(config).items() if shape[1] % GROUP)
+    return next((f"{name} {shape}" for name, shape in odd), "")
+
+
+def quantise(model: Decoder, bits: int, stored: Mapping[str, GroupedMatrix] | None = None) -> None:
+    """Give a decoder on a CPU, not packed yet, steps whose matrices have at most 4 or 8 ``bits``, and a head of 8.
+
+    stored: matrices as a file has them, by ``matrix_names``; one that has no more bits than wanted is kept as it is.
+    Others are rounded, and the model's own weights become what they were rounded to: prompts and steps are read by one
+    model. Raises ModelError naming what cannot be: a kind of decoder, a matrix whose columns are no multiple of 32, a
+    number that is not finite; the model is as it was then.
+    """
+    if bits not in (4, 8):
+        raise ModelError(f"weights of {bits} bits are not supported: use 4 or 8")
+    if model.device.type != "cpu" or not has_kernels():
+        raise ModelError(f"weights of {bits} bits in groups are for CPUs on which numba works: use bf16 or fp32")
+    if reason := unsupported(model.config):
+        raise ModelError(f"weights of {bits} bits in groups are not supported for this decoder: {reason}")
+    plain = _plain(model)
+    for name, weight in plain.items():
+        check_columns(weight, name)
+    matrices = {}
+    for name, weight in plain.items():
+        most = 8 if name == HEAD else bits
+        known = None if stored is None else stored.get(name)
+        matrices[name] = known if known is not None and known.bits <= most else rounded(weight, most, name)
+    for name, weight in plain.items():
+        if stored is None or matrices[name] is not stored.get(name):
+            weight.copy_(matrices[name].dequantised())
+    from model.quantised.step import QuantisedHead, QuantisedStep
+
+    model.row_steps, model.head.packed = QuantisedStep(model, matrices), QuantisedHead(matrices[HEAD])
+
+
+def _plain(model: Decoder) -> dict[str, torch.Tensor]:
+    """The matrices of a decoder by name, as views of its weights."""
+    out: dict[str, torch.Tensor] = {}
+    for layer, block in enumerate(model.blocks):
+        if not (isinstance(block, Block) and isinstance(block.mlp, SwiGLU)):
+            raise ModelError(f"block {layer} of the decoder has no SwiGLU: its weights have no groups")
+        gate, up = block.mlp.gate_up.weight.detach().chunk(2)
+        parts = {
+            "attention.qkv": block.attention.qkv.weight.detach(),
+            "attention.out": block.attention.out.weight.detach(),
+            "mlp.gate": gate,
+            "mlp.up": up,
+            "mlp.down": block.mlp.down.weight.detach(),
+        }
+        out |= {f"blocks.{layer}.{name}": weight for name, weight in parts.items()}
+    own = model.head.weight if isinstance(model.head, LinearHead) else None
+    out[HEAD] = (model.embedding.weight if own is None else own).detach()
+    return out
