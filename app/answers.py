@@ -208,6 +208,7 @@ def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
     by_number = {source.number: source for source in sources if source.number is not None}
     return {
         "text": completion.text,
+        "thought": completion.thought,
         "finish_reason": completion.finish_reason,
         "seed": completion.seed,
         "mean_logprob": (

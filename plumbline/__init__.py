@@ -38,7 +38,7 @@ from app.labelling.sessions import LabelSession
 from app.pipeline import Pipeline
 from app.runs.analysis import AnalysisOptions
 from app.runs.decoding_grid import temperature_for
-from app.runs.evaluate import ARMS, EvaluationPlan
+from app.runs.evaluate import EvaluationPlan
 from app.runs.figures import RunFigures, evaluated, label_session, run_figures
 from app.runs.plan import FullPlan, PrecisionTarget, make_plan, pilot_of_run
 from app.scoring.assertion import assert_rate
@@ -119,7 +119,7 @@ def evaluate(
     questions: str | Path | Sequence[str | Path] | Sequence[Question],
     *,
     collection: str | None = None,
-    arms: Sequence[str] = ARMS,
+    arms: Sequence[str] | None = None,
     samples: int = 1,
     decoding: Decoding | None = None,
     grid: Sequence[Decoding] = (),
@@ -130,12 +130,13 @@ def evaluate(
 ) -> RunFigures:
     """Measure how often the model makes things up: ``plumbline evaluate`` from Python (docs/arms.md).
 
-    questions: files, or Questions. Every sample is committed; the same call goes on where an interrupted one stopped.
+    questions: files, or Questions. arms: None for closed_book, rag and oracle, of which a reader leaves closed_book out
+    (the figures' notes say so). Every sample is committed; the same call goes on where an interrupted one stopped.
     progress: told how far it is. Raises DataError for files, EvaluationError for arms, and what drawing them raises.
     """
     plan = EvaluationPlan(
         _questions(questions),
-        tuple(arms),
+        None if arms is None else tuple(arms),
         collection,
         samples,
         decoding=decoding or Decoding(temperature_for(None, samples), max_tokens=32),

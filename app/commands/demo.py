@@ -21,8 +21,6 @@ NOT_ANSWERED = "How much does the Curlew 8 data logger weigh?"
 _COLLECTION = "samples"
 _EVERY = 6
 """Every sixth sample question is measured, unless --limit says how many."""
-_READER_ARMS, _CHAT_ARMS = "rag,oracle", "closed_book,rag,oracle"
-"""The reader copies from passages: without any it has nothing to answer with."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_sampling(parser)
     add_model(parser)
     parser.set_defaults(
-        questions=["samples"], collection=_COLLECTION, arms=_READER_ARMS, report=None,
+        questions=["samples"], collection=_COLLECTION, arms=None, report=None,
         retry_failed=False, verifier="auto", verifier_model=None, trusted=None, threshold=0.5,
         temperatures=None, top_ps=None, top_ks=None, signals=None, faithfulness=False,
         gold_evidence=False, forced_drift=False,
@@ -94,7 +92,7 @@ def _chat_model(arguments: argparse.Namespace, output: Output) -> argparse.Names
     if find_model(MODELS["smollm2"], arguments.home) is None:
         output.say("\nsmollm2 is not installed: plumbline model add smollm2, then this shows both models")
         return None
-    values = vars(arguments) | {"model": "smollm2", "arms": _CHAT_ARMS, "precision": arguments.precision or "auto"}
+    values = vars(arguments) | {"model": "smollm2", "precision": arguments.precision or "auto"}
     return argparse.Namespace(**values)
 
 

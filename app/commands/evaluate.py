@@ -36,7 +36,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--collection", metavar="NAME", help="which documents rag and oracle read; default the only one"
     )
     parser.add_argument(
-        "--arms", default="closed_book,rag,oracle", help="comma-separated, see docs/arms.md (default these three)"
+        "--arms",
+        default=None,
+        help="comma-separated, see docs/arms.md (default closed_book,rag,oracle; rag,oracle for a reader, which cannot "
+        "answer without passages)",
     )
     parser.add_argument("--limit", type=int, default=None, help="only the first N questions")
     parser.add_argument("--name", default="", help="what the report is called")
@@ -118,11 +121,11 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
     from app.commands.fail_if import checked_gate
     from app.commands.report import report_run
     from app.runs.analysis import AnalysisOptions
-    from app.runs.evaluate import arms_of, evaluate, judge_of
+    from app.runs.evaluate import arms_of, evaluate, judge_of, with_arms
     from app.runs.forced_drift import check_forced, run_forced
     from evaluation.runs.experiment import Progress
 
-    plan = plan_of(arguments)
+    plan = with_arms(line, plan_of(arguments))
     gate = checked_gate(getattr(arguments, "fail_if", None), arms_of(plan))
     judge = judge_of(line, plan)  # first: it checks the collections, and check_forced loads the generator
     if arguments.forced_drift:
@@ -200,7 +203,7 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
         paths.extend(sample_question_paths() if name == "samples" else [Path(name)])
     return EvaluationPlan(
         questions=load_question_files(paths)[: arguments.limit],
-        arms=tuple(arm.strip() for arm in arguments.arms.split(",")),
+        arms=None if arguments.arms is None else tuple(arm.strip() for arm in arguments.arms.split(",")),
         collection=arguments.collection,
         samples=params.n,
         k=checked_k(arguments),
@@ -217,10 +220,12 @@ def _dry_run(arguments: argparse.Namespace, output: Output, line: Any) -> int:
     """Print what the run would take."""
     from dataclasses import asdict
 
-    from app.runs.evaluate import dry_run, judge_of, run_id_of
+    from app.runs.evaluate import dry_run, judge_of, run_id_of, with_arms
     from app.runs.forced_drift import dry_forced
 
-    plan = plan_of(arguments)
+    plan = with_arms(line, plan_of(arguments))
+    if plan.left_out:
+        output.say(f"{plan.left_out}.")
     judge = judge_of(line, plan)
     found = dry_run(line, plan, judge)
     forced = dry_forced(line, plan, run_id_of(line, plan, judge)) if arguments.forced_drift else None

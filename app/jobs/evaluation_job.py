@@ -12,7 +12,7 @@ from app.jobs.requests import EvaluationRequest
 from app.jobs.stop_signal import Report
 from app.judging.run_judge import VerifierChoice, VerifierPlan
 from app.pipeline import Pipeline
-from app.runs.evaluate import EvaluationPlan, evaluate
+from app.runs.evaluate import EvaluationPlan, evaluate, with_arms
 from data.errors import DataError
 from data.fields import FieldError
 from data.loaders import load_question_files
@@ -54,7 +54,7 @@ def plan_of(pipeline: Pipeline, tenant: str, request: EvaluationRequest) -> Eval
     if collection is None and _needs_documents(request, questions):
         # Never left to the pipeline, which would take the only collection there is, whoever's that may be.
         raise AppError("name a collection: an arm searches it, or questions without references are judged by it")
-    return EvaluationPlan(
+    plan = EvaluationPlan(
         questions=questions,
         arms=request.arms,
         collection=collection,
@@ -72,10 +72,11 @@ def plan_of(pipeline: Pipeline, tenant: str, request: EvaluationRequest) -> Eval
         ),
         owner=tenant,
     )
+    return with_arms(pipeline, plan)
 
 
 def _needs_documents(request: EvaluationRequest, questions: Sequence[Question]) -> bool:
-    if set(request.arms) - {"closed_book"}:
+    if request.arms is None or set(request.arms) - {"closed_book"}:
         return True
     bare = not all(has_references(question) for question in questions)
     return not request.trusted and (request.verifier == "entailment" or (request.verifier == "auto" and bare))

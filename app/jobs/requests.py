@@ -33,14 +33,15 @@ class IndexRequest:
 class EvaluationRequest:
     """A run to be made. questions: fields of each (data/question_json.py), or None for those that come with Plumbline.
 
-    collection, trusted: as the tenant calls them. limit: only the first so many questions.
+    collection, trusted: as the tenant calls them. arms: None for the default ones of the server's model. limit: only
+    the first so many questions.
     """
 
     questions: tuple[Mapping[str, Any], ...] | None
     name: str = ""
     collection: str | None = None
     trusted: str | None = None
-    arms: tuple[str, ...] = ("closed_book", "rag", "oracle")
+    arms: tuple[str, ...] | None = None
     samples: int = 3
     k: int = 4
     mode: str | None = None
@@ -54,14 +55,16 @@ class EvaluationRequest:
     def to_json(self) -> dict[str, Any]:
         """For the job's row."""
         questions = None if self.questions is None else [dict(q) for q in self.questions]
-        return asdict(self) | {"questions": questions, "arms": list(self.arms), "decoding": dict(self.decoding)}
+        arms = None if self.arms is None else list(self.arms)
+        return asdict(self) | {"questions": questions, "arms": arms, "decoding": dict(self.decoding)}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> EvaluationRequest:
         """What to_json wrote. Raises TypeError for the fields of another version."""
         questions = fields["questions"]
         held = None if questions is None else tuple(questions)
-        return cls(**{**fields, "questions": held, "arms": tuple(fields["arms"])})
+        arms = fields["arms"]
+        return cls(**{**fields, "questions": held, "arms": None if arms is None else tuple(arms)})
 
 
 def digest(*parts: object) -> str:

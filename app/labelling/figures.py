@@ -18,8 +18,10 @@ from evaluation.statistics.summary import RunSummary
 QUANTITIES = {"hallucinated": "corrected_hall", "answered": "corrected_hall_answered", "difference": "corrected_diff"}
 
 
-def label_figures(pipeline: Pipeline, run_id: str, samples: Sequence[SampleRecord]) -> CorrectedFigures | None:
-    """Corrected figures of a run, None where nobody labelled any of it. samples: all of the run's.
+def label_figures(
+    pipeline: Pipeline, run_id: str, samples: Sequence[SampleRecord], summary: RunSummary
+) -> CorrectedFigures | None:
+    """Corrected figures of a run, None where nobody labelled any of it. samples, summary: all of the run's.
 
     What cannot be corrected yet, or any more, is no error: the figures say why.
     """
@@ -31,7 +33,7 @@ def label_figures(pipeline: Pipeline, run_id: str, samples: Sequence[SampleRecor
     if not progress.annotators:
         return None
     records = outcome_records([s for s in samples if s.decoding == stored.decoding])
-    return figures_of(records, stored, progress)
+    return figures_of(records, stored, progress, summary=summary)
 
 
 def corrected_names(words: dict[str, str], pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:

@@ -98,6 +98,16 @@ def open_reader(folder: Path | None, device: str, models: ModelCache | None = No
     return (process_models() if models is None else models).get(key, lambda: EmbeddedReader(folder, device=device))
 
 
+def is_reader(choice: str, home: Path | None = None) -> bool:
+    """Whether ``open_generator`` opens an embedded reader for this choice. Opens nothing."""
+    if choice in ("", "reader"):
+        return True
+    kind, separator, _ = choice.partition(":")
+    if separator and (kind in _APIS or kind == "transformers"):
+        return False
+    return (decoder_folder(choice, home) / "reader.json").is_file()
+
+
 def _is_decoder(choice: str, home: Path | None) -> bool:
     folder = decoder_folder(choice, home)
     return bool(choice) and (folder.is_dir() or _is_gguf_file(folder)) and not (folder / "reader.json").is_file()

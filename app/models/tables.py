@@ -11,6 +11,7 @@ from evaluation.detection.scores import DetectionScores
 from evaluation.detection.spans import SpanScores
 from evaluation.detection.verifier_scores import VerifierReport
 from evaluation.reading.reader_scores import ReaderReport, ReaderScores
+from evaluation.reports.limits_text import limits_text
 
 
 def reader_table(report: ReaderReport) -> Table:
@@ -85,7 +86,7 @@ def _cell(estimate: ScoreEstimate) -> str:
     if estimate.lower is None or estimate.upper is None:
         return f"{100 * estimate.estimate:.1f}\n[?]"
     doubt = " ?" if estimate.reason else ""
-    return f"{100 * estimate.estimate:.1f}{doubt}\n[{100 * estimate.lower:.1f},{100 * estimate.upper:.1f}]"
+    return f"{100 * estimate.estimate:.1f}{doubt}\n{limits_text(estimate.lower, estimate.upper, separator=',')}"
 
 
 def _table(title: str, columns: tuple[str, ...]) -> Table:

@@ -13,6 +13,7 @@ from evaluation.analysis.grid import GridFigures
 from evaluation.analysis.observed_events import ObservedRate
 from evaluation.analysis.run_analysis import RunAnalysis
 from evaluation.reports.analysis_view import setting_name
+from evaluation.reports.limits_text import limits_text
 from evaluation.reports.report_view import interval, percent
 from evaluation.statistics.bands import Band
 
@@ -52,7 +53,7 @@ def _grid_table(grid: GridFigures) -> Table:
 
 def _banded(band: Band, i: int) -> str:
     lower, upper = band.lower[i], band.upper[i]
-    limits = "" if lower is None or upper is None else f"\n[{100 * lower:.1f},{100 * upper:.1f}]"
+    limits = "" if lower is None or upper is None else f"\n{limits_text(lower, upper, separator=',')}"
     return percent(band.rates[i]) + limits
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 
+from app.default_arms import chosen_arms
 from app.judging.run_judge import Judge, VerifierPlan, open_judge
 from app.pipeline import Pipeline
 from app.runs.arms import open_arms
@@ -18,17 +19,22 @@ from evaluation.runs.run_config import Decoding, RunConfig
 from evaluation.runs.run_store import RunStore
 from retrieval.retriever import Fusion, Mode
 
-ARMS = ("closed_book", "rag", "oracle")
+LEFT_OUT = "left out"
+"""The label of a stored run that says why a default arm is not among its arms."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationPlan:
-    """What a run compares. arms: by name, see docs/arms.md; ``each`` stands for several. collection: None takes the
-    only one; unused when no arm searches. decoding: of the headline rates; grid: further ones, from the same prompts.
-    mode, fusion: None as the collection is searched. owner: the tenant whose run it is, "" for this machine's own."""
+    """What a run compares.
+
+    arms: by name, see docs/arms.md; ``each`` stands for several; None: the default ones of the model
+    (app.default_arms). left_out: why a default arm is missing. collection: None takes the only one; unused when no arm
+    searches. decoding: of the headline rates; grid: further ones, from the same prompts. mode, fusion: None as the
+    collection is searched. owner: the tenant whose run it is, "" for this machine's own.
+    """
 
     questions: tuple[Question, ...]
-    arms: tuple[str, ...] = ARMS
+    arms: tuple[str, ...] | None = None
     collection: str | None = None
     samples: int = 3
     k: int = 4
@@ -39,6 +45,7 @@ class EvaluationPlan:
     seed: int = 0
     judging: VerifierPlan = field(default_factory=VerifierPlan)
     owner: str = ""
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +58,22 @@ class _Opened:
     labels: tuple[tuple[str, str], ...]
 
 
+def with_arms(pipeline: Pipeline, plan: EvaluationPlan) -> EvaluationPlan:
+    """The plan with its arms named: the default ones of the pipeline's model where it names none."""
+    if plan.arms is not None:
+        return plan
+    chosen = chosen_arms(pipeline, None)
+    return replace(plan, arms=chosen.names, left_out=chosen.left_out)
+
+
 def arms_of(plan: EvaluationPlan) -> tuple[str, ...]:
-    """The names of a plan's arms, one each. Raises EvaluationError for one that there is not."""
+    """The names of a plan's arms, one each. Raises EvaluationError for one that there is not, ValueError for a plan
+    whose arms are not chosen yet (see ``with_arms``)."""
     return tuple(named.text for named in _named(plan))
 
 
 def plain_arms(plan: EvaluationPlan) -> tuple[ArmName, ...]:
-    """A plan's arms without modifiers. Raises EvaluationError for one that there is not."""
+    """A plan's arms without modifiers. Raises as ``arms_of`` does."""
     return tuple(arm for arm in _named(plan) if not arm.modifiers)
 
 
@@ -70,6 +86,7 @@ def judge_of(pipeline: Pipeline, plan: EvaluationPlan) -> Judge:
     """What judges a plan's answers; see app.judging.run_judge.open_judge. Raises EvaluationError for an arm that
     there is not.
     """
+    plan = with_arms(pipeline, plan)
     searched = pipeline.collection_name(plan.collection) if _searches(_named(plan)) else plan.collection
     return open_judge(pipeline, plan.judging, plan.questions, searched)
 
@@ -118,6 +135,7 @@ def dry_run(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None
 
 
 def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Opened:
+    plan = with_arms(pipeline, plan)
     named = _named(plan)
     collection = pipeline.collection_name(plan.collection) if _searches(named) else ""
     search = pipeline.search(collection, plan.mode, plan.fusion) if collection else None
@@ -137,11 +155,14 @@ def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Ope
         grid=plan.grid,
     )
     config = replace(config, owner=plan.owner)
-    labels = (("collection", collection), ("model", pipeline.generator.name), *judge.labels)
+    left_out = ((LEFT_OUT, plan.left_out),) if plan.left_out else ()
+    labels = (("collection", collection), ("model", pipeline.generator.name), *judge.labels, *left_out)
     return _Opened(config, arms, judge, labels)
 
 
 def _named(plan: EvaluationPlan) -> tuple[ArmName, ...]:
+    if plan.arms is None:
+        raise ValueError("the arms are not chosen yet: call with_arms first")
     return parse_arms(",".join(plan.arms), plan.k)
 
 

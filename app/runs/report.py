@@ -12,6 +12,7 @@ from app.labelling.figures import label_figures
 from app.pipeline import Pipeline
 from app.run_citations import run_citations
 from app.runs.analysis import AnalysisOptions, analyse_further
+from app.runs.evaluate import LEFT_OUT
 from data.questions import Question
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
 from evaluation.outcomes import Claim
@@ -94,6 +95,8 @@ def report_data(
     )
     if (seen := reviewed_line(questions)) is not None:
         notes.append(seen)
+    if left_out := dict(info.labels).get(LEFT_OUT):
+        notes.append(f"{left_out}.")
     abstentions = abstentions_of(in_order, questions)
     notes.extend(line for found in abstentions if (line := abstention_line(found)))
     threshold = float(dict(info.labels).get("threshold", 0.5))
@@ -135,7 +138,7 @@ def report_data(
         shown,
         (*notes, *looked.notes),
         figures,
-        corrected=label_figures(pipeline, info.id, samples),
+        corrected=label_figures(pipeline, info.id, samples, summary),
         analysis=looked.found,
         abstentions=abstentions,
         citations=cited,

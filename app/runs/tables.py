@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from rich import box
 from rich.table import Table
 
+from evaluation.reports.limits_text import limits_text
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import p_value
 from evaluation.statistics.estimates import HallucinationEstimate
@@ -18,8 +19,8 @@ def cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
     if estimate.rate is None or estimate.lower is None or estimate.upper is None:
         return "undefined"
     sign = "+" if signed else ""
-    lower, upper = (format(100 * limit, f"{sign}.1f") for limit in (estimate.lower, estimate.upper))
-    return f"{format(100 * estimate.rate, f'{sign}.1f')} %\n[{lower},{upper}]"
+    limits = limits_text(estimate.lower, estimate.upper, signed=signed, separator=",")
+    return f"{format(100 * estimate.rate, f'{sign}.1f')} %\n{limits}"
 
 
 def table(title: str, first: str, columns: tuple[str, ...]) -> Table:

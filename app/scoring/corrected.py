@@ -37,13 +37,13 @@ def score_corrected(result: ScoreResult) -> CorrectedFigures | None:
     for arm in result.summary.arms:
         run = labelled_answers(result.answers, (arm.arm,), settings.seed)
         if run is not None:
-            arms.extend(correct(run, (), settings).arms)
+            arms.extend(correct(run, (), settings, result.summary).arms)
     have = {arm.arm for arm in arms}
     for pair in result.summary.pairs:
         both = (pair.baseline, pair.other)
         run = labelled_answers(result.answers, both, settings.seed) if have.issuperset(both) else None
         if run is not None:
-            pairs.extend(correct(run, [both], settings).pairs)
+            pairs.extend(correct(run, [both], settings, result.summary).pairs)
     groups = {a.group for a in result.answers}
     used = {a.group for a in labelled}
     found = CorrectedRun(settings, len(groups), len(used), tuple(arms), tuple(pairs)) if arms else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from evaluation.claims.fillers import is_filler
 from evaluation.declining.echoes import before_echo
 from evaluation.declining.refusals import is_refusal
 from evaluation.language.citation_marks import MARK
@@ -43,11 +44,19 @@ def extract_claims(text: str, question: str = "") -> Extraction:
     span = stated_span(answer)
     if span is None:
         return Extraction((), False)
-    if is_refusal(answer[span.start : span.end], question):
+    if is_refusal(answer[span.start : span.end], question) or _only_declines(answer[span.start : span.end]):
         return Extraction((), True)
     stated = _answering(answer, Span(span.start, len(before_echo(answer[: span.end]))))
     start, end = part.start + stated.start, part.start + stated.end
     return Extraction((Claim(text[start:end], start, end),), False)
+
+
+def _only_declines(text: str) -> bool:
+    """Whether sentences of a text decline and the others claim nothing ("Please refer to a dictionary.")."""
+    said = [text[s.start : s.end] for s in sentence_spans(text)]
+    declining = [is_refusal(sentence) for sentence in said]
+    rest = [sentence for sentence, declines in zip(said, declining, strict=True) if not declines]
+    return 0 < len(rest) < len(said) and all(map(is_filler, rest))
 
 
 def _answering(text: str, span: Span) -> Span:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from evaluation.language.finite_verbs import has_verb
 from evaluation.language.normalise import fold
 
 _DOCS = (
@@ -32,6 +33,9 @@ _FILLERS = tuple(
         rf"(?:if|should) you\b.{{0,120}}\b{_HELP}\b.{{0,120}}",
         r"i(?:'m|'d be|'ll be| am| would be| will be) (?:happy|glad|here|pleased) to (?:help|assist|answer|provide)\b"
         r".{0,120}",
+        r"i (?:provide|offer|give) (?:assistance|help|support|guidance)\b[^\d]{0,120}",
+        r"(?:my (?:purpose|role|job|task) is|i(?:'m| am) (?:designed|trained|programmed|built|meant|made)) to "
+        r"(?:help|assist|provide|answer|check|support)\b[^\d]{0,120}",
         r"please (?:consult|check|refer|see|contact|visit|verify|provide|share|rephrase|clarify|give|ask|try)\b[^\d]*",
         r"(?:as an|i am an|i'm an|being an) ai\b.{0,80}",
         rf"here(?:'s| is| are) (?:{_ANSWER}\b[^:;\d]{{0,80}}|what (?:i|we) (?:found|know)\b[^:;\d]{{0,60}})",
@@ -53,6 +57,7 @@ _LEAD = re.compile(
     rf"here(?:'s| is| are) {_ANSWER} ?:\s+)",
     re.IGNORECASE,
 )
+_TOPIC = re.compile(r"[A-Z][\w'’-]*(?: [\w'’-]+){0,7}:[ \t]+(?=[A-Z][\w'’-]* (?:\S+ ){2,})")
 _OPENERS = frozenset({"yes", "no", "correct", "true", "false", "indeed", "right", "wrong", "incorrect"})
 _MARKS = " \t\n.,!?\"'()*_`:;-"
 
@@ -69,6 +74,14 @@ def is_opener(sentence: str) -> bool:
 
 
 def lead_length(sentence: str) -> int:
-    """Characters that lead into a statement ("Based on the documents, ", "Answer: "); 0 without any."""
+    """Characters that lead into a statement ("Based on the documents, ", "Answer: "); 0 without any.
+
+    A topic in front of a sentence ("The harbour: It opened in 1936.") leads into it too.
+    """
     match = _LEAD.match(sentence)
-    return match.end() if match else 0
+    if match:
+        return match.end()
+    topic = _TOPIC.match(sentence)
+    if topic is None or has_verb(topic[0]) or not has_verb(sentence[topic.end() :]):
+        return 0
+    return topic.end()

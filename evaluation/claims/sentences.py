@@ -21,6 +21,8 @@ from model.english import word_set
 from retrieval.chunking.scripts import SENTENCE_MARKS
 from retrieval.chunking.sentences import Span, sentence_spans
 
+_LEAST_CUT = 12
+"""Characters that such a beginning has at least."""
 _SHORT_WORDS = 6
 """An answer of one line and at most so many words is one claim, however a segmenter would cut it ("St. John's")."""
 
@@ -87,6 +89,8 @@ def _claims_of(text: str, question: str) -> Extraction:
                 opener = None
         if opener:
             spans.append(opener)
+    if len(spans) > 1 and _is_cut_repetition(text, spans):
+        spans.pop()
     if len(spans) > 1 and not refused and not dropped and _is_short(text[body.start : body.end]):
         spans = [body]
     return Extraction(tuple(Claim(text[s.start : s.end], s.start, s.end) for s in spans), refused and not spans)
@@ -96,6 +100,14 @@ def plain_claim_text(claim: str) -> str:
     """What a scorer reads of a claim: without markers, emphasis and control characters, white space squeezed."""
     plain = _EMPHASIS.sub("", without_marks(_CONTROL.sub(" ", claim)))
     return " ".join(plain.strip("| \t").replace(" | ", ", ").split())
+
+
+def _is_cut_repetition(text: str, spans: Sequence[Span]) -> bool:
+    """Whether the last sentence is the beginning of an earlier one: a model repeated itself until it was cut off."""
+    last = text[spans[-1].start : spans[-1].end]
+    return len(last) > _LEAST_CUT and any(
+        len(last) < s.end - s.start and text.startswith(last, s.start) for s in spans[:-1]
+    )
 
 
 def _is_short(body: str) -> bool:

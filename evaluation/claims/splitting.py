@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from evaluation.claims.extraction import Extraction
 from evaluation.claims.sentences import extract_sentences
+from evaluation.language.finite_verbs import FINITE, is_finite
 from evaluation.outcomes import Claim
 from model.english import word_set
 from retrieval.chunking.sentences import Span
@@ -21,14 +22,6 @@ VERSION = 1
 _TOKEN = re.compile(r"\w+(?:['’.-]\w+)*|[^\w\s]")
 _PRONOUNS = word_set("it he she they we this these those there")
 _DETERMINERS = word_set("the a an its his her their our each every both some most many several no all")
-_FINITE = word_set(
-    "is was are were has have had does did do will would can could may might must shall should cannot isn't wasn't "
-    "aren't weren't hasn't haven't hadn't doesn't didn't don't won't wouldn't can't couldn't became becomes began "
-    "begins bought broke brought built came carries caught chose closes comes contains cost costs covers cut drew "
-    "drove ended fell fought found gave gives goes grew held holds includes kept keeps knew lasts led left lies lost "
-    "made makes measures meant met needs offers opens owns paid ran requires rose runs sang sat saw says sells sent "
-    "serves sits sold spent spoke stands stood swam takes taught took uses wears weighs went won works wrote writes"
-)
 _SCOPES = word_set(
     "if unless whether because although though when whenever until since once either neither lest except said says "
     "claim claims claimed believes believed reported reports argues argued stated states thinks thought suggests "
@@ -36,7 +29,6 @@ _SCOPES = word_set(
     "as than"
 )
 """What reaches beyond its clause: a condition, a speaker, an alternative. Cut there, the rest would claim more."""
-_NO_VERBS = word_set("need seed feed weed speed indeed hundred sacred naked breed")
 _JOINTS = word_set("and but while whereas")
 _RELATIVES = word_set("which who where whose")
 _OPEN, _CLOSE = "([{", ")]}"
@@ -116,7 +108,7 @@ def _clause_starts(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
 
 def _stands(words: Sequence[str]) -> bool:
     """Whether a clause says something by itself: it has a finite verb, and nothing that reaches beyond it."""
-    return len(words) >= _LEAST_WORDS and any(map(_is_finite, words)) and not _SCOPES & set(words)
+    return len(words) >= _LEAST_WORDS and any(map(is_finite, words)) and not _SCOPES & set(words)
 
 
 def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], start: int) -> bool:
@@ -125,34 +117,25 @@ def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], 
     if len(rest) < _LEAST_WORDS or _SCOPES & set(rest[:2]):
         return False
     if rest[0] in _PRONOUNS:
-        return _is_finite(rest[1]) or rest[1].endswith(("ed", "s"))
+        return is_finite(rest[1]) or rest[1].endswith(("ed", "s"))
     if rest[0] not in _DETERMINERS and not sentence[tokens[start].start].isupper():
         return False
     for place, word in enumerate(rest[1 : _MOST_SUBJECT + 1], start=1):
-        if word in _FINITE:
+        if word in FINITE:
             return True
         if not word[0].isalnum() or word in _JOINTS or word in _RELATIVES:
             return False
         # "and the painted door": a participle right behind its article is no verb.
-        if place > 1 and _is_finite(word):
+        if place > 1 and is_finite(word):
             return True
     return False
-
-
-def has_verb(text: str) -> bool:
-    """Whether a text has a finite verb that the rules know: a statement of its own, and not only a value."""
-    return any(_is_finite(m.group().casefold().replace("’", "'")) for m in _TOKEN.finditer(text))
-
-
-def _is_finite(word: str) -> bool:
-    return word in _FINITE or (len(word) > 3 and word.endswith("ed") and word not in _NO_VERBS)
 
 
 def _with_relative(sentence: str, tokens: Sequence[Span], words: Sequence[str]) -> Iterator[Span]:
     """A clause, and the relative clause at its end, if it has one, with the noun before it."""
     whole = Span(tokens[0].start, tokens[-1].end)
     comma = _relative_at(words)
-    noun = _noun_before(sentence, tokens, comma) if comma is not None else None
+    noun = noun_before(sentence, tokens, comma) if comma is not None else None
     if comma is None or noun is None or not _stands(words[:comma]):
         yield whole
         return
@@ -168,11 +151,12 @@ def _relative_at(words: Sequence[str]) -> int | None:
     rest = words[places[0] + 2 :]
     if any(word in {",", ";", ":"} or word in _OPEN or word in '"“”' for word in rest) or len(rest) < 2:
         return None
-    return places[0] if any(map(_is_finite, rest)) or rest[0].endswith("s") else None
+    return places[0] if any(map(is_finite, rest)) or rest[0].endswith("s") else None
 
 
-def _noun_before(sentence: str, tokens: Sequence[Span], comma: int) -> int | None:
-    """Where the noun that a relative clause belongs to begins: at its article, or a name's first capital."""
+def noun_before(sentence: str, tokens: Sequence[Span], comma: int) -> int | None:
+    """The token at which the noun before a comma begins, to which a relative clause or apposition belongs: its article,
+    or a name's first capital. None where the rules find no such noun, or it begins the sentence."""
     place = comma - 1
     if sentence[tokens[place].start].isupper():
         while place > 0 and sentence[tokens[place - 1].start].isupper():
@@ -185,6 +169,6 @@ def _noun_before(sentence: str, tokens: Sequence[Span], comma: int) -> int | Non
         word = sentence[tokens[comma - 1 - back].start : tokens[comma - 1 - back].end].casefold()
         if word in _DETERMINERS:
             return comma - 1 - back
-        if not word[0].isalnum() or word in _FINITE:
+        if not word[0].isalnum() or word in FINITE:
             return None
     return None

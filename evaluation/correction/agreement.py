@@ -13,6 +13,7 @@ import numpy as np
 from evaluation.detection.intervals import Draws
 from evaluation.errors import EvaluationError
 from evaluation.statistics.counts import Floats
+from evaluation.statistics.intervals import NO_WIDTH
 
 Item = TypeVar("Item", bound=Hashable)
 How = Literal["one", "unanimous", "majority", "adjudicated", "tie"]
@@ -169,5 +170,7 @@ def _with_limits(names: tuple[str, ...], items: int, observed: float, value: flo
     if items < 2 or finite.size < 2:
         return Agreement(names, items, observed, value, None, None, "too few items for limits")
     lower, upper = np.quantile(finite, [(1.0 - LEVEL) / 2.0, 1.0 - (1.0 - LEVEL) / 2.0])
+    if max(float(upper), value) - min(float(lower), value) <= NO_WIDTH:
+        return Agreement(names, items, observed, value, None, None, "they never differ: resampling bounds nothing")
     reason = f"only {items} items" if items < 10 else ""
     return Agreement(names, items, observed, value, min(float(lower), value), max(float(upper), value), reason)

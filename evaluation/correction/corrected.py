@@ -15,17 +15,18 @@ from evaluation.correction.figures import (
     cut_estimate,
     few_labels,
     labels_only,
-    undefined_without_width,
+    rectified_estimate,
     verifier_rate,
 )
 from evaluation.correction.labelled_run import HALLUCINATED, SUPPORTED, UNSCORED, LabelledRun
 from evaluation.correction.ratio import corrected_ratio, few_for_ratio
 from evaluation.correction.rectified import FOLDS, LabelledSample, RectifiedEstimate, design_of, rectified
-from evaluation.correction.rogan_gladen import Resamples, RoganGladen, rogan_gladen
+from evaluation.correction.rogan_gladen import ALIKE, Resamples, RoganGladen, rogan_gladen
+from evaluation.correction.uncorrected import Uncorrected
 from evaluation.statistics.counts import Floats
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
-from evaluation.statistics.measure import mean_responses
-from evaluation.statistics.paired import fixed_minus_broken_limits
+from evaluation.statistics.intervals import NO_WIDTH
+from evaluation.statistics.summary import RunSummary
 
 Headline = Literal["rectified", "labels_only"]
 
@@ -52,11 +53,12 @@ class CorrectedSettings:
 class Corrected:
     """One rate or difference by labels.
 
-    uncorrected: by the verifier alone, on all questions. rectified: the verifier on all, mended by the labels.
-    labels_only: one label a question, no verifier. headline: which of the two is to be read, and why, chosen by a rule
-    that was fixed beforehand. lambdas: the verifier's weight (0: it was of no use), one an arm. In the two corrected
-    estimates ``questions`` are the run's, ``responses`` the labelled ones (of one arm), ``event_questions`` those with
-    the event by label.
+    uncorrected: by the verifier alone, the run summary's own figure, on all questions that the arm or the pair has
+    (its ``questions``). rectified: the verifier on all that labels were drawn from, mended by the labels. labels_only:
+    one label a question, no verifier. headline: which of the two is to be read, and why, chosen by a rule that was
+    fixed beforehand. lambdas: the verifier's weight (0: it was of no use), one an arm. In the two corrected estimates
+    ``questions`` are those that labels were drawn from, ``responses`` the labelled ones (of one arm),
+    ``event_questions`` those with the event by label.
     """
 
     uncorrected: HallucinationEstimate
@@ -118,16 +120,24 @@ class CorrectedRun:
 
 
 def correct(
-    run: LabelledRun, pairs: Sequence[tuple[str, str]] = (), settings: CorrectedSettings | None = None
+    run: LabelledRun,
+    pairs: Sequence[tuple[str, str]] = (),
+    settings: CorrectedSettings | None = None,
+    summary: RunSummary | None = None,
 ) -> CorrectedRun:
-    """Every arm that was labelled and every (baseline, other) pair of them. Raises EvaluationError for other arms."""
+    """Every arm that was labelled and every (baseline, other) pair of them.
+
+    summary: of the run, for the uncorrected figures; without it these are undefined. Raises EvaluationError for other
+    arms.
+    """
     settings = settings or CorrectedSettings()
+    uncorrected = Uncorrected(summary, settings.level)
     return CorrectedRun(
         settings,
         len(run.question_ids),
         run.place.size,
-        tuple(_arm(run, a, settings) for a in range(len(run.arms))),
-        tuple(_pair(run, run.arm(one), run.arm(two), settings) for one, two in pairs),
+        tuple(_arm(run, a, settings, uncorrected) for a in range(len(run.arms))),
+        tuple(_pair(run, run.arm(one), run.arm(two), settings, uncorrected) for one, two in pairs),
     )
 
 
@@ -158,21 +168,15 @@ def _rectified_estimate(
     few: str,
 ) -> HallucinationEstimate:
     rate = min(max(found.estimate, floor), 1.0)
-    return undefined_without_width(
-        cut_estimate(rate, found.lower, found.upper, sample, coefficients, settings.level, "rectified_t", floor),
-        few,
-        settings.seed,
-    )
+    cut = cut_estimate(rate, found.lower, found.upper, sample, coefficients, settings.level, "rectified_t", floor)
+    return rectified_estimate(found, cut, floor, few, settings.seed)
 
 
-def _arm(run: LabelledRun, a: int, settings: CorrectedSettings) -> CorrectedArm:
+def _arm(run: LabelledRun, a: int, settings: CorrectedSettings, uncorrected: Uncorrected) -> CorrectedArm:
     one = np.ones(1)
     sample = run.quantities([(a, (HALLUCINATED,))])
     generous = run.quantities([(a, (HALLUCINATED,))], undecided=True)
-    shares = run.shares[:, a]
-    responses = run.responses[a]
-    ones = np.ones(len(shares))
-    seen = verifier_rate(shares[:, HALLUCINATED], ones, responses, float(responses), settings.level)
+    seen = uncorrected.hallucinated(run.arms[a])
     hallucinated = _corrected(sample, one, seen, settings)
     undecided = int(run.labels[:, a, UNSCORED].sum())
     return CorrectedArm(
@@ -183,15 +187,13 @@ def _arm(run: LabelledRun, a: int, settings: CorrectedSettings) -> CorrectedArm:
         undecided,
         hallucinated,
         _corrected(generous, one, seen, settings).estimate if undecided else hallucinated.estimate,
-        _answered(run, a, settings),
+        _answered(run, a, settings, uncorrected.answered(run.arms[a])),
         rogan_gladen(sample, 0, settings.level, Resamples(settings.seed, settings.bootstrap)),
     )
 
 
-def _answered(run: LabelledRun, a: int, settings: CorrectedSettings) -> Corrected:
+def _answered(run: LabelledRun, a: int, settings: CorrectedSettings, seen: HallucinationEstimate) -> Corrected:
     sample = run.quantities([(a, (HALLUCINATED,)), (a, (HALLUCINATED, SUPPORTED))])
-    h, scored = sample.predicted.T
-    seen = verifier_rate(h, scored, run.responses[a], float(scored.sum() * run.responses[a] / len(h)), settings.level)
     w = design_of(sample).weights
     w = w / w.mean()
     told, said = sample.labels.T
@@ -203,7 +205,8 @@ def _answered(run: LabelledRun, a: int, settings: CorrectedSettings) -> Correcte
     only = verifier_rate(
         told[used] * rows, rows, int(used.sum()), float(rows.sum() ** 2 / (rows**2).sum()), settings.level
     )
-    only = dataclasses.replace(only, questions=len(h), responses=int(used.sum()))
+    questions = len(sample.predicted)
+    only = dataclasses.replace(only, questions=questions, responses=int(used.sum()))
     few = few_for_ratio(sample, LABELLED_POSITIVES, DISAGREEMENTS)
     found = corrected_ratio(sample, settings.level, settings.seed, settings.folds)
     if found is None:
@@ -215,37 +218,21 @@ def _answered(run: LabelledRun, a: int, settings: CorrectedSettings) -> Correcte
         min(max(found.lower, 0.0), rate),
         max(min(found.upper, 1.0), rate),
         settings.level,
-        len(h),
+        questions,
         int(used.sum()),
         only.event_questions,
         only.other_questions,
         "rectified_t",
     )
-    mended = undefined_without_width(cut, few, settings.seed)
+    mended = rectified_estimate(found, cut, 0.0, few, settings.seed)
     few = few or (mended.reason if mended.rate is None else "")
     reason = few or "enough labels of both kinds, and enough errors of the verifier, to correct by"
     return Corrected(seen, mended, only, "labels_only" if few else "rectified", reason, found.lambdas)
 
 
-def _pair(run: LabelledRun, one: int, two: int, settings: CorrectedSettings) -> CorrectedPair:
+def _pair(run: LabelledRun, one: int, two: int, settings: CorrectedSettings, uncorrected: Uncorrected) -> CorrectedPair:
     sample = run.quantities([(one, (HALLUCINATED,)), (two, (HALLUCINATED,))])
-    h1, h2 = sample.predicted.T
-    fixed, broken, ones = h1 * (1.0 - h2), h2 * (1.0 - h1), np.ones(len(h1))
-    samples = np.full(len(h1), min(run.responses[one], run.responses[two]) / len(h1))
-    limits = fixed_minus_broken_limits(fixed, broken, ones, mean_responses(samples), settings.level)
-    rate = float(np.clip((h1 - h2).mean(), -1.0, 1.0))
-    differ = int(np.count_nonzero(np.abs(h1 - h2) > 1e-12))
-    seen = HallucinationEstimate(
-        rate,
-        min(float(limits.lower), rate),
-        max(float(limits.upper), rate),
-        settings.level,
-        len(h1),
-        run.responses[one] + run.responses[two],
-        differ,
-        len(h1) - differ,
-        "mover",
-    )
+    seen = uncorrected.difference(run.arms[one], run.arms[two])
     difference = _corrected(sample, np.array([1.0, -1.0]), seen, settings)
     return CorrectedPair(run.arms[one], run.arms[two], difference, _rogan_gladen_difference(sample, settings))
 
@@ -262,5 +249,7 @@ def _rogan_gladen_difference(sample: LabelledSample, settings: CorrectedSettings
     lower = float(np.quantile(np.nan_to_num(change, nan=-1.0), tail))
     upper = float(np.quantile(np.nan_to_num(change, nan=1.0), 1.0 - tail))
     coefficients = np.array([1.0, -1.0])
+    if upper - lower <= NO_WIDTH:
+        return undefined(settings.level, ALIKE)
     found = cut_estimate(rate, lower, upper, sample, coefficients, settings.level, "rogan_gladen", -1.0)
     return dataclasses.replace(found, seed=settings.seed)

@@ -16,7 +16,7 @@ from evaluation.correction.label_store import StoredDraw
 from evaluation.correction.labelled_run import join_labels
 from evaluation.errors import EvaluationError
 from evaluation.statistics.counts import OutcomeRecord
-from evaluation.statistics.summary import default_pairs
+from evaluation.statistics.summary import RunSummary, default_pairs
 
 FEWEST_QUESTIONS = 5
 """Fewer labelled questions than that give no corrected figure."""
@@ -45,8 +45,10 @@ def figures_of(
     stored: StoredDraw,
     progress: LabelProgress,
     settings: CorrectedSettings | None = None,
+    summary: RunSummary | None = None,
 ) -> CorrectedFigures:
-    """Corrected figures of a run. records: the verifier's outcomes, of the draw's decoding.
+    """Corrected figures of a run. records: the verifier's outcomes, of the draw's decoding. summary: of the run, whose
+    figures are the uncorrected ones.
 
     Never raises for labels that are missing or a run that changed since the draw: the reason says so.
     """
@@ -67,7 +69,7 @@ def figures_of(
         keys = {(q.question_id, s.arm, s.sample) for q in part.questions for s in q.samples}
         try:
             joined = join_labels(records, part, {k: v for k, v in progress.outcomes.items() if k in keys})
-            run = correct(joined, default_pairs(draw.arms, "closed_book"), settings)
+            run = correct(joined, default_pairs(draw.arms, "closed_book"), settings, summary)
         except EvaluationError as error:
             reason = str(error)
     source = f"a random draw of {used} of {draw.population} questions (seed {draw.seed}), one response of each arm"

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from evaluation.correction.rectified import LabelledSample, design_of
+from evaluation.correction.rectified import LabelledSample, RectifiedEstimate, design_of
 from evaluation.statistics.counts import Floats
 from evaluation.statistics.estimates import HallucinationEstimate, Method, undefined
-from evaluation.statistics.intervals import effective_limits
+from evaluation.statistics.intervals import NO_WIDTH, effective_limits
 from evaluation.statistics.paired import fixed_minus_broken_limits
 
 LABELLED_POSITIVES = 10
@@ -101,17 +101,32 @@ def cut_estimate(
     )
 
 
-NO_WIDTH = "the labelled responses show no error to estimate an interval from"
+NO_ERROR = "the labelled responses show no error to estimate an interval from"
+OUTSIDE = "the interval lies outside what the quantity can be"
 
 
-def undefined_without_width(estimate: HallucinationEstimate, few: str, seed: int) -> HallucinationEstimate:
-    """A corrected estimate with its seed; undefined where its interval has no width, which labels cannot justify.
+def rectified_estimate(
+    found: RectifiedEstimate, estimate: HallucinationEstimate, floor: float, few: str, seed: int
+) -> HallucinationEstimate:
+    """A corrected estimate with its seed, undefined where labels cannot justify its interval.
 
-    few: why it is not to be trusted yet, "" where it is.
+    That is where it has no width, or lies outside [floor, 1] altogether. One that was cut at ``floor`` or 1 is not
+    narrower than N certain labels would make it: (1 - level) / 2 to the power 1 / N (Clopper and Pearson 1934), N the
+    questions. few: why it is not to be trusted yet, "" where it is.
     """
-    if estimate.lower is not None and estimate.upper is not None and estimate.upper - estimate.lower < 1e-9:
-        return undefined(estimate.level, f"{NO_WIDTH}: {few}" if few else NO_WIDTH)
-    return replace(estimate, seed=seed, reliable=not few, reason=few)
+    if estimate.rate is None or estimate.lower is None or estimate.upper is None:
+        return estimate
+    if found.upper - found.lower <= NO_WIDTH:
+        return undefined(estimate.level, f"{NO_ERROR}: {few}" if few else NO_ERROR)
+    if found.upper <= floor or found.lower >= 1.0:
+        return undefined(estimate.level, f"{OUTSIDE}: {few}" if few else OUTSIDE)
+    least = 1.0 - float(((1.0 - estimate.level) / 2.0) ** (1.0 / max(estimate.questions, 1)))
+    lower, upper = estimate.lower, estimate.upper
+    if upper >= 1.0:
+        lower = min(lower, 1.0 - least)
+    if lower <= floor:
+        upper = max(upper, floor + least)
+    return replace(estimate, lower=lower, upper=upper, seed=seed, reliable=not few, reason=few)
 
 
 def verifier_rate(h: Floats, a: Floats, responses: int, independent: float, level: float) -> HallucinationEstimate:

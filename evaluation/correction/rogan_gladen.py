@@ -10,8 +10,10 @@ from evaluation.correction.rectified import LabelledSample, design_of
 from evaluation.statistics.bootstrap import blocks
 from evaluation.statistics.counts import Floats
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
-from evaluation.statistics.intervals import Limits, effective_limits
+from evaluation.statistics.intervals import NO_WIDTH, Limits, effective_limits
 from evaluation.statistics.paired import mover
+
+ALIKE = "all resamples give the same corrected rate: nothing bounds it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,8 @@ def rogan_gladen(sample: LabelledSample, k: int, level: float, draws: Resamples)
     lower = float(np.quantile(np.nan_to_num(replicates, nan=0.0), (1.0 - level) / 2.0))
     upper = float(np.quantile(np.nan_to_num(replicates, nan=1.0), 1.0 - (1.0 - level) / 2.0))
     rate = float(values)
+    if max(upper, rate) - min(lower, rate) <= NO_WIDTH:
+        return RoganGladen(quality, undefined(level, ALIKE))
     positives = int(sample.labels[:, k].sum())
     estimate = HallucinationEstimate(
         rate,

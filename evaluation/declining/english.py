@@ -11,6 +11,7 @@ import re
 
 from evaluation.declining.english_words import (
     ADVERBS,
+    AS_A_TOOL,
     ASKED,
     BASED,
     CANNOT,
@@ -68,6 +69,12 @@ _REFUSING = tuple(
         r"with|assist "
         r"with|discuss) (?:\w+ )?(?:questions?|quer\w+|topics?|inquir\w+)\b",
         r"(?:i am|i'm) only able to (?:answer|respond to|help with|assist with|discuss)\b",
+        # The speaker is made for something else.
+        rf"(?:{AS_A_TOOL} )?(?:i am|i'm|we are|we're) not (?:equipped|designed|trained|built|programmed|qualified|"
+        r"intended|meant|authori[sz]ed|permitted|allowed) to (?:answer|provide|give|suggest|help|assist|discuss|"
+        r"respond|offer|name|tell|say|identify|recommend|comment|speak|handle|address)\b",
+        rf"{AS_A_TOOL} (?:i|we) ?{CANNOT} (?:answer|provide|give|suggest|help|assist|discuss|respond|offer|name|tell|"
+        r"say|identify|recommend|comment|speak|handle|address)\b",
         # Nobody can answer.
         rf"(?:(?:i|we) ?)?{CANNOT} (?:answer|respond|reply)(?:$| (?:to )?(?:{ASKED}|{WH}|any|with|{LOCATED} "
         rf"{DOCS}|"

@@ -54,6 +54,7 @@ CANNOT = (
     r"(?:isn't|aren't|wasn't|weren't) able to|unable to|not able to|would not be able to|won't be able to|"
     r"(?:am|'m) not in a position to|have not been able to|haven't been able to|failed to)"
 )
+AS_A_TOOL = r"as an? (?:[\w-]+ ){0,8}?(?:ai|assistant|model|bot|chatbot|checker|program|tool|system),?"
 CANNOT_BE = r"(?:can ?not|can't|could not|couldn't) be"
 BASED = r"(?:based on|according to|from|given|in|on the basis of|using|judging by|considering)"
 ASKED = (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.statistics.counts import Floats
-from evaluation.statistics.intervals import effective_limits, linearised
+from evaluation.statistics.intervals import NO_WIDTH, effective_limits, linearised
 
 LEVEL = 0.95
 REPLICATES = 2000
@@ -83,10 +83,7 @@ def share_estimate(estimate: float, replicates: Floats, carrying: int, groups: i
         return ScoreEstimate(1.0, exact, 1.0, few)
     if estimate <= 0.0:
         return ScoreEstimate(0.0, 0.0, 1.0 - exact, few)
-    lower, upper = _limits(replicates)
-    if lower == upper:
-        return ScoreEstimate(estimate, None, None, ALIKE)
-    return ScoreEstimate(estimate, min(lower, estimate), max(upper, estimate), few)
+    return _bounded(estimate, *_limits(replicates), few)
 
 
 def ratio_estimate(h: Floats, a: Floats, counted: float) -> ScoreEstimate:
@@ -121,9 +118,7 @@ def mean_of_ratios(one: tuple[Floats, Floats], two: tuple[Floats, Floats]) -> Sc
     above = [max(0.0, float(limit.upper) - share) for share, limit in zip(shares, limits, strict=True)]
     lower, upper = (math.sqrt(max(0.0, x * x + 2.0 * r * x * y + y * y)) / 2.0 for x, y in (below, above))
     rarer = min(int(np.count_nonzero(a)) for _, a in (one, two))
-    return ScoreEstimate(
-        mean, max(0.0, mean - lower), min(1.0, mean + upper), _few(rarer, "groups carry the rarer class")
-    )
+    return _bounded(mean, max(0.0, mean - lower), min(1.0, mean + upper), _few(rarer, "groups carry the rarer class"))
 
 
 def error_estimate(estimate: float, replicates: Floats, groups: int, reason: str = "") -> ScoreEstimate:
@@ -135,11 +130,7 @@ def error_estimate(estimate: float, replicates: Floats, groups: int, reason: str
     if groups < 2:
         return ScoreEstimate(estimate, None, None, ONE_GROUP)
     low, high = _limits(replicates)
-    if low == high:
-        return ScoreEstimate(estimate, None, None, ALIKE)
-    return ScoreEstimate(
-        estimate, max(0.0, min(2 * estimate - high, estimate)), min(1.0, max(2 * estimate - low, estimate)), reason
-    )
+    return _bounded(estimate, max(0.0, 2 * estimate - high), min(1.0, 2 * estimate - low), reason)
 
 
 def rate_estimate(counts: Sequence[int], seconds: Sequence[float], what: str, seed: int = 0) -> ScoreEstimate:
@@ -155,8 +146,7 @@ def rate_estimate(counts: Sequence[int], seconds: Sequence[float], what: str, se
         return ScoreEstimate(estimate, None, None, f"timed in {len(counts)} blocks: limits need at least 5")
     number, time = np.array(counts, dtype=np.float64), np.array(seconds)
     replicates = Draws(number.size, seed).over(lambda drawn: (drawn @ number) / (drawn @ time), number.size)
-    lower, upper = _limits(replicates)
-    return ScoreEstimate(estimate, min(lower, estimate), max(upper, estimate))
+    return _bounded(estimate, *_limits(replicates), "")
 
 
 def mean_estimate(estimates: Sequence[ScoreEstimate], reason: str = "") -> ScoreEstimate:
@@ -181,6 +171,14 @@ def mean_estimate(estimates: Sequence[ScoreEstimate], reason: str = "") -> Score
         min(1.0, mean + math.hypot(*above) / len(values)),
         reason,
     )
+
+
+def _bounded(estimate: float, lower: float, upper: float, reason: str) -> ScoreEstimate:
+    """The figure with limits around it; without any where they have no width."""
+    lower, upper = min(lower, estimate), max(upper, estimate)
+    if upper - lower <= NO_WIDTH:
+        return ScoreEstimate(estimate, None, None, ALIKE)
+    return ScoreEstimate(estimate, lower, upper, reason)
 
 
 def _few(groups: int, what: str) -> str:

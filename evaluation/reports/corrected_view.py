@@ -11,6 +11,7 @@ from evaluation.correction.agreement import Agreement
 from evaluation.correction.corrected import Corrected, CorrectedArm, CorrectedRun
 from evaluation.correction.corrected_figures import CorrectedFigures
 from evaluation.correction.label_progress import Annotator
+from evaluation.reports.limits_text import limits_text
 from evaluation.reports.report_view import interval, percent
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
 
@@ -104,6 +105,7 @@ def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
             f"Corrected by labels of {figures.source}; labels are what people say, not the truth, and the corrected "
             "rate is the one that they would give."
         )
+        notes += _other_questions(figures.run)
         unsure = [a for a in figures.run.arms if a.undecided]
         if unsure:
             said = ", ".join(f"{a.undecided} in {a.arm}" for a in unsure)
@@ -122,6 +124,23 @@ def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _other_questions(run: CorrectedRun) -> list[str]:
+    """Of which questions uncorrected and corrected figures are, where labels were drawn from fewer than a run has."""
+    figures = [(a.arm, a.hallucinated) for a in run.arms]
+    figures += [(f"{p.baseline} − {p.other}", p.difference) for p in run.pairs]
+    other = [
+        f"{name} {corrected.uncorrected.questions}, corrected {corrected.labels_only.questions}"
+        for name, corrected in figures
+        if corrected.uncorrected.rate is not None and corrected.uncorrected.questions != corrected.labels_only.questions
+    ]
+    if not other:
+        return []
+    return [
+        "Uncorrected figures are those of the tables above, of all questions of an arm or a pair; corrected ones are "
+        f"of the questions that labels were drawn from. Questions: {'; '.join(other)}."
+    ]
+
+
 def agreement_lines(figures: tuple[Agreement, ...]) -> tuple[str, ...]:
     """Every pair's kappa, then the alpha of all (which comes last, also where there are only two annotators)."""
     if not figures:
@@ -135,7 +154,9 @@ def agreement_lines(figures: tuple[Agreement, ...]) -> tuple[str, ...]:
 def _agreed(found: Agreement) -> str:
     if found.value is None:
         return f"undefined ({found.reason})"
-    limits = f" [{found.lower:.2f}, {found.upper:.2f}]" if found.lower is not None else ""
+    limits = ""
+    if found.lower is not None and found.upper is not None:
+        limits = f" {limits_text(found.lower, found.upper, 2, scale=1.0)}"
     alike = f", {percent(found.observed)} alike" if found.observed is not None else ""
     return f"{found.value:.2f}{limits}, {found.items} responses{alike}" + (f" ({found.reason})" if found.reason else "")
 

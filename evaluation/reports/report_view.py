@@ -9,6 +9,7 @@ from itertools import pairwise
 from evaluation.detection.intervals import ScoreEstimate
 from evaluation.outcomes import OUTCOMES, Outcome
 from evaluation.reports.claim_figures import ArmClaims, claims_of
+from evaluation.reports.limits_text import limits_text
 from evaluation.reports.plots import Bar, Chart, chart
 from evaluation.reports.report_data import ReportData, ShownArm, ShownChunk, ShownQuestion, ShownSample
 from evaluation.statistics.estimates import HallucinationEstimate, Measurement
@@ -137,8 +138,7 @@ def interval(estimate: HallucinationEstimate, signed: bool = False) -> str:
     """ "[8.1, 17.9]" in percent, or an empty string when there is none."""
     if estimate.lower is None or estimate.upper is None:
         return ""
-    form = "{:+.1f}" if signed else "{:.1f}"
-    return f"[{form.format(100 * estimate.lower)}, {form.format(100 * estimate.upper)}]".replace("-", "−")
+    return limits_text(estimate.lower, estimate.upper, signed=signed).replace("-", "−")
 
 
 def score(estimate: ScoreEstimate | None) -> str:
@@ -147,7 +147,7 @@ def score(estimate: ScoreEstimate | None) -> str:
         return f"undefined ({estimate.reason if estimate else 'nothing was labelled'})"
     if estimate.lower is None or estimate.upper is None:
         return f"{estimate.estimate:.3f}"
-    return f"{estimate.estimate:.3f} [{estimate.lower:.3f}, {estimate.upper:.3f}]"
+    return f"{estimate.estimate:.3f} {limits_text(estimate.lower, estimate.upper, 3, scale=1.0)}"
 
 
 def share(estimate: ScoreEstimate) -> str:
@@ -156,7 +156,7 @@ def share(estimate: ScoreEstimate) -> str:
         return f"an undefined share ({estimate.reason})"
     if estimate.lower is None or estimate.upper is None:
         return percent(estimate.estimate)
-    return f"{percent(estimate.estimate)} [{100 * estimate.lower:.1f}, {100 * estimate.upper:.1f}]"
+    return f"{percent(estimate.estimate)} {limits_text(estimate.lower, estimate.upper)}"
 
 
 def p_value(p: float) -> str:

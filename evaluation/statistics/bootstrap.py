@@ -72,7 +72,8 @@ def ratio_jackknife(h: Floats, a: Floats) -> Floats:
 def bca_limits(estimate: float, replicates: Floats, jackknife: Floats, level: float) -> Interval | None:
     """Bias-corrected and accelerated limits (Efron 1987; Efron and Tibshirani 1993, eq. 14.9, 14.14, 14.15).
 
-    replicates (B,), jackknife (N,). None when either is undefined or does not vary: there is nothing to correct.
+    replicates (B,), jackknife (N,). None when either is undefined or does not vary, or ties leave the limits no width:
+    there is nothing to correct.
     Ties with the estimate count half in z0, since shares of small counts tie often.
     """
     replicates = np.sort(replicates[np.isfinite(replicates)])
@@ -89,4 +90,5 @@ def bca_limits(estimate: float, replicates: Floats, jackknife: Floats, level: fl
     z = special.ndtri(np.array([(1.0 - level) / 2.0, 1.0 - (1.0 - level) / 2.0]))
     adjusted = special.ndtr(z0 + (z0 + z) / np.maximum(1.0 - acceleration * (z0 + z), 1e-6))
     lower, upper = np.quantile(replicates, adjusted)
-    return Interval(min(float(lower), estimate), max(float(upper), estimate))
+    lower, upper = min(float(lower), estimate), max(float(upper), estimate)
+    return Interval(lower, upper) if upper - lower > gap else None

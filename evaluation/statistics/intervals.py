@@ -19,6 +19,9 @@ from evaluation.statistics.counts import Floats
 ROUNDING = 1e-12
 """Shares closer than this are the same share: they are small fractions of small whole numbers."""
 
+NO_WIDTH = 1e-9
+"""Limits closer than this are one: an interval of no width, which no finite sample gives."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

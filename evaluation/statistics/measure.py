@@ -15,8 +15,15 @@ from evaluation.statistics.bootstrap import (
     ratio_replicates,
 )
 from evaluation.statistics.counts import Floats
-from evaluation.statistics.estimates import HallucinationEstimate, Measurement, Method, few_events, unmeasured
-from evaluation.statistics.intervals import ROUNDING, clustered_t_limits, effective_limits
+from evaluation.statistics.estimates import (
+    HallucinationEstimate,
+    Measurement,
+    Method,
+    few_events,
+    undefined,
+    unmeasured,
+)
+from evaluation.statistics.intervals import NO_WIDTH, ROUNDING, clustered_t_limits, effective_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,18 +123,18 @@ def beside(
 ) -> HallucinationEstimate:
     """An estimate by clustered t or BCa, clipped to [floor, 1], flagged where the method is not to be trusted.
 
-    limits None: the data do not vary; the limits are then the rate itself, and flagged.
+    Undefined where the limits are None or have no width: the questions do not differ, which is no reason to be sure.
     """
     reason = few_events(basis.event_questions, basis.other_questions, basis.event)
-    if limits is None:
-        limits, reason = (
-            Interval(rate, rate),
-            reason or "the questions do not differ: the method has no variance to use",
-        )
+    lower, upper = (
+        (rate, rate) if limits is None else (min(max(limits.lower, floor), rate), max(min(limits.upper, 1.0), rate))
+    )
+    if upper - lower <= NO_WIDTH:
+        return undefined(settings.level, "the questions do not differ: the method has no variance to use")
     return HallucinationEstimate(
         rate,
-        min(max(limits.lower, floor), rate),
-        max(min(limits.upper, 1.0), rate),
+        lower,
+        upper,
         settings.level,
         basis.questions,
         basis.responses,

@@ -74,11 +74,27 @@ def ratio_difference_limits(
     """
     r1, r2 = ratio(h1, a1), ratio(h2, a2)
     one, two = effective_limits(h1, a1, responses1, level), effective_limits(h2, a2, responses2, level)
-    z1, z2 = linearised(h1, a1), linearised(h2, a2)
-    rho = correlation(z1, z2)
+    rho = _guarded_correlation(h1, a1, h2, a2)
     differ = np.count_nonzero(np.abs(h1 * a2 - h2 * a1) > ROUNDING, axis=-1)
     rho = np.where(differ >= TRUSTED_DISCORDANT, rho, np.minimum(rho, 0.0))
     return mover(r1, one.lower, one.upper, r2, two.lower, two.upper, rho)
+
+
+def _guarded_correlation(h1: Floats, a1: Floats, h2: Floats, a2: Floats) -> Floats:
+    """Correlation of two ratios' linearised errors, where positive with two more questions on which the arms differ.
+
+    One of each kind, as Agresti and Min 2005 add to discordant pairs: arms that differ alike on every question seen
+    correlate by 1, and MOVER's limits would close. Shapes (..., N) -> (...).
+    """
+    plain = correlation(linearised(h1, a1), linearised(h2, a2))
+    ones, none = np.ones((*h1.shape[:-1], 1)), np.zeros((*h1.shape[:-1], 1))
+    typical = [(a * a).sum(axis=-1, keepdims=True) / a.sum(axis=-1, keepdims=True) * ones for a in (a1, a2)]
+    b1, b2 = (np.concatenate([a, t, t], axis=-1) for a, t in zip((a1, a2), typical, strict=True))
+    g1 = np.concatenate([h1, typical[0], none], axis=-1)
+    g2 = np.concatenate([h2, none, typical[1]], axis=-1)
+    guarded = correlation(linearised(g1, b1), linearised(g2, b2))
+    result: Floats = np.where(plain > 0.0, np.minimum(plain, guarded), plain)
+    return result
 
 
 def measure_fixed_minus_broken(

@@ -36,7 +36,7 @@ from evaluation.verifiers.layered_scorer import without_reader
 from evaluation.verifiers.verifier import FAILED, VerificationItem
 from model.pairs.scoring import PairScorer, answer_tokens, languages_read
 
-VERSION = 2
+VERSION = 3
 TOGETHER = " together"
 """Ends the name of a verifier whose verdicts see the other claims of their answer."""
 

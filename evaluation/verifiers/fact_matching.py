@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from data.fact_tables import Fact
-from evaluation.claims.splitting import has_verb
+from evaluation.language.finite_verbs import has_verb
 from evaluation.language.normalise import STOP_WORDS, normal_tokens, singular
 from evaluation.language.value_extraction import is_pure
 from evaluation.language.values import Value, comparable

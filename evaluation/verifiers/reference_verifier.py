@@ -20,7 +20,7 @@ from evaluation.verifiers.matching import compare
 from evaluation.verifiers.reading import read_text
 from evaluation.verifiers.verifier import VerificationItem
 
-VERSION = 3
+VERSION = 4
 F1_THRESHOLD = 0.8
 """Token F1 from which an answer is supported; fixed before any run (rule 5.8). It forgives one word too many or too few
 in three (F1 0.8). One wrong word in five would reach it as well, so a substituted content word never counts."""

@@ -18,6 +18,7 @@ from data.questions import Question
 from evaluation.claims.extraction import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import UNRESPONSIVE, Claim, Verdict
+from evaluation.verifiers.additions import additions
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.faithful import nothing_else_judges
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
@@ -25,7 +26,7 @@ from evaluation.verifiers.unresponsive import is_unresponsive
 from evaluation.verifiers.verifier import VerificationItem
 
 _ROUTED, _FAITHFUL, _ENTAILMENT = "routed/1", "routed/2", "entailment/"
-_ANSWERED = ("routed/3", "routed/4")
+_ANSWERED = ("routed/3", "routed/4", "routed/5")
 
 
 def has_references(question: Question) -> bool:
@@ -67,7 +68,7 @@ class RoutedVerifier:
 
     @property
     def name(self) -> str:
-        """``routed/4 REFERENCE | ENTAILMENT``; every verdict carries it, whoever gave it."""
+        """``routed/5 REFERENCE | ENTAILMENT``; every verdict carries it, whoever gave it."""
         return self._name
 
     def extract(self, question: Question, completion: str) -> Extraction:
@@ -85,14 +86,31 @@ class RoutedVerifier:
 
     def _further(self, question: Question, completion: str, answer: Claim) -> tuple[Claim, ...]:
         """Statements beside the one that answers the question: all where the answer is wrong; where it is right,
-        those beside the one that gives it, and none where no single one does."""
+        those beside the one that gives it, and what that one adds to the answer; none where no single one gives it."""
         claims = self._entailment.extract(question, completion).claims
         if self._reference.rejects(question, answer):
             return claims
-        if len(claims) < 2:
-            return ()
-        answering = {c for c in claims if self._reference.answers(question, c)}
-        return tuple(c for c in claims if c not in answering) if answering else ()
+        found: list[Claim] = []
+        answered = False
+        for claim in claims:
+            if self._reference.answers(question, claim):
+                answered = True
+                found += self._added(question, claim)
+            else:
+                found.append(claim)
+        return tuple(found) if answered else ()
+
+    def _added(self, question: Question, claim: Claim) -> tuple[Claim, ...]:
+        """What an answering sentence says beside the answer."""
+
+        def answers(text: str) -> bool:
+            return self._reference.answers(question, Claim(text, 0, len(text)))
+
+        known = (question.text, *question.references)
+        return tuple(
+            Claim(claim.text[span.start : span.end], claim.start + span.start, claim.start + span.end)
+            for span in additions(claim.text, known, answers)
+        )
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """Verdicts of all, in the order given; each verifier is called once."""

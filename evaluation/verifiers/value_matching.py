@@ -118,6 +118,8 @@ def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: 
         reasons.append(blocked)
     if reasons:
         return reasons[0]
+    # What the question gives itself is repeated, not answered: "The earthquake of 1755 ...".
+    candidates = [v for v in candidates if not any(same_value(own, v) and same_value(v, own) for own in q.values)]
     if any(only_less_specific(wanted, v) for v in candidates):
         return Match("unverifiable", HALF, "the answer's date is less specific than the reference's")
     if any(nearly_same(wanted, v) for v in candidates):

@@ -38,10 +38,11 @@ class ThoughtAndAnswer:
 def split_thought(text: str) -> ThoughtAndAnswer:
     """The train of thought and the answer in a text.
 
-    A thought that is not closed, because the model reached its limit, goes to the end: there is no answer then. A tag
-    behind other words of its line that nothing closes is text ("The tag <think> opens a block."). A
-    closing tag without an opening one ends a thought that began with the text, since some chat templates open it in the
-    prompt. Tags in code (between backticks) are text.
+    A thought that is not closed, because the model reached its limit, goes to the end: there is no answer then. A
+    thought begins with the text, or later where the text began with one; other opening tags are words of the answer
+    ("The tag <think> opens a block."), and so are closing tags behind them. A closing tag without an opening one ends a
+    thought that began with the text, since some chat templates open it in the prompt. Tags in code (between backticks)
+    are text.
     """
     if "<|channel|>" in text:
         return _split_channels(text)
@@ -72,14 +73,15 @@ def thought_spans(text: str) -> tuple[tuple[int, int], ...]:
         if start is None and any(first <= begin < last for first, last in code):
             continue
         if opens:
+            if start is None and not spans and text[:begin].strip():
+                break  # a word of the answer: this text does not begin with a thought
             start = begin if start is None else start
         elif start is not None:
             spans.append((start, end))
             start = None
         elif not spans:
             spans.append((0, end))
-    begins_line = start is not None and not text[text.rfind("\n", 0, start) + 1 : start].strip()
-    if start is not None and (begins_line or spans):
+    if start is not None:
         spans.append((start, len(text)))
     return tuple(spans)
 
@@ -105,16 +107,18 @@ def _split_channels(text: str) -> ThoughtAndAnswer:
 class ThoughtFilter:
     """``split_thought`` of a text that comes in pieces: the answer goes on, the thought is kept.
 
-    begun: whether the text begins within a thought, as it does where a chat template opens it in the prompt. What may
-    be the beginning of a tag is held back. Text that went on cannot be called back: a closing tag without an opening
-    one makes a thought of what is still held, which is all of it where the text comes in one piece.
+    begun: whether the text begins within a thought, as it does where a chat template opens it in the prompt. A text
+    that begins otherwise has no thoughts: a tag in it is a word. What may be the beginning of a tag is held back. Text
+    that went on cannot be called back: a closing tag without an opening one makes a thought of what is still held,
+    which is all of it where the text comes in one piece.
     """
 
     def __init__(self, *, begun: bool = False) -> None:
-        self._inside = begun
+        self._inside = self._thinks = begun
         self._waiting = ""
         self._thought: list[str] = []
         self._fed = False
+        self._literal = False
         self._in_code = False
 
     @property
@@ -131,12 +135,17 @@ class ThoughtFilter:
             if tag is None:
                 break
             before, buffer = buffer[: tag.start()], buffer[tag.end() :]
-            if self._inside or (_CLOSING.fullmatch(tag[0]) and not self._fed and not out):
+            closes = _CLOSING.fullmatch(tag[0]) is not None
+            if self._inside or (closes and not self._fed and not self._literal):
                 self._thought.append(before)
-                self._inside = not _CLOSING.fullmatch(tag[0])
+                self._inside, self._thinks = not closes, True
+                continue
+            out.append(self._passed(before))
+            if self._thinks or not (closes or self._fed):
+                self._inside, self._thinks = not closes, True
             else:
-                out.append(self._passed(before))
-                self._inside = _OPENING.fullmatch(tag[0]) is not None
+                self._literal = True
+                out.append(self._passed(tag[0]))
         held = _possible_tag(buffer)
         certain, self._waiting = buffer[: len(buffer) - held], buffer[len(buffer) - held :]
         out.append(self._told(certain))

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.cli import main
+from app.default_arms import CLOSED_BOOK_LEFT_OUT
 
 Plumbline = Callable[..., SimpleNamespace]
 
@@ -231,15 +232,15 @@ def test_evaluate_prints_the_table_writes_the_report_and_resumes(
     one, two = json.loads(first.out), json.loads(second.out)
     assert first.code == 0, first.err
     assert one == two
-    assert "18 of 18" in second.err
-    assert [arm["arm"] for arm in one["summary"]["arms"]] == ["closed_book", "rag", "oracle"]
+    assert "12 of 12" in second.err
+    assert [arm["arm"] for arm in one["summary"]["arms"]] == ["rag", "oracle"]
     for arm in one["summary"]["arms"]:
         shares = [arm[name]["default"]["rate"] for name in ("hallucinated", "supported", "abstained", "unscored")]
         assert sum(shares) == pytest.approx(1.0)
     page = report.read_text("utf-8")
     assert "http://" not in page.replace("http://www.w3.org", "") and "<table" in page
     shown = plumbline("report", one["run"], "--home", str(home), "--report", str(report))
-    assert "closed_book" in shown.out and str(report) in shown.out
+    assert "oracle" in shown.out and str(report) in shown.out and CLOSED_BOOK_LEFT_OUT in shown.err
     assert one["run"] in plumbline("report", "--home", str(home)).out
     nowhere = plumbline("report", one["run"], "--home", str(home), "--report", "/proc/nowhere/x.html")
     assert nowhere.code == 1 and "/proc/nowhere" in nowhere.err and "Traceback" not in nowhere.err

@@ -64,7 +64,7 @@ def test_gold_evidence_stands_beside_fetched_and_is_kept(
     gold = shown["analysis"]["gold"]
     assert (code, gold["questions"], [a["arm"] for a in gold["arms"]]) == (0, 4, ["closed_book", "rag"])
     assert [(p["baseline"], p["other"], p["questions"]) for p in gold["pairs"]] == [("closed_book", "rag", 4)]
-    assert gold["fetched_by"].startswith("entailment/2") and " gold k=5" in gold["gold_by"]
+    assert gold["fetched_by"].startswith("entailment/3") and " gold k=5" in gold["gold_by"]
     assert 'id="gold"' in page.read_text("utf-8")
     # Judged once: a plain report shows it again, in words as well.
     code, out, _ = command("report", shown["run"], "--report", str(page), "--plots", str(tmp_path / "plots"))

@@ -28,7 +28,7 @@ def test_a_claim_is_supported_from_the_threshold_on(overlap: Any) -> None:
     at, above = (judge(EntailmentVerifier(scorer, evidence, t), answer)[0] for t in (5 / 6, 0.84))
     assert (at.label, above.label) == ("supported", "unverifiable")
     assert at.support == above.support == pytest.approx(5 / 6)
-    assert at.verifier == "entailment/2 overlap/60 >=0.833333 given" != above.verifier
+    assert at.verifier == "entailment/3 overlap/60 >=0.833333 given" != above.verifier
 
 
 def test_every_claim_gets_its_own_verdict_with_the_sentence_that_bears_it(overlap: Any) -> None:

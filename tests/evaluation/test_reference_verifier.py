@@ -40,7 +40,7 @@ def test_evidence_is_the_reference_and_the_places_in_documents() -> None:
 
 
 def test_name_carries_version_and_threshold() -> None:
-    assert ReferenceVerifier(0.9).name == "reference/3 f1>=0.9"
+    assert ReferenceVerifier(0.9).name == "reference/4 f1>=0.9"
     assert judge("Paris", "Paris").verifier == ReferenceVerifier().name
 
 

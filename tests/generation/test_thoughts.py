@@ -34,6 +34,9 @@ def test_a_thought_is_no_answer(text: str, thought: str, answer: str) -> None:
     [
         "The tag <think> opens a block.",
         "Two lines.\nIn the second [THINK] is a word.",
+        "Models write <think> and </think> around what they think.",
+        "Steps:\n<think>\nis a tag, and </think> closes it.",
+        "Type <reasoning> or\n<thinking>",
         "",
         "  I think so. ",
         "Write `<think>` first.",
@@ -62,6 +65,10 @@ def test_spans_are_places_in_the_text() -> None:
         ("a < b and c > d [1] <b>x</b>", "", "a < b and c > d [1] <b>x</b>"),
         ("Write `<think>` first.", "", "Write `<think>` first."),
         ("ends with <thi", "", "ends with <thi"),
+        ("The tag <think> opens a block.", "", "The tag <think> opens a block."),
+        ("Write <think> and </think>, then answer.", "", "Write <think> and </think>, then answer."),
+        ("One.\n[THINK] is a line.\n[/THINK] too.", "", "One.\n[THINK] is a line.\n[/THINK] too."),
+        ("<think>a</think> Yes <think>b</think> No.", "ab", "Yes  No."),
     ],
 )
 def test_in_pieces(text: str, thought: str, answer: str, size: int) -> None:
@@ -76,6 +83,7 @@ def test_a_thought_that_the_prompt_opened() -> None:
     found = TextFilter(strip=True, thinking=True)
     assert [found.feed(piece) for piece in ("I see", "</thi", "nk> Yes")] == ["", "", "Yes"]
     assert found.thought == "I see"
+    assert found.feed(" <think>b") == "" and found.thought == "I seeb"
 
 
 def test_a_whole_text_whose_thought_was_opened_elsewhere() -> None:

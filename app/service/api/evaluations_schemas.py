@@ -75,11 +75,11 @@ class EvaluationBody(BaseModel):
     name: str = Field(default="", max_length=200, description="what the report is called")
     collection: str | None = Field(default=None, max_length=64, description="what is searched; default the only one")
     trusted: str | None = Field(default=None, max_length=64, description="whose documents count as truth; default it")
-    arms: list[Annotated[str, Field(min_length=1, max_length=64)]] = Field(
-        default_factory=lambda: ["closed_book", "rag", "oracle"],
+    arms: list[Annotated[str, Field(min_length=1, max_length=64)]] | None = Field(
+        default=None,
         min_length=1,
         max_length=12,
-        description="docs/arms.md",
+        description="docs/arms.md; default closed_book, rag and oracle, for a reader without closed_book",
     )
     limit: int | None = Field(default=None, ge=1, le=MOST_QUESTIONS, description="only the first so many questions")
     samples: int = Field(default=1, ge=1, le=100, description="of each question in each arm")
@@ -104,7 +104,7 @@ class EvaluationBody(BaseModel):
             name=self.name,
             collection=self.collection,
             trusted=self.trusted,
-            arms=tuple(self.arms),
+            arms=None if self.arms is None else tuple(self.arms),
             samples=self.samples,
             k=self.k,
             mode=self.mode,

@@ -17,6 +17,7 @@ _EXAMPLE_RESULT: dict[str, Any] = {
     "answers": [
         {
             "text": "three years [1]",
+            "thought": "",
             "finish_reason": "stop",
             "seed": 0,
             "mean_logprob": -0.21,
@@ -112,10 +113,12 @@ class VerdictReply(_Reply):
 
 
 class AnswerReply(_Reply):
-    """One sample. mean_logprob: natural logarithm, at temperature 1; null when there is no token. logprobs: null unless
+    """One sample. thought: what a reasoning model thought before it answered, no part of text; empty where it did not.
+    mean_logprob: natural logarithm, at temperature 1; null when there is no token. logprobs: null unless
     they were asked for. outcome, verdicts: null unless ``verify`` asked for them."""
 
     text: str
+    thought: str = ""
     finish_reason: Literal["stop", "length", "cancelled", "deadline"]
     seed: int
     mean_logprob: float | None

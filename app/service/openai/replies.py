@@ -49,6 +49,7 @@ def chat_json(head: ChatHead, result: QueryResult, question: str, generator: Gen
                 "message": {
                     "role": "assistant",
                     "content": answer.text,
+                    "reasoning_content": answer.completion.thought or None,
                     "refusal": None,
                     "annotations": annotations_json(answer, result),
                 },

@@ -157,10 +157,12 @@ class Annotation(_Reply):
 
 
 class ChatMessage(_Reply):
-    """What was answered."""
+    """What was answered. reasoning_content: what a reasoning model thought before, no part of content; null where it
+    did not."""
 
     role: Literal["assistant"] = "assistant"
     content: str
+    reasoning_content: str | None = None
     refusal: None = None
     annotations: list[Annotation]
 

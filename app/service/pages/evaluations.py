@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from app.accounts.tenants import own_collections
+from app.default_arms import default_arms
 from app.jobs.job_store import JobStore
 from app.runs.report import report_data
 from app.service.api.collections_upload import read_form
@@ -118,6 +119,7 @@ async def _all(
         }
 
     found = await held.do(look)
+    usual = default_arms(held.pipeline)
     return page(
         "evaluations.html.j2",
         caller,
@@ -127,7 +129,8 @@ async def _all(
         key=secrets.token_urlsafe(16),
         most_samples=held.pipeline.settings.max_samples,
         arms=_ARMS,
-        kept={"samples": "1", "arms": [arm for arm, _ in _ARMS], **(kept or {})},
+        left_out=usual.left_out,
+        kept={"samples": "1", "arms": list(usual.names), **(kept or {})},
         **found,
     )
 

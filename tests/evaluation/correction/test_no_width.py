@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evaluation.correction.corrected import correct
-from evaluation.correction.figures import NO_WIDTH
+from evaluation.correction.figures import NO_ERROR
 from evaluation.correction.labelled_run import HALLUCINATED, SUPPORTED, LabelledRun
 from evaluation.statistics.estimates import HallucinationEstimate
 
@@ -27,9 +27,9 @@ def _run(outcomes: tuple[int, int], questions: int, labelled: int) -> LabelledRu
 def _estimates(run: LabelledRun) -> Iterator[HallucinationEstimate]:
     found = correct(run, [("one", "two")])
     for corrected in itertools.chain.from_iterable((a.hallucinated, a.answered) for a in found.arms):
-        yield from (corrected.uncorrected, corrected.rectified, corrected.labels_only, corrected.estimate)
+        yield from (corrected.rectified, corrected.labels_only, corrected.estimate)
     for pair in found.pairs:
-        yield from (pair.difference.uncorrected, pair.difference.rectified, pair.difference.estimate)
+        yield from (pair.difference.rectified, pair.difference.estimate)
 
 
 @pytest.mark.parametrize("outcomes", [(HALLUCINATED, SUPPORTED), (HALLUCINATED, HALLUCINATED), (SUPPORTED, SUPPORTED)])
@@ -38,7 +38,7 @@ def test_no_interval_has_no_width(outcomes: tuple[int, int], questions: int, lab
     run = _run(outcomes, questions, labelled)
     for estimate in _estimates(run):
         if estimate.rate is None:
-            assert NO_WIDTH in estimate.reason and estimate.lower is None
+            assert NO_ERROR in estimate.reason and estimate.lower is None
         else:
             assert estimate.lower is not None and estimate.upper is not None
             assert estimate.upper - estimate.lower > 0.01

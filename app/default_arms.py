@@ -1,0 +1,35 @@
+"""Which arms a run has where none are named: those that its model can answer in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.models.generators import is_reader
+from app.pipeline import Pipeline
+
+ARMS = ("closed_book", "rag", "oracle")
+CLOSED_BOOK_LEFT_OUT = (
+    "closed_book is left out: the model is a reader, which copies its answer from passages and gets none there. Name "
+    "closed_book among the arms to measure it all the same"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenArms:
+    """The arms of a run. left_out: why a default arm is not among them, "" where none is missing."""
+
+    names: tuple[str, ...]
+    left_out: str = ""
+
+
+def default_arms(pipeline: Pipeline) -> ChosenArms:
+    """All three arms for a language model; without closed_book for a reader. Raises AppError for an unknown model."""
+    if is_reader(pipeline.settings.model, pipeline.home):
+        return ChosenArms(tuple(arm for arm in ARMS if arm != "closed_book"), CLOSED_BOOK_LEFT_OUT)
+    return ChosenArms(ARMS)
+
+
+def chosen_arms(pipeline: Pipeline, named: Sequence[str] | None) -> ChosenArms:
+    """The arms that are named, the default ones where ``named`` is None."""
+    return default_arms(pipeline) if named is None else ChosenArms(tuple(named))
