@@ -89,7 +89,9 @@ class Pipeline:
     def encoder(self) -> Encoder:
         """The configured encoder; by default MiniLM from its package."""
         settings = self.settings
-        return open_encoder(settings.encoder, settings.device, settings.encoder_precision, self.models)
+        return open_encoder(
+            settings.encoder, settings.device, settings.encoder_precision, self.models, settings.home_folder
+        )
 
     @cached_property
     def encoder_apart(self) -> Encoder:
@@ -99,7 +101,9 @@ class Pipeline:
         key = encoder_key(settings.encoder, settings.device, settings.encoder_precision)
         if "encoder" in self.__dict__ or (key is not None and key in self.models):
             return self.encoder
-        make = partial(open_encoder, settings.encoder, settings.device, settings.encoder_precision)
+        make = partial(
+            open_encoder, settings.encoder, settings.device, settings.encoder_precision, home=settings.home_folder
+        )
         return self._closing.enter_context(SubprocessEncoder(make))
 
     @cached_property

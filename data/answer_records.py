@@ -5,8 +5,6 @@ Which field is which is guessed from NAMES, the names that Ragas, Inspect, DeepE
 
 from __future__ import annotations
 
-import ast
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -17,10 +15,10 @@ from data.fields import FieldError, kind_of
 from data.json_text import clean_text
 from data.nested_texts import listed_texts
 from data.plain_values import plain_value
+from data.written_lists import ShortenedListError, written_list
 
 DEFAULT_ARM = "answers"
 _INSIDE = ("text", "content", "page_content", "contents", "passage", "chunk", "answer", "body", "snippet")
-_NAN = re.compile(r"(?<=[\[, ])nan(?=[\], ])")
 _PASSAGE_WORDS = 25
 _SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)")
 _MEANT = re.compile(
@@ -261,7 +259,10 @@ def _word(found: _Fields, part: str) -> str:
 def _texts(value: object, name: str, cells: bool) -> tuple[str, ...]:
     """A list of texts, blank ones left out. One text is a list of one; a table's cell may be a list in writing."""
     if isinstance(value, str) and cells and value.lstrip().startswith("["):
-        value = plain_value(_written_list(value))
+        try:
+            value = plain_value(written_list(value))
+        except ShortenedListError as error:
+            raise FieldError(f'"{name}": {error}') from None
     if value is None or value == "":
         return ()
     items = value if isinstance(value, list | tuple) else [value]
@@ -278,15 +279,3 @@ def _texts(value: object, name: str, cells: bool) -> tuple[str, ...]:
         if item is not None:
             texts.append(_text(item, at))
     return tuple(text for text in texts if text.strip())
-
-
-def _written_list(cell: str) -> object:
-    """The list that a cell spells, as JSON or as Python prints it (pandas' to_csv); the cell itself if it is none."""
-    try:
-        value = json.loads(cell)
-    except (ValueError, RecursionError):
-        try:
-            value = ast.literal_eval(_NAN.sub("None", cell.strip()))
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return cell
-    return value if isinstance(value, list) else cell

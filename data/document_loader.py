@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -43,10 +44,11 @@ def iter_documents(
     a BEIR folder (its corpus.jsonl), or a query to a database (data/sql_documents.py), which is read after all paths.
     Ids of files are their paths below the given folder, with forward slashes, or their name when given by themselves;
     documents in files of many have their own. An id that another file used gets the file's name in front
-    (``products.csv#7``), with a note; of two documents with one id in one file the second is refused. follow_links:
-    whether symbolic links may lead out of a given folder. name_files: whether documents with an id of their own carry
-    their file's name as metadata "file". Only one document is in memory at a time, besides all ids and what
-    ``workers`` parser processes hold. Closing the iterator ends those.
+    (``products.csv#7``), and of a query the database's and its table's (``notes.db:people#7``), with a note; of two
+    documents with one id in one file or query the second is refused. follow_links: whether symbolic links may lead
+    out of a given folder. name_files: whether documents with an id of their own carry their file's name as metadata
+    "file". Only one document is in memory at a time, besides all ids and what ``workers`` parser processes hold.
+    Closing the iterator ends those.
 
     Raises DataError at once, before anything is read, when there is no source, a path does not exist or a database
     source cannot be right; later when a database fails, or no parser process can be started.
@@ -91,8 +93,12 @@ def _load(
         if isinstance(source, SqlSource):
             from data.sql_documents import read_sql
 
+            label = places.new_label(source.label)
             for item in read_sql(source):
-                yield item if isinstance(item, Refused) else places.first(item, source.shown, 0)
+                if isinstance(item, Refused):
+                    yield item
+                else:
+                    yield from places.first_of_query(item, source.shown, label)
 
 
 def _to_parse(found: FoundFile | Refused) -> FileToParse | Refused:
@@ -113,6 +119,7 @@ class _Places:
         self._sources: list[str] = []
         self._numbers: dict[str, int] = {}
         self._seen: dict[str, int] = {}
+        self._labels: Counter[str] = Counter()
 
     def first_of_file(self, parsed: ParsedItem) -> Iterator[Document | Refused]:
         """The document of a file, under another id if a document of another file has its own, with a note then."""
@@ -138,6 +145,22 @@ class _Places:
                 yield note(place, f"the id {document.id!r} is used by {there}: here it is {other!r}")
             document = replace(document, id=other)
         yield self.first(document, source, line)
+
+    def new_label(self, label: str) -> str:
+        """A name for a query that no earlier one has: ``notes.db:people``, then ``notes.db:people-2``."""
+        self._labels[label] += 1
+        return label if self._labels[label] == 1 else f"{label}-{self._labels[label]}"
+
+    def first_of_query(self, document: Document, source: str, label: str) -> Iterator[Document | Refused]:
+        """The document of a database's row, under another id if a file or another query has its own, with a note."""
+        taken = self._seen.get(document.id)
+        if taken is not None and self._sources[taken >> _LINE_BITS] != source:
+            other = f"{label}#{document.id}"
+            if other not in self._seen:
+                there = self._place(taken, document.id)
+                yield note(source, f"the id {document.id!r} is used by {there}: here it is {other!r}")
+            document = replace(document, id=other)
+        yield self.first(document, source, 0)
 
     def first(self, document: Document, source: str, line: int) -> Document | Refused:
         """The document, unless its id was seen before. source: a folder (with its slash) or what holds many."""

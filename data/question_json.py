@@ -41,8 +41,8 @@ def question_from_fields(fields: Mapping[str, object]) -> Question:
     Everything but id and text may be missing; answerable is then true. Accepted answers are also read under the names
     that public sets use (golden_answers, ground_truth, expected_output, target, ...), as a list, one text or an object
     of SQuAD's or TriviaQA's layout, and is_impossible is the reverse of answerable. Missing values of data frames are
-    missing. Other fields are not looked at, except that one whose name looks like a misspelling of these, or speaks of
-    answers, is an error: its content would be lost silently. Raises FieldError.
+    missing. Other fields are ignored (see ignored_fields), except that one whose name looks like a misspelling of
+    these, or speaks of answers, is an error. Raises FieldError.
     """
     try:
         row = {str(name): plain_value(value) for name, value in fields.items()}
@@ -70,6 +70,17 @@ def question_from_fields(fields: Mapping[str, object]) -> Question:
         raise
     except ValueError as error:  # the types' own checks
         raise FieldError(str(error)) from None
+
+
+def ignored_fields(fields: Mapping[str, object]) -> tuple[str, ...]:
+    """The names of filled fields that question_from_fields does not read."""
+    return tuple(str(name) for name, value in fields.items() if name not in _READ and _is_filled(value))
+
+
+def _is_filled(value: object) -> bool:
+    if isinstance(value, float):
+        return value == value  # NaN stands for a missing value
+    return value is not None and not (isinstance(value, str | list | tuple | dict) and not value)
 
 
 def _present(row: Mapping[str, object], names: Sequence[str]) -> tuple[str, ...]:

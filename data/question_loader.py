@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import logging
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +15,13 @@ from data.errors import DataError
 from data.fields import FieldError
 from data.foreign_formats import foreign_format
 from data.jsonl import JSONL_SUFFIXES, JsonLine, read_jsonl
-from data.question_json import question_from_fields
+from data.question_json import ignored_fields, question_from_fields
 from data.questions import Question
 from data.refused import Refused, shown
 from data.rows import Row, plain_row
 
 SHOWN_PROBLEMS = 10
+LOGGER = "plumbline.questions"
 
 
 def load_questions(path: Path) -> tuple[Question, ...]:
@@ -34,7 +37,8 @@ def load_question_files(paths: Sequence[Path]) -> tuple[Question, ...]:
     relevant ones and no references (the other queries belong to other splits).
 
     Because a rate over fewer questions than meant would be a wrong rate, nothing is left out: every bad line, every id
-    that comes twice and every file without a question goes into one DataError, which shows the first ten.
+    that comes twice and every file without a question goes into one DataError, which shows the first ten. Fields that
+    are not read are named in one warning of the logger "plumbline.questions", with the number of questions.
     """
     if not paths:
         raise DataError("no file of questions was given")
@@ -88,6 +92,7 @@ class _Collected:
         self._problems: list[str] = []
         self._places: dict[str, str] = {}
         self._names: list[str] = []
+        self._ignored: Counter[str] = Counter()
 
     def add(self, path: Path) -> None:
         self._names.append(shown(path))
@@ -115,6 +120,15 @@ class _Collected:
                 f"{count} {'problem' if count == 1 else 'problems'} in the questions of {', '.join(self._names)}: "
                 f"correct them; nothing was loaded\n{listed}{more}"
             )
+        if self._ignored:
+            named = [f"{name[:60]!r} ({count:,})" for name, count in self._ignored.most_common(SHOWN_PROBLEMS)]
+            unnamed = len(self._ignored) - len(named)
+            logging.getLogger(LOGGER).warning(
+                "plumbline: fields of %s that are not read, with the number of questions that have them: %s%s",
+                ", ".join(self._names),
+                ", ".join(named),
+                f" and {unnamed} more" if unnamed else "",
+            )
         return tuple(self._questions)
 
     def _file(self, path: Path) -> list[Question]:
@@ -134,6 +148,7 @@ class _Collected:
                 )
                 continue
             self._places[question.id] = line.where
+            self._ignored.update(ignored_fields(line.fields))
             questions.append(question)
         return questions
 

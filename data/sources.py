@@ -9,6 +9,7 @@ from pathlib import Path
 from data.errors import DataError
 
 _SQL = "sql:"
+_TABLE = re.compile(r"\bfrom\s+[\"`\[]?([\w.]+)", re.IGNORECASE)
 _EXAMPLE = "'sql:sqlite:///notes.db SELECT id, title, text FROM notes'"
 _PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*(?=@)|([?&]password=)[^&\s]*", re.IGNORECASE)
 
@@ -24,6 +25,13 @@ class SqlSource:
     def shown(self) -> str:
         """The source without its password."""
         return f"{_SQL}{_without_password(self.url)} {self.query}"
+
+    @property
+    def label(self) -> str:
+        """A short name of what is read: the database's and, if the query names one, the first table's."""
+        database = re.split(r"[?#]", self.url)[0].rstrip("/").rpartition("/")[2].rpartition("@")[2]
+        table = _TABLE.search(self.query)
+        return f"{database}:{table[1]}" if table else database
 
 
 Source = Path | SqlSource

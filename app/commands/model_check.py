@@ -14,6 +14,9 @@ and by the engine, and compared with one plain pass: nothing else computes it.
 "decoder" is the small decoder that ships and "smollm2" the one that ``plumbline model add smollm2`` fetches, where no
 folder is called so.
 
+The SHA-256 of the weight files is recorded in the home whenever they are opened. A file that has the same size and
+another SHA-256 later was damaged or replaced: it is refused, here and wherever a model is named, until --accept.
+
 Only one of the two models is in memory at a time. In bfloat16 or float16 the check is coarser: rounding explains more.
 """
 
@@ -34,6 +37,11 @@ if TYPE_CHECKING:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the checkpoint, or a reader")
+    parser.add_argument(
+        "--accept",
+        action="store_true",
+        help="the weight files were replaced on purpose: record their SHA-256 as it is now",
+    )
     parser.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
     parser.add_argument(
         "--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help="of the weights (float32)"
@@ -48,12 +56,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from model.hardware.device import pick_device
 
     device = str(pick_device(arguments.device or Settings().device))
-    folder = decoder_folder(arguments.folder, Settings.of_home(arguments.home).home_folder)
+    home = Settings.of_home(arguments.home).home_folder
+    folder = decoder_folder(arguments.folder, home)
     if str(arguments.folder) == "reader" and not folder.exists():
         from model.checkpoints.shipped import shipped_reader
 
         folder = shipped_reader()
-    result = check_model(ModelCheckRequest(folder, device, arguments.dtype), output.say)
+    result = check_model(ModelCheckRequest(folder, device, arguments.dtype, home, arguments.accept), output.say)
     if output.as_json:
         output.json(result.to_json())
     else:
@@ -72,6 +81,7 @@ def _lines(result: ModelCheck) -> list[tuple[str, str]]:
         lines.append(("end tokens", ends or "none: every completion runs to its limit"))
         lines.append(("tokenizer", f"{result.tokenizer_size:,} tokens, the embedding has {result.facts.vocabulary:,}"))
         lines.append(("chat template", "yes" if result.chat_template else "no: the prompt is the text alone"))
+    lines += [("weights", f"{name!r}, SHA-256 {sha256}") for name, sha256 in result.weights]
     lines.append(("used", f"{result.dtype} on {result.device}"))
     if (use := result.use) is not None:
         lines.append(("probabilities", f"temperature {use.temperature:g}, declining {use.null_bias:+g} nats"))

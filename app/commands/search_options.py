@@ -95,13 +95,16 @@ def search(arguments: argparse.Namespace, pipeline: Pipeline, collection: str) -
     return Search(retriever, params, _helpers(arguments, pipeline))
 
 
-def _scorer(name: str, device: str, query_first: bool) -> PairScorer:
+def _scorer(name: str, device: str, query_first: bool, home: Path) -> PairScorer:
     """The shipped verifier ("verifier"), one that was trained here (its folder), or any cross-encoder."""
+    from app.known_tokenizers import check_tokenizer
     from app.models.support_scorers import open_support_scorer
     from model.pairs.foreign_scorer import ForeignPairScorer
+    from model.pairs.presets import read_preset
 
     if name == "verifier" or (Path(name) / "verifier.json").is_file():
         return open_support_scorer(None if name == "verifier" else Path(name), device)
+    check_tokenizer(Path(read_preset(name).checkpoint), home)
     return ForeignPairScorer(name, device=device, claim_first=query_first)
 
 
@@ -111,7 +114,9 @@ def _helpers(arguments: argparse.Namespace, pipeline: Pipeline) -> SearchCompone
 
     helpers = SearchComponents(budget=HopBudget(arguments.hops))
     if arguments.rerank:
-        helpers = replace(helpers, scorer=_scorer(arguments.rerank, pipeline.device, arguments.query_first))
+        helpers = replace(
+            helpers, scorer=_scorer(arguments.rerank, pipeline.device, arguments.query_first, pipeline.home)
+        )
     if arguments.hops > 1 and arguments.hop_by == "title":
         helpers = replace(helpers, ask_again=by_best_title)
     if arguments.rewrites or arguments.hyde or (arguments.hops > 1 and arguments.hop_by == "model"):

@@ -46,6 +46,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, score, print."""
     import torch
 
+    from app.known_tokenizers import check_tokenizer
+    from app.known_weights import KnownWeights
     from app.settings import Settings
     from app.training.decoder.training import DecoderRecipe, train_decoder
     from app.training.progress import TrainingProgress, warn_if_collapsed
@@ -72,6 +74,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         settings=settings,
         **recipe_fields(arguments),
     )
+    check_tokenizer(recipe.model, Settings.of_home(arguments.home).home_folder)
     with output.progress() as bar, exclusive_run(arguments.output):
         trained = train_decoder(
             recipe,
@@ -81,6 +84,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             progress=TrainingProgress(bar, output.say),
             scoring=lambda done, total: bar.update("scoring", done, total),
         )
+    KnownWeights(Settings.of_home(arguments.home).home_folder).forget(trained.folder)
     warn_if_collapsed(trained.training, output.say)
     if trained.skipped:
         output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")

@@ -86,6 +86,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Tokenise, train, write, print."""
+    from app.known_weights import KnownWeights
+    from app.settings import Settings
     from app.training.pretraining.corpus import facts_json
     from app.training.pretraining.training import pretrain_decoder, validation_json
     from model.hardware.device import pick_device
@@ -129,6 +131,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             reading=lambda done: bar.update("documents tokenised", done, None),
             progress=show,
         )
+    if trained.files:
+        KnownWeights(Settings.of_home(arguments.home).home_folder).forget(trained.folder)
     corpus, training = trained.corpus, trained.training
     if corpus is not None and corpus.facts.skipped:
         output.say(f"{len(corpus.facts.skipped)} bad items left out, the first: {corpus.facts.skipped[0]}")

@@ -107,7 +107,7 @@ def open_judge(
         *_labels(plan),
     )
     if plan.choice == "judge":
-        judge = open_language_judge(plan.source, evidence, plan.threshold, pipeline.device)
+        judge = open_language_judge(plan.source, evidence, plan.threshold, pipeline.device, pipeline.home)
         return Judge(judge, None, labels)
     scorer = _scorer(pipeline, plan, load)
     split = plan.source.split

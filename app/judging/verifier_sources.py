@@ -61,9 +61,11 @@ def open_label_verifier(source: VerifierSource) -> LabelVerifier:
 
 
 def open_language_judge(
-    source: VerifierSource, evidence: EvidenceSource, threshold: float, device: str
+    source: VerifierSource, evidence: EvidenceSource, threshold: float, device: str, home: Path | None = None
 ) -> LanguageJudge:
-    """The model stays open for the rest of the process. Raises AppError when none is named or there is no such model,
+    """The model stays open for the rest of the process. home: see open_generator.
+
+    Raises AppError when none is named or there is no such model,
     and what opening it and asking it for its fingerprint raise.
     """
     from app.models.generators import open_generator
@@ -79,6 +81,7 @@ def open_language_judge(
             device=device,
             api_key=settings.model_key.get_secret_value(),
             context_length=settings.model_context,
+            home=home,
         )
     except AppError as error:  # its words are those of --model
         raise AppError(str(error).replace("--model", "--judge")) from error

@@ -9,10 +9,13 @@ from pathlib import Path
 import torch
 
 from app.errors import UsageError
+from app.known_tokenizers import check_tokenizer
+from app.known_weights import known_weights
 from generation.causal.chat_format import chat_frame, chat_template
 from generation.errors import GenerationError
 from model.checkpoints.end_tokens import eos_token_ids
 from model.checkpoints.facts import DecoderFacts, decoder_facts
+from model.checkpoints.files import sha256_of
 from model.checkpoints.loading import load_decoder
 from model.checkpoints.self_check import (
     Comparison,
@@ -39,11 +42,14 @@ _LONGEST_WINDOW = 256
 
 @dataclass(frozen=True, slots=True)
 class ModelCheckRequest:
-    """Which folder, and how it is computed. dtype: one of DTYPES."""
+    """Which folder, and how it is computed. dtype: one of DTYPES. home: where the SHA-256 of weight files is recorded;
+    None: nowhere. accept: record the weight files as they are, though they changed since they were last opened."""
 
     folder: Path
     device: str = "cpu"
     dtype: str = "float32"
+    home: Path | None = None
+    accept: bool = False
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
@@ -54,11 +60,13 @@ class ModelCheckRequest:
 class ModelCheck:
     """What was found. problems: why the checkpoint must not be used, first the one that stopped the check; empty: it
     passes. facts and the comparisons are None where the check did not come so far. end_tokens: (id, text).
+    weights: (file, SHA-256).
     compared_with: whose numbers ``reference`` has beside ours. use: of a reader, how its probabilities are used."""
 
     folder: str
     device: str
     dtype: str
+    weights: tuple[tuple[str, str], ...] = ()
     problems: tuple[str, ...] = ()
     facts: DecoderFacts | None = None
     end_tokens: tuple[tuple[int, str], ...] = ()
@@ -96,11 +104,21 @@ def check_model(request: ModelCheckRequest, watch: Callable[[str], None] | None 
                 "--data FILE says how good it is"
             )
         facts = decoder_facts(open_checkpoint(request.folder))
-        result = replace(result, facts=facts)
+        result = replace(result, facts=facts, weights=_weights(request, say))
+        check_tokenizer(request.folder, request.home)
         result = _with_text(result, request.folder, facts.vocabulary)
         return _computed(result, request, facts, say)
     except (ModelError, GenerationError) as error:
         return replace(result, problems=(*result.problems, str(error)))
+
+
+def _weights(request: ModelCheckRequest, say: Callable[[str], None]) -> tuple[tuple[str, str], ...]:
+    """Name and SHA-256 of each weight file. Raises ModelError for one that changed and is not accepted."""
+    known = known_weights(request.home, request.folder)
+    if known is not None and request.accept:
+        say(f"accepted as it is now: {', '.join(str(file) for file in known.accept(request.folder))}")
+    hash_of = sha256_of if known is None else known.sha256_of
+    return tuple((file.name, hash_of(file)) for file in open_checkpoint(request.folder).files)
 
 
 def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[str], None]) -> ModelCheck:

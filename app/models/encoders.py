@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.known_tokenizers import check_tokenizer
 from app.models.cache import ModelCache, ModelKey, model_key, process_models
 from retrieval.encoding.encoder import Encoder
 from retrieval.encoding.sentence_transformer import (
@@ -14,16 +15,20 @@ from retrieval.encoding.sentence_transformer import (
 )
 
 
-def open_encoder(name: str, device: str, precision: Precision, models: ModelCache | None = None) -> Encoder:
+def open_encoder(
+    name: str, device: str, precision: Precision, models: ModelCache | None = None, home: Path | None = None
+) -> Encoder:
     """The encoder ``name``, a folder or hub id; "" is MiniLM from its package. device: cpu, cuda, cuda:N or auto.
-    models: where folders are kept open, by default the process's cache; a hub id is opened at every call.
+    models: where folders are kept open, by default the process's cache; a hub id is opened at every call. home: see
+    app.known_tokenizers.
 
-    Raises ModelError for a device that is not there, and RetrievalError for an encoder that cannot be loaded.
+    Raises ModelError for a device that is not there or a tokenizer that passes its limits, and RetrievalError for an
+    encoder that cannot be loaded.
     """
     key = encoder_key(name, device, precision)
     if key is None:
-        return _load(name, device, precision)
-    return (process_models() if models is None else models).get(key, lambda: _load(name, device, precision))
+        return _load(name, device, precision, home)
+    return (process_models() if models is None else models).get(key, lambda: _load(name, device, precision, home))
 
 
 def encoder_key(name: str, device: str, precision: Precision) -> ModelKey | None:
@@ -34,10 +39,11 @@ def encoder_key(name: str, device: str, precision: Precision) -> ModelKey | None
     return model_key("encoder", folder, device, precision) if folder.is_dir() else None
 
 
-def _load(name: str, device: str, precision: Precision) -> Encoder:
+def _load(name: str, device: str, precision: Precision, home: Path | None) -> Encoder:
     from model.hardware.device import pick_device  # loads torch, which the parent of a process of its own does without
 
     where = str(pick_device(device))
     if not name:
         return load_default_encoder(device=where, precision=precision)
+    check_tokenizer(Path(name), home)
     return SentenceTransformerEncoder(name, device=where, precision=precision)

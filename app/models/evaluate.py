@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.errors import AppError, UsageError
+from app.known_tokenizers import check_tokenizer
 from app.models.evaluation_data import DataRequest, EvaluationData, file_format, load_evaluation
 from app.models.shipped_decoder import decoder_folder
+from app.settings import Settings
 from evaluation.detection.scores import DetectionScores
 from evaluation.detection.spans import SpanScores
 from evaluation.detection.support import SupportProgress
@@ -139,6 +141,7 @@ def load_verifier(request: ModelRequest) -> PairScorer:
         return _support_scorer(None if name == "verifier-network" else folder, device)
     from model.pairs.foreign_scorer import ForeignPairScorer
 
+    check_tokenizer(Path(read_preset(name).checkpoint), Settings().home_folder)
     return ForeignPairScorer(name, device=device, claim_first=request.claim_first, label=request.supported_label)
 
 
@@ -152,6 +155,7 @@ def load_reader(request: ModelRequest) -> Generator:
         return EmbeddedReader(device=request.device)
     if (folder / "reader.json").is_file():
         return EmbeddedReader(folder, device=request.device)
+    check_tokenizer(folder, Settings().home_folder)
     return CausalGenerator(folder, device=request.device)
 
 

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from app.errors import AppError
+from app.known_tokenizers import check_tokenizer
+from app.known_weights import known_weights
 from app.models.cache import ModelCache, model_key, process_models
 from app.models.shipped_decoder import decoder_folder
 from generation.causal.prompt_template import PromptTemplate, read_prompt
 from generation.errors import GenerationError
 from generation.generator import Generator
+from model.checkpoints.files import sha256_of
 
 if TYPE_CHECKING:
     from generation.reader.reader import EmbeddedReader
@@ -45,7 +48,8 @@ def open_generator(
 ) -> Generator:
     """The generator that ``choice`` names; "" is the embedded reader. api_key, context_length: for a server.
     precision: of a decoder's weights (generation.engine.precision.weight_precision); a reader or a server is refused
-    one. home: where named models lie, by default the environment's. models: where readers and decoders are kept open,
+    one. home: where named models lie, by default the environment's; with one, weight files that changed since they were
+    last opened from it are refused (app.known_weights). models: where readers and decoders are kept open,
     by default the process's cache. prompt: a file with what a language model is told
     (generation.causal.prompt_template); a reader is refused one.
 
@@ -73,7 +77,11 @@ def open_generator(
             )
         from generation.causal.transformers_generator import TransformersGenerator
 
-        return TransformersGenerator(folder, device=device, template=template)
+        check_tokenizer(folder, home)
+        known = known_weights(home, folder)
+        return TransformersGenerator(
+            folder, device=device, template=template, weights_sha256=sha256_of if known is None else known.sha256_of
+        )
     folder = _checkpoint(choice, home)
     if (folder / "reader.json").is_file():
         _refuse_prompt(choice, prompt)
@@ -83,10 +91,15 @@ def open_generator(
     from model.hardware.device import pick_device
 
     weights = weight_precision(precision, pick_device(device))
+    known = known_weights(home, folder)
+
+    def load() -> CausalGenerator:
+        check_tokenizer(folder, home)
+        hash_of = sha256_of if known is None else known.sha256_of
+        return CausalGenerator(folder, device=device, precision=weights, template=template, weights_sha256=hash_of)
+
     key = model_key("decoder", folder, device, f"{weights!r} {template.sha256 if template else ''}".strip())
-    return (process_models() if models is None else models).get(
-        key, lambda: CausalGenerator(folder, device=device, precision=weights, template=template)
-    )
+    return (process_models() if models is None else models).get(key, load)
 
 
 def open_reader(folder: Path | None, device: str, models: ModelCache | None = None) -> EmbeddedReader:

@@ -11,6 +11,7 @@ from xml.parsers import expat
 from data.parsing.decoding import one_line
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
+from data.parsing.office_xml import LONGEST_TOKEN
 from data.parsing.plain_text import read_whole
 
 _PIECE = 1 << 16
@@ -61,7 +62,11 @@ def _check_prolog(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
     parser.StartElementHandler = lambda name, _: begun.append(name)
     try:
         with archive.open(member) as part:
+            fed = 0
             while not begun and (piece := part.read(_PIECE)):
+                fed += len(piece)
+                if fed > LONGEST_TOKEN:
+                    raise ParseError(f"{member.filename} has no element in its first {LONGEST_TOKEN >> 20} MiB")
                 parser.Parse(piece, False)
     except expat.ExpatError:
         return

@@ -13,6 +13,8 @@ from xml.parsers import expat
 from data.parsing.errors import ParseError
 
 _PIECE = 1 << 16
+LONGEST_TOKEN = 1 << 23
+"""Bytes of a tag or the like without an end: expat reads all of it again with every piece."""
 
 
 @dataclass(slots=True)
@@ -59,11 +61,17 @@ def read_xml(archive: zipfile.ZipFile, name: str, events: XmlEvents, budget: Bud
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda qualified: events.end(_local(qualified))
     parser.CharacterDataHandler = events.characters
+    fed = 0
     try:
         with archive.open(name) as part:
             while piece := part.read(_PIECE):
                 budget.spend(len(piece))
+                fed += len(piece)
                 parser.Parse(piece, False)
+                if fed - max(parser.CurrentByteIndex, 0) > LONGEST_TOKEN:
+                    raise ParseError(
+                        f"{name} has a tag or text of more than {LONGEST_TOKEN >> 20} MiB: it is no document"
+                    )
             parser.Parse(b"", True)
     except expat.ExpatError as error:
         raise ParseError(f"{name} is not well-formed XML: {error}") from None

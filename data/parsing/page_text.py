@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 from data.parsing.decoding import one_line
 from data.parsing.formulae import Formula
 from data.parsing.hidden_text import Colour, background_of, is_hidden, style_of
-from data.parsing.superscripts import raised_text
+from data.parsing.raised_markup import RaisedMarkup
 from data.parsing.text_builder import TextBuilder
 
 _UNSEEN = frozenset(("script", "style", "template", "svg", "iframe"))
@@ -24,6 +24,7 @@ _BLOCKS = frozenset(
     )
 )
 _LINES = frozenset(("br", "li", "caption", "option", "legend"))
+_CELLS = frozenset(("table", "tr", "td", "th"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _VOID = frozenset(re.findall(r"\w+", "area base br col embed hr img input link meta param source track wbr"))
 # HTML's own elements end an svg or a formula that was never closed (HTML standard, 13.2.6.5).
@@ -56,9 +57,7 @@ class PageText(HTMLParser):
         self._skipped_hidden = False
         self._backgrounds: list[tuple[str, int, Colour]] = []
         self._link: dict[str, str] | None = None
-        self._raised: list[str] | None = None
-        self._raised_tag, self._raised_link = "", False
-        self._pending: tuple[str, str, bool] | None = None  # tag, text and whether it is a link, until what follows
+        self._raised = RaisedMarkup()
         self._formula: list[Formula] = []
         self._noscript: list[str] | None = None
 
@@ -84,6 +83,8 @@ class PageText(HTMLParser):
                 self._skipped, self._skipped_hidden = [tag], hides
                 return
             self._open[tag] += 1
+        if tag in _BLOCKS or tag in _CELLS or tag in _LINES:
+            self._raised.stop()
         self._settle("")
         self._begin(tag, attributes)
         self._in_title = self._in_title and tag == "title"
@@ -120,9 +121,8 @@ class PageText(HTMLParser):
         if self._backgrounds and self._backgrounds[-1][:2] == (tag, self._open[tag]):
             self._backgrounds.pop()
         self._open[tag] = max(0, self._open[tag] - 1)
-        if self._raised is not None and tag == self._raised_tag:
-            self._pending = (tag, "".join(self._raised), self._raised_link or self._link is not None)
-            self._raised = None
+        if self._raised.end(tag):
+            self._end(tag)
             return
         self._settle("")
         self._end(tag)
@@ -142,8 +142,8 @@ class PageText(HTMLParser):
             self._noscript.append(data)
         elif self._formula:
             self._formula[-1].parts.extend([data] if data.strip() else [])
-        elif self._raised is not None:
-            self._raised.append(data)
+        elif self._raised.is_open:
+            self._raised.add(data)
         elif self._link is not None and _is_permalink(data, self._link):
             return
         else:
@@ -157,8 +157,7 @@ class PageText(HTMLParser):
         """The page ends, and with it what was never closed."""
         super().close()
         self._end_formula()
-        if self._raised is not None:
-            self._pending, self._raised = (self._raised_tag, "".join(self._raised), False), None
+        self._raised.stop()
         self._settle("")
         self._end("noscript")
 
@@ -185,11 +184,9 @@ class PageText(HTMLParser):
                 self._formula = [Formula("math")]
             case "a":
                 self._link = attributes
-                self._raised_link = self._raised_link or self._raised is not None
-            case "sup" | "sub":
-                self._raised_tag, self._raised, self._raised_link = tag, [], False
             case "noscript":
                 self._noscript = []
+        self._raised.begin(tag, attributes, in_link=self._link is not None)
 
     def _end(self, tag: str) -> None:
         name, depth = self._main
@@ -209,12 +206,7 @@ class PageText(HTMLParser):
 
     def _settle(self, after: str) -> None:
         """Write what was raised or lowered, now that what follows it is known."""
-        if self._pending is not None:
-            tag, content, is_link = self._pending
-            self._pending = None
-            self.body.add(
-                raised_text(self.body.tail, content, "sup" if tag == "sup" else "sub", after, is_link=is_link)
-            )
+        self.body.add(self._raised.take(self.body.tail, after))
 
     def _end_formula(self) -> None:
         if self._formula:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import islice
 
 _GLYPH_NAME = re.compile(r"/[A-Za-z]{0,8}\d{1,6}(?![\w.])|\(cid:\d+\)|/[a-z]{1,3}[0-9A-F]{2,6}(?![\w.])")
+_SHOWN = 3
 _MOST_NAMES = 0.3
 _MOST_WRONG = 0.1
 _WRONG = frozenset(("Cc", "Co", "Cn", "Cs"))
@@ -47,4 +49,4 @@ def page_list(pages: list[int]) -> str:
 
 
 def _shown(text: str) -> str:
-    return " ".join(text.split())[:20]
+    return " ".join(match.group() for match in islice(_GLYPH_NAME.finditer(text), _SHOWN)) + " ..."

@@ -15,8 +15,8 @@ from data.parsing.plain_text import read_whole
 
 # The library drops these marks, and 10{\super 3} would read 103.
 _RAISED = re.compile(
-    r"(?<=[\w)])(\s{0,9}\{?[^{}\\]{0,20}(?:\\(?!super|sub)[a-z]{1,20}-?\d{0,6} ?){0,8})"
-    r"(\\(super|sub)(?![a-z]))( ?)(?=[-+\w(])"
+    r"(?<=[\w)])(\s{0,9}\{?[^{}\\]{0,20}(?:\\(?!super|sub|up\d|dn\d)[a-z]{1,20}-?\d{0,6} ?){0,8})"
+    r"(\\(super|sub|up[1-9]\d?|dn[1-9]\d?)(?![a-z\d]))( ?)(?=[-+\w(])"
 )
 _TITLE = re.compile(r"\{\\title ([^{}\\]{1,500})\}")
 _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t\n]*")
@@ -31,7 +31,7 @@ def parse_rtf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
     if not source.lstrip().startswith("{\\rtf"):
         raise ParseError("it does not begin like an .rtf file ({\\rtf)")
     title = _TITLE.search(source[:10_000])
-    marked = _RAISED.sub(lambda m: f"{m[1]}{m[2]} {'^' if m[3] == 'super' else '_'}", source)
+    marked = _RAISED.sub(lambda m: f"{m[1]}{m[2]} {'_' if m[3].startswith(('sub', 'dn')) else '^'}", source)
     text = storable_text(rtf_to_text(marked, errors="replace"))
     lines = (re.sub(r"\|", "\t", line[:-1]) if line.endswith("|") else line for line in text.split("\n"))
     whole = _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n")

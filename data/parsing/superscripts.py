@@ -10,8 +10,16 @@ Level = Literal["sup", "sub"]
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|re|e|ème|º|ª|o|a|TM|SM|®|©|™)\.?", re.IGNORECASE)
 _NOTE = re.compile(r"[\d*†‡§,–-]{1,7}|[a-z]")
 _WORD = re.compile(r"[^\W\d_]{3,}$|[.,;:!?\"'”’»)\]]$")
+_SHORT_WORD = re.compile(r"(?<![^\W_])(?!mi$|in$|ha$)(?:[a-z][aeiouy]|[aeiouy][a-z])$")  # "it", "of", but no unit
 _GROUPED = re.compile(r"(?:\d[.,]\d+|(?<![\d^])\d{4,})$")
 _CHEMICAL = re.compile(r"(?:(?<![a-z])[A-Z][a-z]?|[)\]])$")
+_NUMBER = re.compile(r"(?<!\w)[^\w\s]{0,3}\d[\d.,]*$")
+_BASE = re.compile(r"(?<![\d.,])(?:2|10)$")  # what powers are written of without a calculation around them
+_CALCULATION_AFTER = re.compile(r"\s*(?:[=≈≠<>≤≥+×·*^]|[−-]\s?\d)")
+_CALCULATION_BEFORE = re.compile(r"[=≈<>≤≥+×·*^√−]\s?\d+$")
+_CURRENCIES = frozenset("$€£¥₹₺₽₩")
+_CENTS = re.compile(r"\d{2}")
+_MARK = re.compile(r"[\[(]?(?:[\d*†‡§]{1,4}|[a-z]|[ivx]{1,5})[\])]?")
 _SIMPLE = re.compile(r"[-+−]?\w+")
 
 
@@ -19,8 +27,9 @@ def raised_text(before: str, content: str, level: Level, after: str = "", *, is_
     """What to write for ``content``, raised ("sup") or lowered ("sub") behind ``before``.
 
     before: the characters directly in front of it, without white space between; empty at the beginning of a word.
-    after: those directly behind. is_link: whether it leads elsewhere, as note marks do. 10 and 3 give ``^3``; 1,250 and
-    2 a note mark of its own, `` [2]``; H and 2 ``2``; x and 1 ``_1``; 2 and 1 before a slash `` 1``, a mixed number.
+    after: those directly behind. is_link: whether it leads elsewhere, as note marks do. 10 and 3 give ``^3``; 300 and
+    4 a note mark of its own, `` [4]``; $19 and 99 ``.99``; H and 2 ``2``; x and 1 ``_1``; 2 and 1 before a slash
+    `` 1``, a mixed number.
     """
     content = " ".join(content.split())
     if not content or not before or before[-1] in "/⁄" or before[-1].isspace():
@@ -31,16 +40,36 @@ def raised_text(before: str, content: str, level: Level, after: str = "", *, is_
         return content if _CHEMICAL.search(before) and content.isdigit() else f"_{_grouped(content)}"
     if content.startswith(("[", "(", "^")) or _ORDINAL.fullmatch(content):
         return content
-    if is_link or (_NOTE.fullmatch(content) and _is_note(before, content)):
+    if _CENTS.fullmatch(content) and not is_link and _is_price(before, after):
+        return f".{content}"
+    if is_link or (_NOTE.fullmatch(content) and _is_note(before, content, after)):
         return f" [{content}]"
     return f"^{_grouped(content)}"
 
 
-def _is_note(before: str, content: str) -> bool:
-    """Whether a mark behind these characters is a note's: behind words, punctuation, amounts and years."""
+def is_note_mark(content: str) -> bool:
+    """Whether the text of a link to a note is only its mark, and no words of a sentence."""
+    return _MARK.fullmatch(content.strip()) is not None
+
+
+def _is_price(before: str, after: str) -> bool:
+    """Whether two raised digits are the cents of a price: behind a number with a currency's sign at either side."""
+    number = _NUMBER.search(before)
+    return number is not None and not _CURRENCIES.isdisjoint((number[0][0], after.lstrip()[:1]))
+
+
+def _is_note(before: str, content: str, after: str) -> bool:
+    """Whether a mark behind these characters is a note's: behind words, punctuation and numbers.
+
+    Behind a number it is a power where the base is 2 or 10, or where it stands in a calculation.
+    """
     if not content[0].isalnum() and content[0] != "-":
         return True
-    return _WORD.search(before) is not None or _GROUPED.search(before) is not None
+    if any(kind.search(before) for kind in (_WORD, _SHORT_WORD, _GROUPED)):
+        return True
+    if content[0] in "-–" or _BASE.search(before) or _CALCULATION_BEFORE.search(before):
+        return False
+    return _NUMBER.search(before) is not None and _CALCULATION_AFTER.match(after) is None
 
 
 def _grouped(content: str) -> str:

@@ -11,7 +11,7 @@ from data.parsing.superscripts import raised_text
 from data.parsing.symbol_fonts import symbol_character, without_private_codes
 from data.parsing.text_builder import TextBuilder
 from data.parsing.word_numbering import Numbering
-from data.parsing.word_styles import RAISED, Styles
+from data.parsing.word_styles import RAISED, Styles, level_of
 
 # Deleted text, what fields are computed from, and the second form of what is there in two forms.
 _UNSEEN = frozenset(("del", "moveFrom", "instrText", "delText", "Fallback"))
@@ -62,6 +62,8 @@ class WordBody(XmlEvents):
                 self._raised, self._font = "", ""
             case "vertAlign":
                 self._raised = RAISED.get(value, "")
+            case "position":
+                self._raised = level_of(value) or self._raised
             case "rStyle":
                 self._raised = self._styles.raised.get(value, "")
             case "rFonts":

@@ -40,6 +40,8 @@ class Styles(XmlEvents):
                 self.numbered[self.current] = (self.numbered.get(self.current, ("", 0))[0], int(value))
             case "vertAlign" if self.current and value in RAISED:
                 self.raised[self.current] = RAISED[value]
+            case "position" if self.current and (level := level_of(value)):
+                self.raised[self.current] = level
 
     def end(self, name: str) -> None:
         """An element of a style ends."""
@@ -94,6 +96,13 @@ class Properties(XmlEvents):
 
 
 RAISED = {"superscript": "sup", "subscript": "sub"}
+_LEAST_HALF_POINTS = 3  # less is fine adjustment
+
+
+def level_of(position: str) -> str:
+    """ "sup", "sub" or "" for the value of w:position, half-points above the line."""
+    height = int(position) if re.fullmatch(r"-?\d{1,4}", position) else 0
+    return "" if abs(height) < _LEAST_HALF_POINTS else "sup" if height > 0 else "sub"
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
+from evaluation.contrast.comparing import agreement
 from evaluation.contrast.statement import ContentWord, Statement, statement, statements
 from evaluation.language.opposites import COMPARATIVES, converse, opposite_comparatives, opposite_of_statement
 from evaluation.language.values import Value, comparable
@@ -44,6 +45,11 @@ def contrast(claim: str, evidence: str) -> str:
         return ""
     said = statement(claim)
     if len(said.stems) < _LEAST:
+        return ""
+    agreed = agreement(said, statements(evidence))
+    if agreed == -1:
+        return "the evidence compares the two the other way round"
+    if agreed == 1 and not said.values:
         return ""
     best: list[tuple[float, Statement]] = []
     for other in statements(evidence):

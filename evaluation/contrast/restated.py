@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from evaluation.contrast.comparing import agreement, only_compares
 from evaluation.contrast.contrast import contrast, differing_limit
 from evaluation.contrast.statement import ContentWord, Statement, statement, statements
 from evaluation.language.values import comparable
@@ -34,7 +35,10 @@ def restated(claim: str, evidence: str) -> bool:
     said = statement(claim)
     if len(said.stems) < 2 or contrast(claim, evidence):
         return False
-    return any(_repeats(said, other) for other in statements(evidence))
+    there = statements(evidence)
+    if only_compares(said) and agreement(said, there) == 1:
+        return True
+    return any(_repeats(said, other) for other in there)
 
 
 def _repeats(said: Statement, other: Statement) -> bool:

@@ -38,6 +38,7 @@ _IMPOSSIBLE = (
     "|impossi|imposib|incapa|unmogl|onmogel|невозможно|неможливо|omojlig|umulig|mahdoton|lehetetlen|niemozliw|تعذر|"
     "يتعذر|غير قادر|असमर्थ|असंभव|অক্ষম|불가|无法|無法"
 )
+_NEVER = "(?!)"
 _LONGEST = 1000
 
 
@@ -55,6 +56,10 @@ class _Patterns:
     empty: re.Pattern[str]
     subordinate: re.Pattern[str]
     but: re.Pattern[str]
+    unwilling: re.Pattern[str]
+    giving: re.Pattern[str]
+    speaker: re.Pattern[str]
+    topic: re.Pattern[str]
 
 
 def declines_elsewhere(text: str) -> bool:
@@ -67,7 +72,11 @@ def declines_elsewhere(text: str) -> bool:
 def _could(text: str, lexicon: _Patterns) -> bool:
     """A quick look: some clause of it must decline."""
     return any(
-        lexicon.negation.search(t) or lexicon.alone.search(t) or lexicon.unknowing.search(t) for t in _forms(text)
+        lexicon.negation.search(t)
+        or lexicon.alone.search(t)
+        or lexicon.unknowing.search(t)
+        or lexicon.unwilling.search(t)
+        for t in _forms(text)
     )
 
 
@@ -116,9 +125,25 @@ def _clause_declines(clause: str, lexicon: _Patterns) -> bool:
             return True
     if information and negated and _finds(lexicon.lacking, clause) and not document and _near(clause, lexicon):
         return True
-    return negated and _finds(lexicon.cannot, clause) and _finds(lexicon.answering, clause)
+    if _finds(lexicon.unwilling, clause) and (_finds(lexicon.answering, clause) or information):
+        return True
+    if not negated:
+        return False
+    if _finds(_NOTHING, clause) and _finds(lexicon.topic, clause):
+        says = _finds(lexicon.say, clause) or _finds(lexicon.answering, clause)
+        return says or _finds(lexicon.lacking, clause)
+    gives = information and _finds(lexicon.giving, clause)
+    if document and gives:
+        return True
+    if not _finds(lexicon.cannot, clause):
+        return False
+    speaks = _finds(lexicon.speaker, clause)
+    return (gives and speaks) or (
+        _finds(lexicon.answering, clause) and (speaks or document or _finds(lexicon.topic, clause))
+    )
 
 
+_NOTHING = re.compile(r"\b(?:nichts|rien|nada|niente|nulla|niets|bir sey|hicbir sey|hiçbir şey|bir şey)\b")
 _HOLDS = re.compile(
     r"conten|contien|contem|inclu|proporcion|ofrec|aporta|fourni|fornec|fornisc|apresent|compren|contém|enthalt|"
     r"bevat|содерж|zawier|obsah|innehall|inneholder|indeholder|tartalmaz|sisalla|"
@@ -186,6 +211,10 @@ def _compiled(lexicon: Lexicon, stems: bool) -> _Patterns:
         of(lexicon.empty, whole=True),
         of(lexicon.subordinate),
         re.compile(rf"\b(?:{lexicon.but})\b" if stems else f"(?:{lexicon.but})"),
+        of(lexicon.unwilling or _NEVER),
+        of(lexicon.giving or _NEVER),
+        of(lexicon.speaker),  # of languages without a list any clause may be the speaker's
+        of(lexicon.topic or _NEVER),
     )
 
 

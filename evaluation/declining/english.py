@@ -23,6 +23,8 @@ from evaluation.declining.english_words import (
     NO_INFO,
     NOT,
     NOT_KNOWN,
+    ON_THAT,
+    REPLY,
     SAY,
     SOUGHT,
     SOURCE,
@@ -30,6 +32,7 @@ from evaluation.declining.english_words import (
     STATED,
     STRICT,
     TOLD,
+    UNWILLING,
     WEAK,
     WH,
 )
@@ -55,8 +58,13 @@ _REFUSING = tuple(
         r"(?:i|we) (?:do not|don't|dont) (?:currently )?have access\b",
         rf"(?:i|we) (?:lack|am missing|have not been (?:given|provided with)|haven't been (?:given|provided with)|"
         rf"(?:was|were)(?: not|n't) (?:given|provided with)|(?:was|were) given no|have been given no) {INFO}\b",
-        r"(?:i|we) (?:would|'d) (?:rather|prefer) not (?:to )?(?:say|answer|guess|speculate)\b",
-        r"(?:i|we) (?:prefer|choose) not to (?:say|answer|guess|speculate)\b",
+        rf"(?:{UNWILLING})(?: be)? {REPLY}{ON_THAT}",
+        rf"(?:(?:i|we) ?)?{CANNOT} (?:(?:speak|talk|go|get) (?:to|about|on|into)|discuss|disclose|elaborate on|"
+        rf"comment on|reveal) {ASKED}$",
+        rf"(?:(?:i|we) ?)?{CANNOT} (?:in good conscience|honestly|really|possibly|truthfully) (?:answer|say|tell|"
+        rf"respond|reply)(?:$| (?:to )?{ASKED}$| {WH})",
+        rf"(?:i|we) (?:have|ha(?:ve|d) found|found|find|see|know) nothing (?:on|about|regarding|for) (?:{ASKED}$|"
+        rf".{{1,60}} {LOCATED} {DOCS}$)",
         rf"(?:(?:i|we) ?)?{CANNOT} (?:browse|access|look up|search|see) (?:the (?:internet|web)|real-time|"
         rf"current|live|external)\b",
         # It is beyond what the speaker knows or does.
@@ -80,7 +88,8 @@ _REFUSING = tuple(
         rf"{DOCS}|"
         r"(?:based|because|without|reliably|accurately|definitively|properly|fully)))",
         rf"(?:(?:i|we) ?)?{CANNOT} (?:determine|infer|ascertain|deduce|conclude|establish (?:{ASKED}|{WH}|from))\b",
-        rf"(?:(?:i|we) ?)?{CANNOT} (?:say|tell|know|verify|confirm|comment|speculate|guess|be sure|be "
+        rf"(?:(?:i|we) ?)?(?:honestly |really |simply |just )?{CANNOT} (?:say|tell|know|verify|confirm|comment|"
+        rf"speculate|guess|be sure|be "
         rf"certain)(?:{TOLD}|"
         r" on (?:this|that|it))",
         rf"(?:(?:i|we) ?)?{CANNOT} (?:find|locate|see|identify|retrieve) (?:{SOUGHT}|.{{1,60}} {LOCATED} {DOCS})",
@@ -104,8 +113,11 @@ _REFUSING = tuple(
         r"find out|verify|be sure)|of (?:knowing|telling|determining|saying))\b",
         r"no way (?:to (?:know|tell|say|determine)|of knowing)\b",
         r"(?:it is|it's )?(?: ?(?:hard|difficult|impossible|not possible)) to (?:say|tell|know|determine|answer)\b",
-        r"(?:who knows|god knows|beats me|your guess is as good as mine|no comment|pass|skip|not applicable)$",
-        r"(?:i|we) (?:must|have to|will have to|am going to) (?:decline|abstain|pass)\b",
+        r"(?:who knows|god knows|beats me|your guess is as good as mine|no comment(?: on (?:that|this|it))?|pass|"
+        r"skip|not applicable)$",
+        r"(?:i|we)(?: must| have to| will have to|'ll have to| am going to(?: have to)?|'m going to(?: have to)?|"
+        r" need to)"
+        r" (?:decline|abstain|pass)(?:$| (?:on|to|from)\b)",
         r"(?:i|we) (?:decline|refuse|abstain)\b(?: (?:to|from) (?:answer|say|respond|comment|speculat)\w*)?",
         r"(?:i|we) ?(?:would|'d|will|'ll)? ?(?:need|require) (?:more|further|additional|some more) (?:information|"
         r"context|details|"
@@ -155,7 +167,8 @@ _REFUSING = tuple(
         rf"concerning|here|for (?:this|that|your)|{LOCATED} {DOCS}|that|which|to answer)\b)",
         rf"no (?:such )?{NO_INFO} (?:exists?|appears?)(?:$| {LOCATED} {DOCS})",
         r"(?:there(?:'s| is) )?no (?:known )?answer"
-        r"(?: (?:is|was|can be|could be|found|given|available|provided|here|in)\b.*)?$",
+        r"(?: (?:(?:is|was|can be|could be) )?(?:\w+ly )?(?:found|given|available|provided|possible|present|stated|"
+        r"there|here|in|known)\b.*)?$",
         r"(?:an? |the )?(?:empty|blank|null|no) (?:response|answer|result|reply|output)s?$",
         rf"(?:i|we) (?:did not|didn't|could not|couldn't|have not|haven't|do not|don't|cannot|can't|was unable to|"
         rf"were unable "

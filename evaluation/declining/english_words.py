@@ -33,7 +33,7 @@ KIND = (
 )
 INFO = (
     rf"(?:{KIND} )*(?:information|info|answers?|details?|mentions?|data|indication|knowledge|idea|reference|response|"
-    r"material|matches|results?|records?|documents?|passages?|evidence|context|clue)"
+    r"material|matches|results?|records?|documents?|passages?|evidence|context|clue|hints?)"
 )
 NO_INFO = (  # "no evidence of a fracture" speaks of the fracture
     rf"(?:{KIND} )*(?:information|info|answers?|details?|mentions?|data|indication|reference|results?|match(?:es)?|"
@@ -66,6 +66,11 @@ ASKED = (
     r"question))?)"
 )
 WH = r"(?:who|whom|whose|what|when|where|why|how|whether|which|if)\b"
+REPLY = (  # what a speaker does who will not
+    r"(?:(?:say|answer|respond|reply|comment|guess|speculate|discuss|disclose|reveal|share|speak|weigh in|elaborate)"
+    r"(?:ing)?|(?:go|get|going|getting) into|talk(?:ing)? about|answering|speculating|guessing|commenting|disclosing|"
+    r"sharing|revealing|elaborating)"
+)
 SURE = r"(?:for (?:sure|certain)|with (?:any )?(?:certainty|confidence)|exactly|definitively|reliably)"
 TOLD = rf"(?: (?:you|us|me))?(?: {SURE})?(?:$| (?:{ASKED}|{WH}|{LOCATED} {DOCS}|{SURE}|anything|any ?more))"
 SOUGHT = (
@@ -75,4 +80,20 @@ SOUGHT = (
 NOT_KNOWN = (
     r"(?:unknown|unclear|unspecified|unstated|undisclosed|unanswerable|unanswered|unmentioned|"
     r"undetermined|indeterminate)"
+)
+ON_THAT = (  # what follows REPLY where nothing else is said
+    rf"(?:$| (?:to |on |about |into |with )?(?:{ASKED}|{WH}|it|such|any|anything|here|now|at|right|further|without|"
+    r"for (?:now|the moment)|in detail)\b)"
+)
+UNWILLING = (
+    r"(?:i|we)(?: would|'d|'ll| will)?(?: really| much| strongly| honestly)* (?:rather|sooner|prefer|choose|opt|"
+    r"like|elect|"
+    r"decide)(?: to)? not(?: to)?|"
+    r"(?:i|we)(?:'d| had) better not|let me not|"
+    r"(?:i|we) (?:won't|will not|shall not|shan't|would not|wouldn't|should not|shouldn't|must not|do not (?:want|"
+    r"wish|care|intend) to|"
+    r"don't (?:want|wish|care|intend) to)|"
+    r"(?:i|we)(?: am| are|'m|'re)? (?:not|un)(?: |)(?:going to|willing to|prepared to|comfortable(?: with)?|allowed to|"
+    r"permitted to|authori[sz]ed to|at liberty to|inclined to)|"
+    r"(?:i|we)(?: would|'d|'ll| will)?(?: rather| have to| need to| must)* (?:refrain|abstain|shy away|keep) from"
 )

@@ -17,7 +17,9 @@ class Lexicon:
     doc: passages and documents. info: information, data, an answer. say: what documents do ("mention", "state").
     negation: what denies. unknowing: a speaker who does not know, the whole phrase. lacking: that something is not
     there, or that the speaker has none of it, negation included. cannot: a speaker or nobody can. answering: to answer,
-    to determine. alone: a whole clause that declines. empty: a clause that says nothing (an apology, "based on the
+    to determine. unwilling: a speaker who will not or would rather not, negation included. giving: what a speaker does
+    with information ("give", "provide"). speaker: the first person, or what is passive. topic: what was asked about
+    ("on that"). alone: a whole clause that declines. empty: a clause that says nothing (an apology, "based on the
     documents"). subordinate: how a clause begins that only says what is not known. but: what turns to an answer.
     """
 
@@ -33,6 +35,10 @@ class Lexicon:
     empty: str
     subordinate: str
     but: str
+    unwilling: str = ""
+    giving: str = ""
+    speaker: str = ""
+    topic: str = ""
 
 
 SPANISH = Lexicon(
@@ -45,11 +51,18 @@ SPANISH = Lexicon(
     r"(?:la menor )?idea|no estoy segur[oa]|(?:lo )?desconozco|lo ignoro",
     lacking=r"disponible|no (?:tengo|tenemos|hay|existe|dispongo|disponemos|encuentro|encontr|he encontrado|se "
     r"encontr|se dispone|"
-    r"cuento con|contamos con|se (?:proporcion|ofrec|incluy))\w*|falta|carezco|sin\b",
-    cannot=r"no (?:puedo|podemos|es posible|se puede|pude|logro|soy capaz|sabria)|imposible|incapaz",
-    answering="respond|contest|determin|saber|averigu|ayudar|decir|confirmar|precisar",
+    r"cuento con|contamos con|se (?:proporcion|ofrec|incluy))\w*|falta|carezco",
+    cannot=r"no (?:puedo|podemos|es posible|se puede|pude|logro|soy capaz|sabria|(?:me|nos) es posible|"
+    r"(?:estoy|estamos) en condiciones)|imposible|incapaz",
+    answering="respond|contest|determin|saber|averigu|ayudar|decir|confirmar|precisar|opinar|comentar|pronunci",
+    unwilling=r"(?:prefier|preferir)\w+ no|no (?:quiero|queremos|deseo|deseamos|voy a|vamos a|pienso)\b|me (?:niego|"
+    r"abstengo|reservo)|declino",
+    giving="dar\\b|facilit|proporcion|ofrec|compart|revel|divulg|aport",
+    speaker=r"puedo|podemos|pude|posible|puede|logro|capaz|condiciones|sabria|imposib|incapa",
+    topic=r"al respecto|(?:sobre|de) (?:eso|esto|ello|este tema|ese tema)",
     alone=r"desconocid[oa]|no (?:disponible|especificad[oa]|mencionad[oa]|indicad[oa])|"
-    r"no (?:se (?:especifica|menciona|indica|sabe)|consta)|ni idea",
+    r"no (?:se (?:especifica|menciona|indica|sabe)|consta)|ni idea|sin (?:informacion|respuesta|"
+    r"datos)(?: disponibles?| al respecto)?",
     empty=r"lo siento|lo lamento|perdon|disculp\w*|lamentablemente|desafortunadamente|(?:segun|basandome en|con|"
     r"de acuerdo "
     r"con|a partir de|en base a|conforme a) .{0,60}|por favor .*|como (?:modelo|ia|inteligencia).*|actualmente",
@@ -63,15 +76,26 @@ FRENCH = Lexicon(
     say="mention|dit\\b|disent|indiqu|precis|specifi|repond|abord|expliqu|parle|traite|revel|decri|figur|apparai|trouv|"
     "evoqu|permet|contien|fourni|compren",
     negation=r"ne\b|n|pas\b|aucun|rien\b|ni\b|non\b",
-    unknowing=r"(?:je|nous) (?:ne )?(?:le )?(?:sais|savons|connais) pas|je ne saurais|j'ignore|aucune idee|"
+    unknowing=r"(?:je|nous) (?:ne )?(?:le )?(?:sais|savons|connais) pas|je ne saurais|je n'en sais rien|"
+    r"je l'ignore|j'ignore|"
+    r"aucune idee|"
     r"(?:je ne suis|suis|nous ne sommes) pas (?:sur|certain)|chais pas|sais pas",
     lacking=r"(?:je n'ai|n'ai|nous n'avons|il n'y a|il n'existe|y a|je ne (?:trouve|dispose|vois)|nous ne disposons|"
-    r"je n'ai (?:pas )?trouve|n'est|ne sont) (?:\w+ )?(?:pas|aucun\w*)|disponible|manque|sans\b",
+    r"je n'ai (?:pas )?trouve) (?:\w+ |d')?(?:pas|aucun\w*|rien)|(?:n'est|ne sont) pas (?:\w+ )?(?:disponib|"
+    r"fourni|indiqu|presen|"
+    r"mention|precis|donne\w*\b)|disponible|manque",
     cannot=r"(?:ne|n') ?(?:peux|pouvons|puis|peut|suis pas en mesure|est pas possible|parviens)|impossible|incapable",
-    answering="repond|determin|savoir|trouver|aider|dire|confirmer|preciser|traiter cette",
+    answering="repond|determin|savoir|trouver|aider|dire|confirmer|preciser|traiter cette|prononcer|commenter",
+    unwilling=r"je prefer\w+ ne (?:pas|rien)|(?:je|nous) ne (?:souhait|desir|veu|voul|compt|tien|"
+    r"v[ao])\w* (?:\w+ )?(?:pas|rien)|"
+    r"je (?:m'abstien|me gard|refus)\w+",
+    giving="fourni|donn(?:er|e|ent)\\b|communiqu|divulgu|partag",
+    speaker=r"je\b|j'|nous\b|m'est|on\b|impossib|incapab|possible|etre\b",
+    topic=r"a ce (?:sujet|propos)|la-dessus|sur (?:cela|ce point|ce sujet)",
     alone=r"inconnu\w*|non (?:disponible|precise\w*|specifie\w*|mentionne\w*|indique\w*)|pas (?:de reponse|"
     r"d'information"
-    r"\w*|mentionne\w*)|(?:ce )?n'est pas (?:mentionne|precise|indique)\w*",
+    r"\w*|mentionne\w*)|(?:ce )?n'est pas (?:mentionne|precise|indique)\w*|(?:sans|aucune) (?:reponse|information|"
+    r"donnee)s?(?: (?:trouve|disponible)\w*)?",
     empty=r"(?:je suis )?(?:vraiment )?desole\w*|excusez.{0,20}|pardon|malheureusement|(?:d'apres|selon|sur la "
     r"base|a partir|"
     r"en me basant|compte tenu|au vu) .{0,60}|veuillez .*|merci de .*|en tant qu.*",
@@ -89,10 +113,14 @@ PORTUGUESE = Lexicon(
     r"desconheco|sem ideia",
     lacking=r"disponive|nao (?:tenho|temos|ha|existe|disponho|dispomos|encontr|foi encontrad|foram encontrad|se "
     r"encontr|consta)\w*|"
-    r"falta|sem\b",
+    r"falta",
     cannot=r"nao (?:posso|podemos|consigo|conseguimos|e possivel|sou capaz|pude|foi possivel|da para)|impossivel|"
     r"incapaz",
-    answering="respond|determin|saber|descobrir|ajudar|dizer|confirmar|precisar",
+    answering="respond|determin|saber|descobrir|ajudar|dizer|confirmar|precisar|comentar",
+    unwilling=r"(?:prefir|preferir)\w+ nao|nao (?:quero|queremos|desejo|vou|gostaria de)\b|recuso-me|abstenho-me",
+    giving="dar\\b|fornec|partilh|compartilh|divulg|revel",
+    speaker=r"posso|podemos|consig|conseguimos|possivel|impossiv|incapa|capaz|pude|da para",
+    topic=r"a (?:este|esse) respeito|sobre (?:isso|isto|este assunto|esse assunto)",
     alone=r"desconhecid[oa]|nao (?:disponivel|especificad[oa]|mencionad[oa]|informad[oa]|consta)|sem (?:resposta|"
     r"informac\w+)",
     empty=r"(?:me )?desculp\w*|lamento|sinto muito|infelizmente|(?:com base|segundo|de acordo|conforme|a partir) "
@@ -110,10 +138,15 @@ ITALIAN = Lexicon(
     unknowing=r"non (?:lo )?(?:so|sappiamo|conosco|saprei)\b|non ne ho idea|(?:nessuna|non ho) idea|non sono sicur[oa]|"
     r"non sono cert[oa]",
     lacking=r"disponibil|non (?:ho|abbiamo|ci sono|c'e|esist|dispongo|disponiamo|trovo|ho trovato|e stat|sono "
-    r"stat)\w*|manca|senza",
+    r"stat)\w*|manca",
     cannot=r"non (?:posso|possiamo|e possibile|sono in grado|riesco|si puo)|impossibile",
-    answering="rispond|determin|sapere|stabil|aiut|dire|conferm",
-    alone=r"sconosciut[oa]|ignot[oa]|non (?:disponibile|specificat[oa]|menzionat[oa]|indicat[oa])|nessuna rispost\w+|"
+    answering="rispond|determin|sapere|stabil|aiut|dire|conferm|comment|pronunci",
+    unwilling=r"prefer\w+ non|non (?:voglio|desidero|intendo|vorrei)\b|mi (?:rifiuto|astengo)",
+    giving="dare\\b|fornir|condivid|rivel",
+    speaker=r"posso|possiamo|riesco|possibile|impossib|incapa|in grado|si puo",
+    topic=r"al riguardo|in merito|su (?:questo|cio|questo argomento)",
+    alone=r"sconosciut[oa]|ignot[oa]|non (?:disponibile|specificat[oa]|menzionat[oa]|indicat[oa])|(?:nessuna|"
+    r"senza) rispost\w+|"
     r"nessuna informazion\w+|non e (?:menzionat|specificat|indicat)[oa]",
     empty=r"mi dispiace|mi scus\w+|scus\w+|purtroppo|spiacente|(?:in base|secondo|sulla base|dalle|dai|stando) .{0,60}|"
     r"per favore .*|si prega .*|in quanto .*",
@@ -123,21 +156,32 @@ ITALIAN = Lexicon(
 GERMAN = Lexicon(
     doc="dokument|text|kontext|passage|abschnitt|quelle|artikel|auszug|auszuge|unterlage|textstelle|wissensdatenbank|"
     "dokumentation",
-    info="information|angabe|antwort|detail|erwahnung|hinweis|daten\\b|auskunft|aufschluss|kenntnis",
+    info="information|angabe|antwort|detail|erwahnung|hinweis|daten\\b|auskunft|auskunfte|aussage|aufschluss|kenntnis",
     say="erwahn|sag[te]|genannt|nenn|steh|angegeb|enthalt|beantwort|hervor|entnehm|beschrieb|erlauter|thematisier|"
     "behandel|spezifizier|findet sich|finden sich|zu finden|aufgefuhrt|ersichtlich|erklar|gibt",
     negation=r"nicht|kein|nichts|weder|ohne\b|nirgend",
     unknowing=r"(?:ich|wir) (?:weiß|weiss|wissen) (?:es |das |dies |leider |darauf |daruber )*(?:nicht|keine|nichts)|"
     r"(?:weiß|weiss) (?:ich )?(?:es |das |leider )*nicht|keine ahnung|(?:bin|sind) (?:ich |wir |mir |uns )*"
-    r"(?:\w+ )?(?:nicht|un)\s?sicher|(?:ist )?mir (?:leider )?(?:nicht|un)\s?bekannt|nicht sicher",
+    r"(?:\w+ )?(?:nicht|un)\s?sicher|(?:ist )?mir (?:leider |daruber |dazu |hierzu )*(?:nichts?|un)\s?bekannt|"
+    r"nicht sicher",
     lacking=r"(?:habe|haben|liegen|liegt|gibt es|es gibt|existier\w+|find\w*|verfug\w+|fehl\w+|vorhanden|vorlieg\w*|"
     r"verfugbar|gefunden|ausreich\w+|genug\w*)",
     cannot=r"(?:kann|konnen|konnte)\b|lasst sich|lassen sich|nicht (?:moglich|in der lage)|unmoglich",
-    answering="beantwort|antwort|bestimm|sagen|ermittel|feststell|weiterhelf|helfen|beurteil|ableit|bestatig",
+    answering="beantwort|antwort|bestimm|sagen|ermittel|feststell|weiterhelf|helfen|beurteil|ableit|bestatig|"
+    "außern|aussern|kommentier|stellung",
+    unwilling=r"(?:ich|wir) (?:mochte|mochten|will|wollen|werde|werden|wurde|wurden|darf|durfen)\b"
+    r" (?:\w+ ){0,4}?(?:nicht|nichts|keine?)|"
+    r"(?:mochte|mochten|will|wollen|werde|werden|wurde|wurden|darf|durfen) (?:ich|wir)\b (?:\w+ ){0,4}?(?:nicht|"
+    r"nichts|keine?)|ich (?:lehne|verzichte|enthalte)",
+    giving="mach|geb|erteil|getroff|treff|bereitstell|anbiet|mitteil|liefer|weitergeb|nenn",
+    speaker=r"ich\b|wir\b|mir\b|uns\b|man\b|werden\b|lasst\b|lassen\b|moglich|unmog|getroffen|(?:kann|"
+    r"konnen) (?:\w+ ){0,3}nicht|(?:kann|konnen) nicht",
+    topic=r"dazu\b|hierzu\b|daruber\b|hieruber\b|darauf\b|davon\b|zu dies\w+",
     alone=r"(?:(?:das|dies|es) ist )?(?:unbekannt|unklar|nicht bekannt)|keine? (?:angaben?|antwort|information\w*|"
     r"daten|auskunft|ergebnisse?|treffer)"
     r"(?: (?:vorhanden|verfugbar|moglich|gefunden))?|nicht (?:angegeben|bekannt|erwahnt|verfugbar|spezifiziert|genannt|"
-    r"beantwortbar)|weiß nicht|weiss nicht",
+    r"beantwortbar)|weiß nicht|weiss nicht|da muss ich (?:leider )?passen|(?:da )?bin ich (?:leider )?uberfragt|"
+    r"ich bin (?:leider )?uberfragt",
     empty=r"(?:es )?tut mir (?:sehr )?leid|entschuldig\w*.{0,20}|leider|bedauerlicherweise|(?:basierend|laut|"
     r"gemaß|gemass|"
     r"anhand|nach|auf grundlage|auf basis|aufgrund) .{0,60}|bitte .*|als ki\b.*",
@@ -154,7 +198,12 @@ DUTCH = Lexicon(
     r"(?:ben|zijn) (?:ik )?(?:er )?niet zeker|niet zeker",
     lacking=r"(?:heb|hebben|is er|er is|er zijn|beschik|beschikbaar|gevonden|vind|onvoldoende|ontbre)\w*",
     cannot=r"(?:kan|kunnen|kon)\b|niet (?:mogelijk|in staat)|onmogelijk",
-    answering="beantwoord|antwoord|bepa|zeggen|vaststel|help|vertel",
+    answering="beantwoord|antwoord|bepa|zeggen|vaststel|help|vertel|commentaar",
+    unwilling=r"(?:(?:ik|wij|we) (?:wil|willen|zal|mag|ga)|(?:wil|willen|zal|mag|ga) (?:ik|wij|we))\b"
+    r" (?:\w+ ){0,4}?(?:niet|niets|geen)|ik (?:weiger|geef liever)",
+    giving="geven|verstrek|meedel|delen",
+    speaker=r"ik\b|wij\b|we\b|men\b|worden|mogelijk|onmog|in staat",
+    topic=r"daarover|hierover|daarop|hierop|daar\b",
     alone=r"onbekend|niet (?:vermeld|bekend|gespecificeerd|beschikbaar|genoemd)|geen (?:antwoord|informatie|gegevens)",
     empty=r"sorry|het spijt me|helaas|(?:op basis|volgens|gebaseerd) .{0,60}|neem .*|raadpleeg .*|als ai\b.*",
     subordinate=r"dat\b|of\b|wanneer|hoe\b|wie\b|wat\b|waar|welk|om\b|over\b",

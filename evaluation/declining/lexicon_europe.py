@@ -111,14 +111,19 @@ GREEK = Lexicon(
 )
 TURKISH = Lexicon(
     doc="belge|metin|metn|baglam|kaynak|makale|parca|dokuman",
-    info="bilgi|veri\\b|yanit|cevap|ayrinti|bahs",
-    say="bahsed|belirt|soyle|icer|yer al|cevap|yanit|acikla|deginil",
-    negation=r"\w*(?:mıyor|miyor|muyor|müyor|mamış|memiş|mamis|memis|maz|mez|medi|madı)\w*|yok|degil|değil|hicbir|"
+    info="bilgi|veri\\b|yan[ıi]t|cevap|ayrinti|ayrıntı|bahs",
+    say="bahsed|belirt|soyle|icer|yer al|cevap|yan[ıi]t|acikla|açıkla|deginil",
+    negation=r"\w*(?:mıyor|miyor|muyor|müyor|mamış|memiş|mamis|memis|maz|mez|medi|madı|mamaktad|memekted)\w*|\w+(?:[ae]m[ae]m|[ae]m[ae]yiz|m[ae]m[ae]yi)\b|yok|degil|değil|hicbir|"
     r"hiçbir",
     unknowing=r"(?:bunu |ben )?(?:bilmiyorum|bilmiyoruz|emin degilim|emin değilim)|(?:hic(?:bir)? )?fikrim yok",
-    lacking=r"yok\w*|bulunm\w+|bulam\w+|mevcut degil|yetersiz|yeterli \w+ (?:yok|degil)",
-    cannot=r"\w*(?:ama|eme|amıyor|emiyor|amiyor)\w*|mumkun degil|mümkün değil|imkansiz",
-    answering="cevap|yanit|belirle|yardim|soyle",
+    lacking=r"yok\w*|bulunm\w+|bulunam\w+|bulam\w+|rastlanm\w+|rastlam\w+|verilm\w+|paylasilm\w+|"
+    r"mevcut degil|yetersiz|yeterli \w+ (?:yok|degil)",
+    cannot=r"(?!s[oö]ylem)\w*(?:ama|eme|amıyor|emiyor|amiyor)\w*|mumkun degil|mümkün değil|imkansiz",
+    answering="cevap|yan[ıi]t|belirle|yard[ıi]m|soyle|yorum|acikla|açıkla",
+    unwilling=r"\w*m[ae]m[ae]yi tercih ed|\w*m[ae]k istem[ie]yor(?:um|uz)|\w+ reddediyorum",
+    giving="ver|paylas|paylaş|sun\\b|sunam",
+    speaker=r"\w+(?:am|em|oru[mz]|ayiz|eyiz|ayız|ad[ıi]m|edim|ad[ıi]k|edik)\b|\w*(?:n|il|ıl)[ae]m[ae]\w*|mumkun|mümkün",
+    topic=r"bu konuda|bununla ilgili|bunun hakk[ıi]nda|konu hakk[ıi]nda|konuyla ilgili",
     alone=r"bilinmiyor|belirtilmemis|bahsedilmemis|bilgi yok|cevap yok|yanit yok",
     empty=r"uzgunum|ozur dilerim|maalesef|(?:.{0,60} (?:gore|dayanarak))|lutfen .*",
     subordinate=r"ne zaman|kim\b|nerede|kac\b|hakkinda",

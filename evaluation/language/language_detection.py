@@ -8,15 +8,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 
+from evaluation.language.short_texts import short_language
 from model.english import word_set
 
 _WORDS = {
     "English": (
         "the of and to in is that it for was on are with as at be this have from by not or an were which you "
         "has had but they their its his her can will would there been if when who more no than three two four "
-        "five years does after"
+        "five years does after i a do did what where how who"
     ),
     "German": (
         "der die das und ist nicht ein eine einer einem den dem des mit von zu im auf für sich auch als an es "
@@ -58,10 +60,12 @@ _WORDS = {
     "Vietnamese": ("là và của có không được trong cho với các một những này người khi năm ba hai"),
     "Romanian": ("și în de la cu un o este nu pe care din sunt pentru mai sau dar ca trei doi ani"),
     "Czech": ("a v na je se že to z do pro s ne by jako jsou ale nebo byl tři dva roky let"),
+    "Finnish": ("ja on ei se että oli ovat joka kun jos mutta myös tai kuin vain ole voi sekä noin kolme kaksi vuotta"),
     "Hungarian": ("a az és nem egy hogy is van volt meg ez de csak mint vagy három két év"),
 }
 _SETS = {language: word_set(words) for language, words in _WORDS.items()}
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+_ADDRESS = re.compile(r"\S*(?:@|://|www\.)\S*")
 _LEAST_WORDS = 4
 _LEAST_LETTERS = 2
 _MOST_CHARACTERS = 4000
@@ -94,11 +98,26 @@ def other_language(text: str) -> str:
             return _SCRIPTS["HIRAGANA"]
         script = names.most_common(1)[0][0]
         return _SCRIPTS.get(script, f"a language in {script.capitalize()} script")
-    words = [w.casefold() for w in _LETTERS.findall(text.replace("’", "'"))]
-    words = [w.split("'")[-1] if len(w.split("'")[0]) <= 2 and "'" in w else w for w in words]
+    written = [_without_article(word) for word in _LETTERS.findall(_ADDRESS.sub(" ", text.replace("’", "'")))]
+    words = [word.casefold() for word in written]
     if len(words) < _LEAST_WORDS:
-        return ""
+        return short_language(written)
     scores = {language: sum(w in known for w in words) for language, known in _SETS.items()}
     english = scores.pop("English")
     language, best = max(scores.items(), key=lambda pair: pair[1])
-    return language if best >= 2 and best > 1.5 * english else ""
+    if best >= 2 and best > 1.5 * english and not (best == 2 and _is_title(written, _SETS[language])):
+        return language
+    return short_language(written)
+
+
+def _without_article(word: str) -> str:
+    """A word without what stands before its apostrophe (``l'usine``, ``dell'acqua``)."""
+    before, _, after = word.partition("'")
+    return (
+        after if after and (len(before) <= 2 or before.casefold() in ("jusqu", "dell", "nell", "all", "sull")) else word
+    )
+
+
+def _is_title(words: Sequence[str], known: frozenset[str]) -> bool:
+    """Whether all words but the language's commonest begin with a capital, as those of a name or a title do."""
+    return all(word[0].isupper() or word.casefold() in known for word in words)

@@ -149,11 +149,24 @@ def _table(rows: tuple[str, ...]) -> dict[str, frozenset[str]]:
 COMPARATIVES = _table(_COMPARED)
 TURNED = _table(_TURNED)
 CONVERSES = _table(_CONVERSE)
+_SIDES: dict[str, frozenset[tuple[int, int]]] = {}
+for _row, _line in enumerate(_COMPARED):
+    for _side, _words in enumerate(_line.split("|")):
+        for _word in _words.split():
+            if _word.endswith("er") or _word == "worse":
+                _SIDES[_word] = _SIDES.get(_word, frozenset()) | {(_row, _side)}
 
 
 def opposite_comparatives(one: str, other: str) -> bool:
     """Whether two comparatives are each other's opposites: "larger" and "smaller"."""
     return other in COMPARATIVES.get(one, ())
+
+
+def same_scale(one: str, other: str) -> int:
+    """1 for two comparatives that say the same of something ("dearer", "pricier"), -1 for opposites, else 0."""
+    if _SIDES.get(one, frozenset()) & _SIDES.get(other, frozenset()):
+        return 1
+    return -1 if opposite_comparatives(one, other) else 0
 
 
 def converse(one: str, other: str) -> bool:

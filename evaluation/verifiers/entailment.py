@@ -16,6 +16,7 @@ from data.questions import Question
 from evaluation.claims.extraction import Extraction
 from evaluation.claims.sentences import plain_claim_text
 from evaluation.claims.splitting import extract_by, split_name
+from evaluation.contrast.verbatim import told
 from evaluation.errors import EvaluationError
 from evaluation.language.language_detection import other_language
 from evaluation.outcomes import Claim, Verdict
@@ -162,7 +163,8 @@ class EntailmentVerifier:
         for request, case in zip(requests, cases, strict=True):
             language = self._unread_language(case)
             if language:
-                found[request] = UnreadableClaim(language)
+                said = told(case.claim, "\n".join(text.text for text in case.evidence))
+                found[request] = UnreadableClaim(language) if said is None else Support(float(said), windows=1)
         for scoring, answerable in ((self._scoring, True), (self._apart, False)):
             mine = [i for i, r in enumerate(requests) if r.question.answerable == answerable and r not in found]
             if mine:

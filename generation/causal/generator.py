@@ -27,6 +27,7 @@ from generation.generator import GenerationTask
 from generation.live import EngineLoad, FinishedRequest, Listener
 from generation.prompt import Prompt
 from model.checkpoints.end_tokens import eos_token_ids
+from model.checkpoints.files import sha256_of
 from model.checkpoints.source import fingerprint, tokenizer_text
 from model.checkpoints.tokenizer import Tokenizer
 from retrieval.chunking.chunks import RetrievedChunk
@@ -49,8 +50,10 @@ class CausalGenerator:
         precision: WeightPrecision | None = None,
         options: EngineOptions | None = None,
         template: PromptTemplate | None = None,
+        weights_sha256: Callable[[Path], str] = sha256_of,
     ) -> None:
-        """template: what the model is told; default_prompt() unless given."""
+        """template: what the model is told; default_prompt() unless given. weights_sha256: see
+        model.checkpoints.source.fingerprint."""
         precision = precision or WeightPrecision(torch.float32)
         loaded = load_for_engine(folder, device, precision)
         self._model = loaded.model
@@ -63,7 +66,7 @@ class CausalGenerator:
         self._ends = frozenset(eos_token_ids(folder))
         # What is drawn also depends on how text becomes tokens, on the frame around it and on the precision.
         tokenizer = hashlib.sha256(tokenizer_text(folder).encode()).hexdigest()
-        said = fingerprint(folder), tokenizer, self._frame, sorted(self._ends)
+        said = fingerprint(folder, weights_sha256), tokenizer, self._frame, sorted(self._ends)
         parts = (*said, template.sha256, precision.dtype, *((loaded.scheme,) if loaded.scheme else ()))
         self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
         self._name = folder.name

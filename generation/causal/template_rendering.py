@@ -8,8 +8,6 @@ not from loops in loops, or from text that doubles until no memory is left: that
 from __future__ import annotations
 
 import json
-import resource
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +18,8 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
+from model.limited_process import give_answer, take_request
+
 # Templates that write today's date would make every day's prompts, and so the answers to the same seeds, others.
 _SAME_DAY = "2026-01-01"
 
@@ -27,12 +27,7 @@ _SAME_DAY = "2026-01-01"
 def main() -> None:
     """Serve one request: {"template", "variables", "memory_bytes", "cpu_seconds", "longest"} gives {"text"} or
     {"error"}."""
-    request = json.loads(sys.stdin.buffer.read())
-    limit(resource.RLIMIT_CORE, 0)
-    limit(resource.RLIMIT_FSIZE, 0)  # it has nothing to write but its answer, into a pipe
-    limit(resource.RLIMIT_AS, request["memory_bytes"])
-    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (request["cpu_seconds"], hard))  # past it the system sends SIGXCPU
+    request: dict[str, Any] = take_request()
     answer: dict[str, str]
     try:
         text = render(request["template"], request["variables"])
@@ -44,15 +39,7 @@ def main() -> None:
         answer = {"error": f"it takes more than {request['memory_bytes'] >> 20} MiB of memory"}
     except Exception as error:  # it may raise anything
         answer = {"error": (str(error) or type(error).__name__)[:500]}
-    sys.stdout.buffer.write(json.dumps(answer).encode())
-    sys.stdout.buffer.flush()
-
-
-def limit(which: int, value: int) -> None:
-    """Set a limit of this process, both its soft and its hard value, to at most ``value``."""
-    hard = resource.getrlimit(which)[1]
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(which, (value, value))
+    give_answer(answer)
 
 
 def render(template: str, variables: Mapping[str, object]) -> str:

@@ -52,8 +52,10 @@ class TransformersGenerator:
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
         template: PromptTemplate | None = None,
+        weights_sha256: Callable[[Path], str] = sha256_of,
     ) -> None:
-        """template: what the model is told; default_prompt() unless given."""
+        """template: what the model is told; default_prompt() unless given. weights_sha256: see
+        model.checkpoints.source.fingerprint."""
         self._model = _load(folder, device, dtype)
         self._tokenizer = Tokenizer(folder / "tokenizer.json")
         embedding = int(self._model.get_input_embeddings().weight.shape[0])
@@ -66,7 +68,7 @@ class TransformersGenerator:
         self._ends = frozenset(eos_token_ids(folder))
         parts = (
             f"transformers {version('transformers')}",
-            fingerprint(folder),
+            fingerprint(folder, weights_sha256),
             sha256_of(folder / "tokenizer.json"),
             frame,
             template.sha256,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # weights need torch, which a process that only counts tokens
     from model.checkpoints.checkpoint import Checkpoint
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
-_LONGEST_TOKENIZER = 1 << 27  # bytes: several times the largest published; parsed it takes tens of times as much
+LONGEST_TOKENIZER = 1 << 27  # bytes: several times the largest published; parsed it takes tens of times as much
 _LONGEST_SETTINGS = 1 << 24
 
 
@@ -29,13 +29,17 @@ def open_checkpoint(path: Path) -> Checkpoint:
     return gguf_checkpoint(path) if is_gguf(path) else read_checkpoint(path)
 
 
-def fingerprint(path: Path) -> str:
+def fingerprint(path: Path, weights_sha256: Callable[[Path], str] = sha256_of) -> str:
     """SHA-256 (hex) that says which model this is: over the names and the SHA-256 of config.json and the weights'
-    files, or of the GGUF files."""
+    files, or of the GGUF files.
+
+    weights_sha256: the SHA-256 (hex) of a weight file; it may raise ModelError for a file that must not be used.
+    """
     from model.checkpoints.checkpoint import CONFIG, read_checkpoint
 
-    files = open_gguf(path).files if is_gguf(path) else (path / CONFIG, *read_checkpoint(path).files)
-    lines = [f"{sha256_of(file)}  {file.name}\n" for file in files]
+    weights = open_gguf(path).files if is_gguf(path) else read_checkpoint(path).files
+    lines = [] if is_gguf(path) else [f"{sha256_of(path / CONFIG)}  {CONFIG}\n"]
+    lines += [f"{weights_sha256(file)}  {file.name}\n" for file in weights]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
@@ -53,8 +57,8 @@ def read_tokenizer(file: Path) -> str:
     """The text of a tokenizer.json. Raises ModelError for one that is missing or no text."""
     if not file.is_file():
         raise ModelError(f"{file} is missing: a checkpoint folder needs the fast tokenizer's tokenizer.json")
-    if (size := file.stat().st_size) > _LONGEST_TOKENIZER:
-        raise ModelError(f"{file} is {size:,} bytes long: no tokenizer has one of more than {_LONGEST_TOKENIZER:,}")
+    if (size := file.stat().st_size) > LONGEST_TOKENIZER:
+        raise ModelError(f"{file} is {size:,} bytes long: no tokenizer has one of more than {LONGEST_TOKENIZER:,}")
     try:
         return file.read_bytes().decode("utf-8")
     except (OSError, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from multiprocessing import resource_tracker
@@ -26,6 +27,7 @@ def work_quietly() -> None:
     libraries take back what they took."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
+    sys.unraisablehook = _unraisable
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
@@ -45,6 +47,15 @@ def end(process: BaseProcess, seconds: float = 5.0) -> None:
         process.join()
 
 
+def _unraisable(found: sys.UnraisableHookArgs) -> None:
+    """End the process where the exit by SIGTERM met a destructor or a callback, which would print and drop it."""
+    if issubclass(found.exc_type, SystemExit):
+        os._exit(0)
+    sys.__unraisablehook__(found)
+
+
 def _leave(number: int, frame: FrameType | None) -> NoReturn:
     leave_quietly()
+    if sys.is_finalizing():
+        os._exit(0)
     sys.exit(0)

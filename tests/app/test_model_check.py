@@ -68,7 +68,9 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: Any) -> Call
 
 
 @pytest.fixture
-def check(capsys: pytest.CaptureFixture[str]) -> Check:
+def check(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
+    monkeypatch.setenv("PLUMBLINE_HOME", str(tmp_path / "home"))
+
     def run(*arguments: object) -> SimpleNamespace:
         capsys.readouterr()
         try:

@@ -162,3 +162,19 @@ def test_a_hundred_headers_are_taken() -> None:
         many = b"".join(b"X-%d: %s\r\n" % (n, b"a" * 600) for n in range(98))
         connection.sendall(GOOD[:-2] + many + b"\r\nfour")
         assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nhost: a\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nAccept: */*\r\n", b"400"),
+        (b"GET / HTTP/1.0\r\nAccept: */*\r\n", b"200"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\n", b"200"),
+    ],
+)
+def test_a_request_has_one_host(head: bytes, status: bytes) -> None:
+    with connecting(Patient) as connection:
+        connection.sendall(head + b"Connection: close\r\n\r\n")
+        assert connection.recv(4096).split()[1] == status

@@ -19,7 +19,7 @@ UNREAD = (408, 413)
 """Refusals of a body of which the rest is still on its way: it is not waited for, so the connection must end."""
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
 _MESSAGES = {
-    400: "the request cannot be read: send JSON in UTF-8",
+    400: "the request cannot be read: send JSON in UTF-8, with numbers of at most 4,300 digits",
     404: "there is nothing at this path: see /openapi.json for those there are",
     405: "this path does not take this method: see the Allow header",
 }

@@ -81,6 +81,9 @@ class BoundedHttp(HttpToolsProtocol):
             self._refuse(431, f"there are more than {MOST_HEADERS} headers", "headers_too_large")
         elif self._head_bytes > MOST_HEADER_BYTES:
             self._refuse(431, f"the headers are longer than {MOST_HEADER_BYTES} bytes", "headers_too_large")
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if not self._refused and (hosts > 1 or (not hosts and self.parser.get_http_version() == "1.1")):
+            self._refuse(400, "a request needs one Host header (RFC 9112, 3.2)", "bad_request")
         if not self._refused:
             super().on_headers_complete()
 

@@ -151,6 +151,7 @@ def test_a_locked_book_is_refused(here: Read) -> None:
     ("source", "shown"),
     [
         (r"{\rtf1\ansi\ansicpg1251 \'cd\'e0\'f1\'ee\'f1\par End.}", "Насос\nEnd."),
+        (r"{\rtf1\ansi A tank of 10{\up6 4} and CO{\dn4 2}.}", "A tank of 10^4 and CO_2."),
         (r"{\rtf1\ansi A yard of 10{\super 3} and H{\sub 2}O.}", "A yard of 10^3 and H_2O."),
         (r"{\rtf1\ansi\trowd a\cell\cell b\cell\row}", "a\t\tb"),
     ],

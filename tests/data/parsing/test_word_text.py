@@ -183,3 +183,17 @@ def test_spans_of_cells_hold_their_columns(here: Read) -> None:
         + f"<w:tr><w:trPr><w:gridBefore w:val='2'/></w:trPr>{cell('e')}</w:tr>"
     )
     assert text(here, docx(f"<w:tbl>{table}</w:tbl>")) == "a\t\tb\n\tc\td\n\t\te"
+
+
+def test_a_position_may_raise_and_lower(here: Read) -> None:
+    up, down = "<w:position w:val='8'/>", "<w:position w:val='-6'/>"
+    body = paragraph(run("10"), run("5", up), run(" t of CO"), run("2", down), run(", 640"), run("3", up), run(" t"))
+    assert text(here, docx(body)) == "10^5 t of CO2, 640 [3] t"
+
+
+def test_a_style_may_raise_by_its_position(here: Read) -> None:
+    styles = (
+        f"<w:styles xmlns:w='{W}'><w:style w:styleId='Up'><w:rPr><w:position w:val='7'/></w:rPr></w:style></w:styles>"
+    )
+    body = paragraph(run("2"), run("12", "<w:rStyle w:val='Up'/>"), run(" words"))
+    assert text(here, docx(body, word__styles_DOT_xml=styles)) == "2^12 words"

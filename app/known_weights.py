@@ -1,0 +1,126 @@
+"""The SHA-256 of every weight file that was opened from a home, so that a file that changed is noticed by name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from app.home.permissions import LOGGER, open_private_home
+from data.private import make_private, make_private_folder
+from model.checkpoints.files import sha256_of, write_json
+from model.checkpoints.shipped import shipped_decoder
+from model.checkpoints.source import open_checkpoint
+from model.errors import ModelError
+
+FOLDER = "weights"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A weight file as it was last opened. path: resolved. size: bytes. modified_ns: since the epoch. sha256: hex."""
+
+    path: str
+    size: int
+    modified_ns: int
+    sha256: str
+
+
+class KnownWeights:
+    """One small JSON file per weight file, in the folder ``weights`` of a home.
+
+    A file with another size is another file: it is recorded anew. A file with the same path and size but another hash
+    was damaged or replaced, whatever its time says, and is refused until it is accepted. A home that cannot be written
+    records nothing, and logs that.
+    """
+
+    def __init__(self, home: Path) -> None:
+        """home: made, for its owner alone, when the first file is recorded."""
+        self._home = home
+
+    def sha256_of(self, file: Path) -> str:
+        """The SHA-256 (hex) of a weight file, compared with the recorded one, and recorded.
+
+        Raises ModelError that names the file where it has the recorded size and another hash.
+        """
+        found = _looked_at(file)
+        known = self._read(file)
+        if known is not None and known.size == found.size and known.sha256 != found.sha256:
+            when = "its time is the same: the storage or a copy may have damaged it"
+            if known.modified_ns != found.modified_ns:
+                when = f"it was written at {_time(found.modified_ns)}"
+            raise ModelError(
+                f"{file} has changed since it was last opened: SHA-256 {found.sha256[:16]}..., before "
+                f"{known.sha256[:16]}..., with the same size; {when}. Restore or download it again; if it was meant to "
+                f"be replaced: plumbline model check {file.parent if file.suffix != '.gguf' else file} --accept"
+            )
+        if known != found:
+            self._write(found)
+        return found.sha256
+
+    def accept(self, checkpoint: Path) -> tuple[Path, ...]:
+        """Record the weight files of a checkpoint (a folder or a GGUF file) as they are now, and return them.
+
+        Raises ModelError as open_checkpoint does.
+        """
+        files = open_checkpoint(checkpoint).files
+        for file in files:
+            self._write(_looked_at(file))
+        return files
+
+    def forget(self, checkpoint: Path) -> None:
+        """Forget the weight files of a checkpoint that Plumbline itself has just written."""
+        for file in open_checkpoint(checkpoint).files:
+            with suppress(OSError):  # a home that cannot be written has no record
+                self._place(file).unlink(missing_ok=True)
+
+    def _place(self, file: Path) -> Path:
+        return self._home / FOLDER / f"{hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:32]}.json"
+
+    def _read(self, file: Path) -> KnownFile | None:
+        """What is recorded; None for nothing, or for a record that cannot be read, which is then written anew."""
+        try:
+            known = KnownFile(**json.loads(self._place(file).read_text("utf-8")))
+        except (OSError, ValueError, TypeError, RecursionError):
+            return None
+        return known if isinstance(known.sha256, str) and known.path == _name(file) else None
+
+    def _write(self, found: KnownFile) -> None:
+        place = self._place(Path(os.fsdecode(found.path.encode("utf-8", "surrogateescape"))))
+        try:
+            open_private_home(self._home)
+            make_private_folder(place.parent)
+            write_json(place, asdict(found))
+            make_private(place)
+        except OSError as error:
+            logging.getLogger(LOGGER).warning(
+                "plumbline: the SHA-256 of %s could not be recorded in %s (%s): a later change would not be noticed",
+                found.path,
+                place.parent,
+                error.strerror or error,
+            )
+
+
+def known_weights(home: Path | None, checkpoint: Path) -> KnownWeights | None:
+    """The record of a home. None without a home, and for the shipped decoder, which changes with the version."""
+    if home is None or checkpoint.resolve() == shipped_decoder().resolve():
+        return None
+    return KnownWeights(home)
+
+
+def _looked_at(file: Path) -> KnownFile:
+    status = file.stat()
+    return KnownFile(_name(file), status.st_size, status.st_mtime_ns, sha256_of(file))
+
+
+def _name(file: Path) -> str:
+    return os.fsencode(file.resolve()).decode("utf-8", "surrogateescape")
+
+
+def _time(modified_ns: int) -> str:
+    return datetime.fromtimestamp(modified_ns / 1e9, UTC).isoformat(sep=" ", timespec="seconds")

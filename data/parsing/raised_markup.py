@@ -1,0 +1,94 @@
+"""Raised and lowered text in the tags of an HTML page: sup, sub, vertical-align, and links to notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from data.parsing.hidden_text import style_of
+from data.parsing.superscripts import Level, is_note_mark, raised_text
+
+_LENGTH = re.compile(r"([+-]?)(\d{0,6}\.?\d{1,6})(?:px|pt|em|rem|ex|ch|mm|%)")
+_NOTE_CLASS = re.compile(
+    r"\b(?:foot-?note|end-?note|note|fn|cite|citation|reference)-?_?(?:ref(?:erence)?|anchor|mark|call|link)\b|\bnoteref\b"
+)
+_NOTE_TARGET = re.compile(r"#(?:_?ftn|_?edn|fn|foot-?note|end-?note|cite_note|note)[-_:.]?\w{0,40}$")
+# Elements that stand in a line; others are laid out by what vertical-align says of them.
+_INLINE = frozenset(re.findall(r"\w+", "a abbr b cite code em font i ins mark q s small span strong u var"))
+
+
+class RaisedMarkup:
+    """The element that raises or lowers text, from its start tag until what follows it is known."""
+
+    def __init__(self) -> None:
+        self._level: Level = "sup"
+        self._element = ("", 0)  # its tag, and how many elements of that name are open within it
+        self._parts: list[str] | None = None
+        self._is_link = self._is_plain = False
+        self._waiting = False  # whether it has ended
+
+    @property
+    def is_open(self) -> bool:
+        """Whether text belongs to it."""
+        return self._parts is not None and not self._waiting
+
+    def begin(self, tag: str, attributes: Mapping[str, str], *, in_link: bool) -> None:
+        """An element begins. in_link: whether it stands in a link."""
+        if self.is_open:
+            self._is_link = self._is_link or tag == "a"
+            if tag == self._element[0]:
+                self._element = (tag, self._element[1] + 1)
+            return
+        level = raised_by(tag, attributes)
+        is_note = tag == "a" and _leads_to_note(attributes)
+        if level or is_note:
+            self._level, self._element, self._parts = level or "sup", (tag, 1), []
+            self._is_plain, self._is_link = not level, is_note or in_link or tag == "a"
+
+    def end(self, tag: str) -> bool:
+        """An element ends. Whether it is the one that raised."""
+        if not self.is_open or tag != self._element[0]:
+            return False
+        self._element = (tag, self._element[1] - 1)
+        self._waiting = not self._element[1]
+        return self._waiting
+
+    def add(self, text: str) -> None:
+        """Text within it."""
+        if self._parts is not None:
+            self._parts.append(text)
+
+    def stop(self) -> None:
+        """What ends every element that was not closed: the end of the page, or of its paragraph."""
+        self._waiting = self._parts is not None
+
+    def take(self, before: str, after: str) -> str:
+        """What to write for an element that has ended, behind ``before``; empty where none has."""
+        if not self._waiting or self._parts is None:
+            return ""
+        content = "".join(self._parts)
+        self._parts, self._waiting = None, False
+        if self._is_plain and not is_note_mark(content):
+            return content
+        return raised_text(before, content, self._level, after, is_link=self._is_link)
+
+
+def raised_by(tag: str, attributes: Mapping[str, str]) -> Level | None:
+    """Whether an element raises or lowers its text: sup, sub, or ``vertical-align`` of its style attribute."""
+    if tag == "sup" or tag == "sub":
+        return "sup" if tag == "sup" else "sub"
+    if tag not in _INLINE or "vertical-align" not in attributes.get("style", "").lower():
+        return None
+    value = style_of(attributes).get("vertical-align", "")
+    if value == "super" or value == "sub":
+        return "sup" if value == "super" else "sub"
+    if (length := _LENGTH.fullmatch(value)) and float(length[2]):
+        return "sub" if length[1] == "-" else "sup"
+    return None
+
+
+def _leads_to_note(attributes: Mapping[str, str]) -> bool:
+    roles = f"{attributes.get('role', '')} {attributes.get('epub:type', '')}".lower()
+    if "noteref" in roles or _NOTE_CLASS.search(attributes.get("class", "").lower()):
+        return True
+    return _NOTE_TARGET.search(attributes.get("href", "").lower()) is not None

@@ -1,0 +1,57 @@
+"""Lists as a table's cell spells them: JSON, Python's, and numpy's arrays, which have no commas."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+
+_NAN = re.compile(r"(?<![\w'\"])nan(?![\w'\"])")
+_ARRAY = re.compile(r"(?:np\.|numpy\.)?array\((\[.*\])(?:,\s*dtype=[^()]*)?\)", re.DOTALL)
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_ITEM = re.compile(rf"\s*({_QUOTED}|None|nan|NaN|\.\.\.)(\s*,|\s+|(?=\]))", re.DOTALL)
+
+
+class ShortenedListError(ValueError):
+    """numpy wrote "..." for items that it left out."""
+
+
+def written_list(cell: str) -> object:
+    """The list that a cell spells, None where it spells a missing item; the cell itself if it spells none.
+
+    Raises ShortenedListError.
+    """
+    text = cell.strip()
+    if array := _ARRAY.fullmatch(text):
+        text = array[1]
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = _array(text)
+        if value is None:
+            try:
+                value = ast.literal_eval(_NAN.sub("None", text))
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                return cell
+    return value if isinstance(value, list) else cell
+
+
+def _array(text: str) -> list[object] | None:
+    """The items of an array as numpy prints it. None for anything else: for lists with commas above all."""
+    if not text.startswith("[") or not text.endswith("]"):
+        return None
+    found: list[object] = []
+    place, spaced = 1, False
+    while text[place:].strip() != "]":
+        item = _ITEM.match(text, place)
+        if item is None:
+            return None
+        if item[1] == "...":
+            raise ShortenedListError("numpy left items out of this list (...): write all of them, as a JSON list")
+        spaced = spaced or not item[2].strip()
+        try:
+            found.append(ast.literal_eval(item[1]) if item[1][0] in "'\"" else None)
+        except (ValueError, SyntaxError):
+            return None
+        place = item.end()
+    return found if spaced else None

@@ -1,0 +1,81 @@
+"""Whether evidence says a claim word for word, or its denial, in a language that the scorer cannot read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from model.english import word_set
+
+_NEGATIONS = word_set(
+    "nicht kein keine keinen keiner nie niemals ohne ne pas n jamais aucun aucune sans no nunca ningún ninguna sin não "
+    "nem nenhum nenhuma sem non nessun nessuna senza mai niet geen nooit zonder nie bez żaden не нет ни без inte ej "
+    "aldrig utan ikke ingen aldri uden ei en eivät ilman değil yok hiç tidak bukan tanpa nu fără nem nincs ne nikdy "
+    "jamás tampoco không chưa"
+)
+_NEGATING_CHARACTERS = frozenset("不没沒未无無非別别")
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]|\w+(?:[.,]\d+)*")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|[。！？\n]+|[,;:，；：](?=\s|[\u3400-\u9fff])")
+_MOST_DROPPED = 4
+_LEAST = 2
+
+
+def told(claim: str, evidence: str) -> bool | None:
+    """True where a sentence or clause of the evidence says the claim in its words and order; False where it says that
+    with a denial more or less; None where it does neither.
+
+    What a clause may have more is a name or number within it ("La garantie du Heron 4 dure trois ans").
+    """
+    said = _words(claim)
+    if len(said) < _LEAST:
+        return None
+    found = [_told(said, _words(clause)) for clause in _SENTENCE.split(evidence)]
+    return True if True in found else False if False in found else None
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.replace("'", " ").replace("’", " "))
+
+
+def _told(said: Sequence[str], clause: Sequence[str]) -> bool | None:
+    own, there = _without_denial(said), _without_denial(clause)
+    if len(own) < _LEAST or not _within(own, there):
+        return None
+    return _denials(said) % 2 == _denials(clause) % 2
+
+
+def _without_denial(words: Sequence[str]) -> list[str]:
+    return [word for word in words if not _denies(word)]
+
+
+def _denials(words: Sequence[str]) -> int:
+    """How many denials there are; "ne ... pas" is one."""
+    count = sum(map(_denies, words))
+    french = "ne" in words or "n" in words
+    return count - (french and count > 1)
+
+
+def _denies(word: str) -> bool:
+    return word.casefold() in _NEGATIONS or word in _NEGATING_CHARACTERS
+
+
+def _within(own: Sequence[str], there: Sequence[str]) -> bool:
+    """Whether words stand in a clause in their order, with at most one gap, of a name or number."""
+    low, whole = [word.casefold() for word in own], [word.casefold() for word in there]
+    for start, word in enumerate(whole):
+        if word != low[0]:
+            continue
+        place = start
+        at = 0
+        while at < len(low) and place < len(whole) and whole[place] == low[at]:
+            place, at = place + 1, at + 1
+        if at == len(low):
+            return True
+        for gap in range(1, _MOST_DROPPED + 1):
+            if whole[place + gap :][: len(low) - at] == low[at:] and _names(there[place : place + gap]):
+                return True
+    return False
+
+
+def _names(dropped: Sequence[str]) -> bool:
+    return any(word[0].isdigit() or (word[0].isupper() and len(word) > 1) for word in dropped)

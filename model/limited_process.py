@@ -1,0 +1,88 @@
+"""Running a function of ours on untrusted data in a child process with limits of time and memory."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+_WALL_SECONDS = 60.0  # beyond the processor time: a machine may be busy
+# The path is added behind all others, so that no file beside the package takes the place of a standard module.
+_PROGRAM = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
+# One thread each, and one heap: address space is what is limited.
+_ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+
+
+class LimitedProcessError(Exception):
+    """The child gave no answer: the message says which limit it passed, or how it ended."""
+
+
+def ask_child(module: str, request: Mapping[str, object], *, memory_bytes: int, cpu_seconds: int) -> dict[str, object]:
+    """The JSON answer of ``main()`` of ``module``, which calls ``take_request``.
+
+    memory_bytes: address space of the child, the interpreter included. cpu_seconds: its processor time. Raises
+    LimitedProcessError.
+    """
+    limits = {"memory_bytes": memory_bytes, "cpu_seconds": cpu_seconds}
+    command = [sys.executable, "-I", "-c", _PROGRAM.format(module=module), str(Path(__file__).parent.parent)]
+    wall = _WALL_SECONDS + cpu_seconds
+    try:
+        done = subprocess.run(  # noqa: S603 - our own interpreter and module
+            command,
+            input=json.dumps({**request, **limits}).encode(),
+            capture_output=True,
+            timeout=wall,
+            env=_ENVIRONMENT,  # secrets in our environment are none of its business
+            start_new_session=True,  # an interrupt at the terminal is ours to handle
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise LimitedProcessError(f"it was not done after {wall:g} seconds") from error
+    except OSError as error:
+        raise LimitedProcessError(f"a process for it cannot be started ({error.strerror})") from error
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError as error:
+        raise LimitedProcessError(_why(done.returncode, done.stderr, memory_bytes, cpu_seconds)) from error
+    if not isinstance(answer, dict):
+        raise LimitedProcessError("its process gave an answer of another shape")
+    return answer
+
+
+def take_request() -> dict[str, object]:
+    """In the child: the request, after the limits in it were set."""
+    request: dict[str, object] = json.loads(sys.stdin.buffer.read())
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_FSIZE, 0)  # it has nothing to write but its answer, into a pipe
+    limit(resource.RLIMIT_AS, int(str(request["memory_bytes"])))
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    resource.setrlimit(resource.RLIMIT_CPU, (int(str(request["cpu_seconds"])), hard))  # past it: SIGXCPU
+    return request
+
+
+def give_answer(answer: Mapping[str, object]) -> None:
+    """In the child: write the answer."""
+    sys.stdout.buffer.write(json.dumps(answer).encode())
+    sys.stdout.buffer.flush()
+
+
+def limit(which: int, value: int) -> None:
+    """Set a limit of this process, both its soft and its hard value, to at most ``value``."""
+    hard = resource.getrlimit(which)[1]
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(which, (value, value))
+
+
+def _why(code: int, stderr: bytes, memory_bytes: int, cpu_seconds: int) -> str:
+    """What a child that gave no answer died of."""
+    if code in (-signal.SIGXCPU, -signal.SIGKILL):
+        return f"it takes more than {cpu_seconds} seconds of processor time"
+    if b"MemoryError" in stderr or b"memory allocation of" in stderr:  # Python's words, and Rust's
+        return f"it takes more than {memory_bytes >> 20} MiB of memory"
+    if code < 0:
+        return f"its process crashed ({signal.Signals(-code).name})"
+    return f"its process ended with exit code {code}: {stderr[-300:].decode('utf-8', 'replace').strip()}"
