@@ -33,6 +33,7 @@ COMMANDS = (
         "report",
         "label",
         "plan",
+        "calibrate",
         "train",
         "model",
         "prompts",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from app.errors import AppError
 from app.models.cache import ModelCache, model_key, process_models
 from app.models.shipped_decoder import decoder_folder
-from generation.causal.prompt_template import PromptTemplate, read_prompt
+from generation.causal.prompt_template import PromptTemplate, default_prompt, read_prompt
 from generation.errors import GenerationError
 from generation.generator import Generator
 
@@ -87,6 +87,15 @@ def open_generator(
     return (process_models() if models is None else models).get(
         key, lambda: CausalGenerator(folder, device=device, precision=weights, template=template)
     )
+
+
+def prompt_hash(generator: Generator, prompt: str) -> str:
+    """SHA-256 (hex) of what the generator is told, "" for an embedded reader. prompt: as of ``open_generator``."""
+    from generation.reader.reader import EmbeddedReader
+
+    if isinstance(generator, EmbeddedReader):
+        return ""
+    return (read_prompt(Path(prompt).expanduser()) if prompt else default_prompt()).sha256
 
 
 def open_reader(folder: Path | None, device: str, models: ModelCache | None = None) -> EmbeddedReader:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 
 from app.judging.run_judge import Judge, VerifierPlan, open_judge
+from app.models.generators import prompt_hash
 from app.pipeline import Pipeline
 from app.runs.arms import open_arms
 from data.questions import Question
@@ -137,7 +138,8 @@ def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Ope
         grid=plan.grid,
     )
     config = replace(config, owner=plan.owner)
-    labels = (("collection", collection), ("model", pipeline.generator.name), *judge.labels)
+    told = ("prompt", prompt_hash(pipeline.generator, pipeline.settings.prompt))
+    labels = (("collection", collection), ("model", pipeline.generator.name), *judge.labels, told)
     return _Opened(config, arms, judge, labels)
 
 
