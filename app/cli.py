@@ -35,6 +35,7 @@ COMMANDS = (
         "gate",
         "label",
         "plan",
+        "calibrate",
         "train",
         "model",
         "prompts",

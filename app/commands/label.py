@@ -45,6 +45,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="as many questions with a flagged answer as without: finds rare errors of the verifier, must be labelled "
         "whole",
     )
+    draw.add_argument(
+        "--active",
+        action="store_true",
+        help="likelier where the verifier is unsure, about N questions: for plumbline calibrate; must be labelled "
+        "whole, corrects no rate of a report",
+    )
     draw.add_argument("--redraw", action="store_true", help="draw anew; labels of answers drawn again are kept")
 
 
@@ -58,7 +64,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError(f"--seed is {arguments.seed}: it must not be negative")
     if not 0 <= arguments.port <= 65535:
         raise UsageError(f"--port is {arguments.port}: it must be in 0..65535")
-    request = DrawRequest(arguments.questions, arms, arguments.seed, arguments.stratify, arguments.redraw)
+    if arguments.active and arguments.stratify:
+        raise UsageError("--active and --stratify are two draws: give one of them")
+    request = DrawRequest(
+        arguments.questions, arms, arguments.seed, arguments.stratify, arguments.redraw, arguments.active
+    )
     document: dict[str, Any] = {}
     with open_pipeline(arguments) as pipeline:
         drawn = open_draw(pipeline, arguments.run_id, request)

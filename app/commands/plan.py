@@ -2,7 +2,8 @@
 
 From a pilot RUN (its rates, how alike samples of a question are, how the arms go together, what its labels say of the
 verifier), or from numbers: --rate, --other-rate, --within, --together. The planned analysis is simulated until it fits;
-ranges are the middle 80 % over pilots like the one given.
+ranges are the middle 80 % over pilots like the one given. With --alpha: how many labels a certificate of plumbline
+calibrate takes (exact, nothing is simulated).
 """
 
 from __future__ import annotations
@@ -46,11 +47,23 @@ def add(parser: argparse.ArgumentParser) -> None:
     labels.add_argument("--caught", metavar="X/Y", help="of Y answers hallucinated by label the verifier flagged X")
     labels.add_argument("--passed", metavar="X/Y", help="of Y others it did not flag X")
     labels.add_argument("--questions", type=int, metavar="N", help="questions that labels are drawn from")
+    certificate = parser.add_argument_group("labels of a certificate (instead of the above)")
+    certificate.add_argument(
+        "--alpha", type=float, action="append", default=[], help="largest rate among answers; repeatable, e.g. 0.1"
+    )
+    certificate.add_argument("--delta", type=float, default=0.05, help="probability that it is wrong (default 0.05)")
+    certificate.add_argument(
+        "--answer-rate", type=float, default=0.5, help="share of questions above the first threshold (default 0.5)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the simulation (default 0)")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Plan and print."""
+    if arguments.alpha:
+        from app.commands.plan_certificate import plan_certificate
+
+        return plan_certificate(arguments, output)
     from dataclasses import replace
 
     from app.commands.options import open_pipeline

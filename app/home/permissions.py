@@ -8,7 +8,7 @@ from pathlib import Path
 from data.private import make_private, make_private_folder
 
 LOGGER = "plumbline.home"
-_OWN = ("collections", "locks", "staging", "reports", "weights", "tokenizers")
+_OWN = ("collections", "locks", "staging", "reports", "weights", "tokenizers", "certificates")
 _DATABASE = "plumbline.db"
 
 

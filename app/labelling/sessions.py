@@ -16,6 +16,8 @@ from evaluation.correction.label_progress import LabelProgress, progress_of, wan
 from evaluation.correction.label_store import GivenLabel, LabelStore, StoredDraw, check_annotator
 from evaluation.correction.labelled_run import ResponseKey
 from evaluation.correction.sampling import LabelDraw, draw_labels, strata_by_verdict
+from evaluation.guarantee.active_draw import draw_active_labels
+from evaluation.guarantee.answers import answer_score
 from evaluation.outcomes import OUTCOMES, Outcome
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo, RunStore
@@ -29,7 +31,7 @@ class DrawRequest:
     """What is to be drawn. None, or empty arms: as the run's draw has it, or by default (60 questions, every arm).
 
     stratify: whether as many questions are drawn that the verifier flagged as others. redraw: in place of the draw that
-    the run has.
+    the run has. active: whether questions are likelier drawn where the verifier is unsure.
     """
 
     questions: int | None = None
@@ -37,6 +39,7 @@ class DrawRequest:
     seed: int | None = None
     stratify: bool = False
     redraw: bool = False
+    active: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,10 @@ def _drawn(info: RunInfo, samples: Sequence[SampleRecord], request: DrawRequest)
     population = _population(records, arms)
     wanted = min(DEFAULT_QUESTIONS, population) if request.questions is None else request.questions
     decoding = info.config.decoding.label
+    if request.active:
+        scores = {(s.question_id, s.arm, s.sample): answer_score(s.evaluation) for s in samples}
+        active = draw_active_labels(scores, arms, wanted, seed)
+        return _stored(active, decoding, len(active.questions))
     if request.stratify:
         strata = strata_by_verdict(r for r in records if r.arm in arms)
         return _stored(draw_labels(records, arms, wanted, seed, strata, "equal"), decoding, wanted)
@@ -112,9 +119,13 @@ def _changed(stored: StoredDraw, request: DrawRequest) -> StoredDraw | None:
         other.append(f"--arms {','.join(stored.draw.arms)}")
     if request.seed is not None and request.seed != stored.draw.seed:
         other.append(f"--seed {stored.draw.seed}")
-    if request.stratify and not stored.stratified:
+    if request.stratify and len(stored.draw.strata) == 1:
         other.append("no strata")
-    if stored.stratified and request.questions not in (None, stored.wanted):
+    if request.active and not stored.draw.active:
+        other.append("equal probabilities")
+    if stored.draw.active and request.questions is not None:
+        other.append("a number of questions that chance gave")
+    elif stored.stratified and request.questions not in (None, stored.wanted):
         other.append(f"--questions {stored.wanted}, by strata")
     if other:
         raise UsageError(

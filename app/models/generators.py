@@ -10,7 +10,7 @@ from app.known_tokenizers import check_tokenizer
 from app.known_weights import known_weights
 from app.models.cache import ModelCache, model_key, process_models
 from app.models.shipped_decoder import decoder_folder
-from generation.causal.prompt_template import PromptTemplate, read_prompt
+from generation.causal.prompt_template import PromptTemplate, default_prompt, read_prompt
 from generation.errors import GenerationError
 from generation.generator import Generator
 from model.checkpoints.files import sha256_of
@@ -100,6 +100,15 @@ def open_generator(
 
     key = model_key("decoder", folder, device, f"{weights!r} {template.sha256 if template else ''}".strip())
     return (process_models() if models is None else models).get(key, load)
+
+
+def prompt_hash(generator: Generator, prompt: str) -> str:
+    """SHA-256 (hex) of what the generator is told, "" for an embedded reader. prompt: as of ``open_generator``."""
+    from generation.reader.reader import EmbeddedReader
+
+    if isinstance(generator, EmbeddedReader):
+        return ""
+    return (read_prompt(Path(prompt).expanduser()) if prompt else default_prompt()).sha256
 
 
 def open_reader(folder: Path | None, device: str, models: ModelCache | None = None) -> EmbeddedReader:

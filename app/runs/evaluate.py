@@ -8,6 +8,7 @@ from importlib.metadata import version
 
 from app.default_arms import chosen_arms
 from app.judging.run_judge import Judge, VerifierPlan, open_judge
+from app.models.generators import prompt_hash
 from app.pipeline import Pipeline
 from app.runs.arms import open_arms
 from data.questions import Question
@@ -156,7 +157,8 @@ def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Ope
     )
     config = replace(config, owner=plan.owner)
     left_out = ((LEFT_OUT, plan.left_out),) if plan.left_out else ()
-    labels = (("collection", collection), ("model", pipeline.generator.name), *judge.labels, *left_out)
+    told = ("prompt", prompt_hash(pipeline.generator, pipeline.settings.prompt))
+    labels = (("collection", collection), ("model", pipeline.generator.name), *judge.labels, told, *left_out)
     return _Opened(config, arms, judge, labels)
 
 

@@ -39,8 +39,8 @@ class StoredDraw:
 
     @property
     def stratified(self) -> bool:
-        """Whether it was drawn by strata; then it is labelled whole or not at all."""
-        return len(self.draw.strata) > 1
+        """Whether it was drawn by strata or actively; then it is labelled whole or not at all."""
+        return len(self.draw.strata) > 1 or self.draw.active
 
     @property
     def chosen(self) -> LabelDraw:
@@ -162,5 +162,6 @@ def _draw_from_json(fields: Mapping[str, Any]) -> StoredDraw:
             for question in fields["questions"]
         ),
         members=tuple((str(question), int(place)) for question, place in fields["members"]),
+        floor=float(fields.get("floor", 0.0)),
     )
     return StoredDraw(draw, str(fields["decoding"]), int(fields["wanted"]))

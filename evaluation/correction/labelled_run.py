@@ -61,9 +61,14 @@ def join_labels(
     """Put the verifier's outcomes, the draw and the labels (question, arm, sample) together.
 
     Raises EvaluationError when a drawn response has no label or is not in the run any more, a label is of a response
-    that was not drawn (choosing what to label by hand is what a draw is to prevent), a label is no outcome, or the run
-    no longer has as many questions as were drawn from.
+    that was not drawn (choosing what to label by hand is what a draw is to prevent), a label is no outcome, the run no
+    longer has as many questions as were drawn from, or the draw is an active one.
     """
+    if draw.active:
+        raise EvaluationError(
+            "these labels were drawn where the verifier was unsure: plumbline calibrate reads them, and no rate of a "
+            "report is corrected by them. For corrected rates draw anew without --active"
+        )
     index = {outcome: i for i, outcome in enumerate(OUTCOMES)}
     counts: dict[str, Floats] = {}
     verdicts: dict[ResponseKey, int] = {}

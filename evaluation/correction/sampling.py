@@ -49,7 +49,8 @@ class LabelDraw:
     """A draw without replacement. questions: in random order. population: questions that could have been drawn.
 
     left_out: questions that lack one of the arms and so could not be. members: of every question in the population,
-    which of ``strata`` it is in; empty when there is only one.
+    which of ``strata`` it is in; empty when there is only one. floor: above 0 for an active draw, whose questions were
+    drawn by a coin each, with probabilities of their own of at least this (evaluation.guarantee.active_draw).
     """
 
     seed: int
@@ -59,13 +60,21 @@ class LabelDraw:
     strata: tuple[Stratum, ...]
     questions: tuple[DrawnQuestion, ...]
     members: tuple[tuple[str, int], ...] = ()
+    floor: float = 0.0
+
+    @property
+    def active(self) -> bool:
+        """Whether questions were drawn with unequal probabilities, likelier where the verifier was unsure."""
+        return self.floor > 0.0
 
     def first(self, questions: int) -> LabelDraw:
         """The draw as if only so many questions had been wanted: the first of a random order are a random draw too.
 
         For labelling that stopped half way. Raises EvaluationError for a stratified draw (its strata were not filled
-        in proportion) and for a number that is not in it.
+        in proportion), an active one and for a number that is not in it.
         """
+        if self.active:
+            raise EvaluationError("an active draw cannot be cut short: label all of it, or draw again with fewer")
         if len(self.strata) > 1:
             raise EvaluationError("a stratified draw cannot be cut short: label all of it, or draw again with fewer")
         if not 1 <= questions <= len(self.questions):

@@ -1,0 +1,266 @@
+"""Calibrate: thresholds tested on a labelled run, and a certificate for every alpha that can be certified."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from app.calibration.certificate_files import CertificateFiles, PublishedCollection
+from app.calibration.labelled_run import LabelledArm, labelled_arm
+from app.calibration.looks import record_look
+from app.calibration.threshold_plan import GridSource, ThresholdPlan, threshold_plan
+from app.errors import AppError, UsageError
+from app.pipeline import Pipeline
+from data.columns import utc_now
+from evaluation.errors import EvaluationError
+from evaluation.guarantee.answers import NO_SCORE
+from evaluation.guarantee.beside import ActiveBeside
+from evaluation.guarantee.certificate import FORMAT, Certificate, Deployment, canonical
+from evaluation.guarantee.conformal import ConformalThreshold, conformal_threshold
+from evaluation.guarantee.curves import RateCurve, clopper_pearson, rate_curve
+from evaluation.guarantee.exact import fewest_answered, labels_needed
+from evaluation.guarantee.levels import check_level, share_of_delta
+from evaluation.guarantee.thresholds import (
+    ThresholdSequence,
+    ThresholdTest,
+    check_thresholds,
+    fixed_sequence,
+)
+from retrieval.collections import list_collections
+
+POWER = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRequest:
+    """alphas: offered together; each is tested at delta / number of alphas. arm, verifier: see ``labelled_arm``.
+
+    thresholds: from strict to loose, fixed without sight of the labels; none: from answers that are not in the test.
+    predictions: whether the verifier's scores of answers without labels stand beside the labels of a uniform draw.
+    start: the share of questions that the first threshold is to answer, None for the default of ``threshold_grid``.
+    policy: what is certified with the threshold, for the certificate. Raises UsageError for values that cannot be.
+    """
+
+    run_id: str
+    alphas: tuple[float, ...] = (0.1,)
+    delta: float = 0.05
+    arm: str | None = None
+    verifier: str | None = None
+    policy: str = "abstain"
+    thresholds: tuple[float, ...] = ()
+    start: float | None = None
+    predictions: bool = False
+
+    def __post_init__(self) -> None:
+        try:
+            for alpha in self.alphas:
+                check_level("--alpha", alpha)
+            check_level("--delta", self.delta)
+            if self.start is not None:
+                check_level("--start", self.start)
+            if self.thresholds:
+                check_thresholds(self.thresholds)
+        except EvaluationError as error:
+            raise UsageError(str(error)) from None
+        if self.thresholds and self.start is not None:
+            raise UsageError("--thresholds and --start: the first threshold is given by one of them")
+        if not self.alphas or len(set(self.alphas)) < len(self.alphas):
+            raise UsageError(f"--alpha is {', '.join(map(str, self.alphas)) or 'not given'}: name each once")
+        if not self.policy or len(self.policy) > 64 or not self.policy.isprintable():
+            raise UsageError(f"--policy {self.policy[:80]!r} must have 1 to 64 printable characters")
+
+
+@dataclass(frozen=True, slots=True)
+class Certification:
+    """What was found for one alpha. certificate, path: None where no threshold passed.
+
+    fewest_answered: with fewer answers nothing can be certified at this level. labels_needed: labelled questions that
+    let the first threshold pass in 80 of 100 cases if the rate and the answer rate seen there are the true ones; None
+    where no number would, and of an active draw; conformal likewise.
+    """
+
+    sequence: ThresholdSequence
+    certificate: Certificate | None
+    path: Path | None
+    fewest_answered: int
+    labels_needed: int | None
+    conformal: ConformalThreshold | None
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """grid: where the thresholds come from. tested: labelled answers in the test. scored: of them with a
+    score; the others pass no threshold. earlier: other looks before."""
+
+    request: CalibrationRequest
+    run_id: str
+    arm: str
+    verifier: str
+    grid: GridSource
+    tested: int
+    scored: int
+    earlier: int
+    results: tuple[Certification, ...]
+    curve: RateCurve | None
+
+
+def calibrate(pipeline: Pipeline, request: CalibrationRequest, *, clock: datetime | None = None) -> Calibration:
+    """Test thresholds on a run's labels and save a certificate for each alpha that passes. clock: the present time.
+
+    Raises what ``labelled_arm`` raises, and AppError where the collection is no longer the one that the run searched,
+    or the clock was set back.
+    """
+    now = clock or utc_now()
+    data = labelled_arm(pipeline, request.run_id, request.arm, request.verifier)
+    _check_clock(data, now)
+    check_collection(pipeline, data)
+    level = share_of_delta(request.delta, len(request.alphas))
+    plan = threshold_plan(data, request.thresholds, request.start, request.predictions)
+    files = CertificateFiles(pipeline.home)
+    earlier = record_look(files.folder, data.info.id, data.arm, _look(data, request))
+    results = tuple(_certify(files, data, request, alpha, level, plan, earlier, now) for alpha in request.alphas)
+    every = sorted({t.threshold for result in results for t in result.sequence.tests}, reverse=True)
+    curve = rate_curve(plan.tested, every) if data.probability is None else None
+    scored = int(np.count_nonzero(plan.tested.score > NO_SCORE))
+    tested = len(plan.tested.score)
+    return Calibration(
+        request, data.info.id, data.arm, data.verifier, plan.source, tested, scored, earlier, results, curve
+    )
+
+
+def _look(data: LabelledArm, request: CalibrationRequest) -> str:
+    """SHA-256 (hex) of all that makes this calibration another test than one before: labels, scores and settings."""
+    settings = [list(request.alphas), request.delta, list(request.thresholds), request.start, request.predictions]
+    return hashlib.sha256(canonical([data.sha256, data.verifier, *settings]).encode()).hexdigest()
+
+
+def published_collection(pipeline: Pipeline, name: str) -> PublishedCollection:
+    """What a collection answers from now."""
+    found = next((info for info in list_collections(pipeline.store) if info.name == name), None)
+    if found is None or found.generation_hash is None:
+        return PublishedCollection("")
+    return PublishedCollection(found.generation_hash, found.published_at)
+
+
+def check_collection(pipeline: Pipeline, data: LabelledArm) -> None:
+    """Raises AppError where the run searched another state of its collection than the one published now."""
+    generation, name = data.info.config.generation, _label(data, "collection")
+    if not generation:
+        return
+    now = published_collection(pipeline, name).generation
+    if now != generation:
+        raise AppError(
+            f"the labels are of another collection: run {data.info.id} searched generation {generation[:12]} of "
+            f"{name!r}, which is {now[:12] or 'gone'} now. Evaluate and label again, on what is served"
+        )
+
+
+def _check_clock(data: LabelledArm, now: datetime) -> None:
+    latest = max(t for t in (data.info.created_at, data.info.finished_at) if t is not None)
+    if now < latest:
+        raise AppError(
+            f"the clock was set back: it says {now.isoformat(timespec='seconds')}, and run {data.info.id} ended at "
+            f"{latest.isoformat(timespec='seconds')}. Set the clock, then calibrate again"
+        )
+
+
+def _certify(
+    files: CertificateFiles,
+    data: LabelledArm,
+    request: CalibrationRequest,
+    alpha: float,
+    level: float,
+    plan: ThresholdPlan,
+    earlier: int,
+    now: datetime,
+) -> Certification:
+    tested = plan.tested
+    sequence = fixed_sequence(tested, plan.thresholds(alpha, level), alpha, level, plan.beside)
+    chosen, certificate, path = sequence.chosen, None, None
+    if chosen is not None:
+        certificate = _certificate(data, request, sequence, chosen, plan, earlier, now)
+        path = files.save(certificate)
+    first = sequence.tests[0]
+    # Labels drawn where the verifier is unsure show no rate that could be planned with.
+    uniform = data.probability is None
+    needed = labels_needed(_rate(first, alpha), first.answer_rate, alpha, level, POWER) if uniform else None
+    return Certification(
+        sequence,
+        certificate,
+        path,
+        fewest_answered(alpha, level),
+        needed,
+        conformal_threshold(tested, alpha) if uniform else None,
+    )
+
+
+def _rate(test: ThresholdTest, alpha: float) -> float:
+    """A guess of the rate for planning: the mean under Jeffreys' prior, or the share seen where that alone is below
+    alpha (the prior weighs much on a few answers).
+    """
+    guess = (test.hallucinated + 0.5) / (test.answered + 1.0)
+    return guess if guess < alpha or not test.answered else test.hallucinated / test.answered
+
+
+def _certificate(
+    data: LabelledArm,
+    request: CalibrationRequest,
+    sequence: ThresholdSequence,
+    chosen: ThresholdTest,
+    plan: ThresholdPlan,
+    earlier: int,
+    now: datetime,
+) -> Certificate:
+    tested = plan.tested
+    config = data.info.config
+    size = len(tested.score) + (len(plan.beside.others) if isinstance(plan.beside, ActiveBeside) else 0)
+    passing = np.array(float(round(chosen.answer_rate * size)))
+    lower, upper = clopper_pearson(passing, np.array(float(size)), 0.95)
+    settings = next(arm.settings for arm in config.arms if arm.name == data.arm)
+    deployment = Deployment(
+        model=config.generator,
+        prompt=_label(data, "prompt"),
+        verifier=data.verifier,
+        generation=config.generation,
+        encoder=config.encoder,
+        retrieval=settings,
+        decoding=config.decoding.label,
+        policy=request.policy,
+    )
+    unsigned = Certificate(
+        id="",
+        format=FORMAT,
+        deployment=deployment,
+        model_name=_label(data, "model"),
+        collection=_label(data, "collection"),
+        run=data.info.id,
+        arm=data.arm,
+        data_sha256=data.sha256,
+        alpha=sequence.alpha,
+        delta=request.delta,
+        level=sequence.delta,
+        offers=len(request.alphas),
+        test=sequence.test,
+        threshold=chosen.threshold,
+        labels=len(tested.score),
+        questions=tested.questions,
+        answered=chosen.answered,
+        hallucinated=chosen.hallucinated,
+        p_value=chosen.p_value or 0.0,
+        answer_rate=chosen.answer_rate,
+        answer_rate_lower=float(lower),
+        answer_rate_upper=float(upper),
+        looks=earlier,
+        version=version("plumbline-rag"),
+        created_at=now.isoformat(timespec="seconds"),
+    )
+    return replace(unsigned, id=unsigned.digest)
+
+
+def _label(data: LabelledArm, name: str) -> str:
+    return dict(data.info.labels).get(name, "")

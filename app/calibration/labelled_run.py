@@ -1,0 +1,193 @@
+"""A labelled run as data to calibrate on: scores, labels, and the scores of answers that nobody labelled."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.errors import AppError, UsageError
+from app.pipeline import Pipeline
+from data.questions import Question
+from evaluation.correction.label_progress import progress_of
+from evaluation.correction.label_store import LabelStore
+from evaluation.correction.labelled_run import ResponseKey
+from evaluation.correction.sampling import LabelDraw
+from evaluation.guarantee.answers import NO_SCORE, LabelledAnswers, answer_score, labelled_answers
+from evaluation.guarantee.certificate import canonical
+from evaluation.outcomes import AnswerEvaluation, Outcome
+from evaluation.runs.extra_verdicts import ExtraVerdicts
+from evaluation.runs.records import SampleRecord
+from evaluation.runs.run_store import RunInfo, RunStore
+from evaluation.statistics.counts import Floats
+from evaluation.verifiers.routing import has_references
+
+FEWEST_LABELLED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledArm:
+    """One arm of a labelled run.
+
+    verifier: whose scores these are. keys, answers: the labelled ones, in the order of the draw. spare: scores of
+    questions that were not labelled, one answer each. sha256: of keys, scores and labels. probability, floor: of an
+    active draw, with which each labelled question was drawn, and the least; None of a uniform one.
+    """
+
+    info: RunInfo
+    arm: str
+    verifier: str
+    keys: tuple[ResponseKey, ...]
+    answers: LabelledAnswers
+    spare: Floats
+    sha256: str
+    probability: Floats | None = None
+    floor: float = 0.0
+
+
+def labelled_arm(pipeline: Pipeline, run_id: str, arm: str | None = None, verifier: str | None = None) -> LabelledArm:
+    """The labelled answers of one arm. arm: by default rag, else the only one. verifier: the beginning of the name of
+    one that judged the run; by default the first that needs nothing which a query lacks.
+
+    Raises EvaluationError for an unknown run; UsageError for an arm or verifier that there is not; AppError for a run
+    that is not finished, has no labels or labels drawn by strata, and for scores that need reference answers.
+    """
+    runs, store = RunStore(pipeline.store), LabelStore(pipeline.store)
+    info = runs.load_run(run_id)
+    if info.status != "finished":
+        raise AppError(f"run {info.id} is not finished ({info.status}): run the same plumbline evaluate again")
+    stored = store.load_draw(info.id)
+    if stored is None:
+        raise AppError(f"run {info.id} has no labels: plumbline label {info.id} draws the answers and shows them")
+    name = _arm(stored.draw, arm)
+    active = stored.draw.active
+    if stored.stratified and not active:
+        raise AppError(
+            f"the labels of run {info.id} were drawn by strata, a fixed number of each, which no exact test here "
+            f"allows: draw anew without --stratify (plumbline label {info.id} --redraw; labels of answers that are "
+            "drawn again are kept)"
+        )
+    progress = progress_of(stored, store.load(info.id, stored.decoding))
+    if active:
+        _check_active(info, stored.draw, progress.complete)
+    elif progress.complete < FEWEST_LABELLED:
+        raise AppError(
+            f"{progress.complete} questions of run {info.id} have all their labels, in the order of the draw: at least "
+            f"{FEWEST_LABELLED} are needed (plumbline label {info.id})"
+        )
+    every = tuple(s for s in runs.load_samples(info.id) if s.decoding == stored.decoding)
+    samples = tuple(s for s in every if s.arm == name)
+    judge = _verifier(pipeline, info, runs.load_questions(info.id), verifier)
+    scores = _scores(pipeline, info, samples, judge)
+    chosen = {
+        question.question_id: (question.question_id, name, sample.sample)
+        for question in stored.draw.questions
+        for sample in question.samples
+        if sample.arm == name
+    }
+    if missing := [key for key in chosen.values() if key not in scores]:
+        raise AppError(f"question {missing[0][0]!r} was drawn and is not in run {info.id}: draw again (--redraw)")
+    labelled = [chosen[q.question_id] for q in stored.draw.questions[: progress.complete]]
+    others = [chosen[q.question_id] for q in stored.draw.questions[progress.complete :]]
+    probability = None
+    if active:
+        others = _not_drawn(info, stored.draw, every, name)
+        probability = np.array([q.probability for q in stored.draw.questions])
+    labels: list[Outcome] = [progress.outcomes[key] for key in labelled]
+    spare = np.array([_number(scores[key]) for key in others], dtype=np.float64)
+    rows = [[*key, scores[key], label] for key, label in zip(labelled, labels, strict=True)]
+    return LabelledArm(
+        info,
+        name,
+        judge,
+        tuple(labelled),
+        labelled_answers([key[0] for key in labelled], [scores[key] for key in labelled], labels),
+        spare,
+        hashlib.sha256(canonical([info.config.questions_sha256, stored.decoding, rows]).encode()).hexdigest(),
+        probability,
+        stored.draw.floor,
+    )
+
+
+def _check_active(info: RunInfo, draw: LabelDraw, complete: int) -> None:
+    if complete < len(draw.questions):
+        raise AppError(
+            f"{complete} of {len(draw.questions)} questions of run {info.id} have all their labels: an active draw "
+            f"must be labelled whole (plumbline label {info.id})"
+        )
+    if info.config.samples != 1:
+        raise AppError(
+            f"run {info.id} has {info.config.samples} samples of each question: labels drawn with --active certify "
+            "only runs of one sample. Draw anew without --active (--redraw)"
+        )
+
+
+def _not_drawn(info: RunInfo, draw: LabelDraw, samples: Sequence[SampleRecord], arm: str) -> list[ResponseKey]:
+    """The arm's answers to the questions that could have been drawn and were not, by question."""
+    arms: dict[str, set[str]] = {}
+    for sample in samples:
+        arms.setdefault(sample.question_id, set()).add(sample.arm)
+    frame = {question for question, there in arms.items() if there >= set(draw.arms)}
+    if len(frame) != draw.population:
+        raise AppError(
+            f"labels were drawn from {draw.population} questions, run {info.id} has {len(frame)}: draw again"
+        )
+    rest = frame - {q.question_id for q in draw.questions}
+    return sorted((s.question_id, s.arm, s.sample) for s in samples if s.arm == arm and s.question_id in rest)
+
+
+def needs_at_query_time(verifier: str, questions: Sequence[Question]) -> str:
+    """By what the verifier of this name judges these questions that no query brings with it; "" for nothing."""
+    if verifier.startswith("labels/"):
+        return "people's labels"
+    by_reference = any(has_references(question) for question in questions)
+    if verifier.startswith("reference/") or (verifier.startswith("routed/") and by_reference):
+        return "reference answers"
+    if " gold " in verifier and any(question.relevant_document_ids for question in questions):
+        return "the passages that are known to answer (gold)"
+    return ""
+
+
+def _arm(draw: LabelDraw, arm: str | None) -> str:
+    if arm is None:
+        arm = "rag" if "rag" in draw.arms or len(draw.arms) > 1 else draw.arms[0]
+    if arm not in draw.arms:
+        raise UsageError(f"--arm {arm}: this run has labels of {', '.join(draw.arms)}")
+    return arm
+
+
+def _verifier(pipeline: Pipeline, info: RunInfo, questions: Sequence[Question], wanted: str | None) -> str:
+    known = tuple(dict.fromkeys((info.config.verifier, *ExtraVerdicts(pipeline.store).verifiers(info.id))))
+    fitting = [name for name in known if wanted is None or name.startswith(wanted)]
+    if not fitting:
+        raise UsageError(f"--verifier {wanted}: run {info.id} was judged by {' | '.join(known)}")
+    for name in fitting:
+        if not needs_at_query_time(name, questions):
+            return name
+    raise AppError(
+        f"run {info.id} was judged by {needs_at_query_time(fitting[0], questions)} ({fitting[0][:60]}), which no query "
+        "brings with it: a threshold on such scores means nothing in service. Evaluate with --faithfulness, which also "
+        "judges answers by the passages they were given, then calibrate"
+    )
+
+
+def _scores(
+    pipeline: Pipeline, info: RunInfo, samples: Sequence[SampleRecord], verifier: str
+) -> Mapping[ResponseKey, float | None]:
+    if verifier == info.config.verifier:
+        return {(s.question_id, s.arm, s.sample): answer_score(s.evaluation) for s in samples}
+    extra = ExtraVerdicts(pipeline.store).load(info.id, verifier)
+    return {
+        (s.question_id, s.arm, s.sample): answer_score(
+            AnswerEvaluation(
+                s.evaluation.outcome, extra.get((s.question_id, s.arm, s.decoding, s.sample), ()), s.evaluation.reason
+            )
+        )
+        for s in samples
+    }
+
+
+def _number(score: float | None) -> float:
+    return NO_SCORE if score is None else score

@@ -1,0 +1,40 @@
+"""How often a run was calibrated otherwise before: with other labels, thresholds or levels. Each is another test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from app.errors import AppError
+from data.private import make_private_folder, private_opener
+from data.whole_file import whole_file
+
+LOOKS_FILE = "looks"
+
+
+def record_look(folder: Path, run: str, arm: str, digest: str) -> int:
+    """Keep this look; returns how many other looks at this run and arm were before it.
+
+    digest: of labels and settings. The same look twice counts once. The probability that any of the certificates is
+    wrong is at most (looks + 1) delta. Raises AppError for a file that cannot be read.
+    """
+    path = folder / LOOKS_FILE
+    known = _read(path)
+    mine = known.setdefault(f"{run} {arm}", [])
+    if digest in mine:
+        return mine.index(digest)
+    mine.append(digest)
+    make_private_folder(folder)
+    with whole_file(path) as part, open(part, "w", encoding="utf-8", opener=private_opener) as file:
+        json.dump(known, file, indent=1, sort_keys=True)
+    return len(mine) - 1
+
+
+def _read(path: Path) -> dict[str, list[str]]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        return {str(name): [str(digest) for digest in digests] for name, digests in found.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, AttributeError, TypeError) as error:
+        raise AppError(f"{path} is damaged ({error}): move it away; earlier looks are then not counted") from error

@@ -1,0 +1,257 @@
+"""Certify on a labelled run that at most a share alpha of the answers above a threshold hallucinate.
+
+Thresholds on the verifier's score are tested from strict to loose, up to the first that fails; the last that passes is
+the threshold. The rate among answered questions is then at most alpha, with probability at least 1 - delta over draws
+of labels. Each --alpha gets a certificate of its own, signed and kept in the home; several share delta. Label a run
+first (plumbline label RUN); plumbline plan --alpha says how many labels it takes. Exit code 3: an alpha could not be
+certified. --list shows the home's certificates, --check FILE says whether one still holds (exit code 1 if not). What a
+certificate means and what makes it void: docs/guarantees.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from app.console import Output
+from app.errors import EXIT_ERROR, EXIT_OK, EXIT_THRESHOLD, UsageError
+
+if TYPE_CHECKING:
+    from app.calibration.calibrating import Calibration, Certification
+    from app.calibration.certificate_files import CertificateCheck
+
+DEFAULT_ALPHA = 0.1
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    from app.commands.options import add_model
+
+    parser.add_argument("run_id", nargs="?", metavar="RUN", help="a finished, labelled run's id, or its beginning")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--list", action="store_true", help="the certificates of this home")
+    instead.add_argument("--check", type=Path, metavar="FILE", help="whether a certificate holds here and now")
+    group = parser.add_argument_group("certificate")
+    group.add_argument(
+        "--alpha",
+        type=float,
+        action="append",
+        default=[],
+        help=f"largest rate among answers, e.g. 0.1; repeatable (default {DEFAULT_ALPHA})",
+    )
+    group.add_argument("--delta", type=float, default=0.05, help="probability of a wrong certificate (default 0.05)")
+    group.add_argument("--arm", help="whose answers (default rag, or the only one that was labelled)")
+    group.add_argument("--verifier", metavar="NAME", help="beginning of the name of a verifier that judged the run")
+    group.add_argument("--policy", default="abstain", help="what the threshold is for (default abstain)")
+    group.add_argument(
+        "--thresholds",
+        metavar="LIST",
+        help="from strict to loose, e.g. 0.9,0.8,0.7; fix them before you see labels (default: from the scores of "
+        "answers that are not in the test)",
+    )
+    group.add_argument(
+        "--start",
+        type=float,
+        metavar="SHARE",
+        help="share of questions that the first of these answers, e.g. 0.5 (default a third, more of few labels)",
+    )
+    group.add_argument(
+        "--predictions",
+        action="store_true",
+        help="beside labels drawn at random, use the scores of answers without labels (a prediction-powered test; the "
+        "exact one mostly certifies sooner)",
+    )
+    add_model(parser)
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Calibrate, list or check."""
+    if (arguments.run_id is None) == (not arguments.list and arguments.check is None):
+        raise UsageError("name a RUN to calibrate, or --list, or --check FILE (one of them)")
+    if arguments.list:
+        return _list(arguments, output)
+    if arguments.check is not None:
+        return _check(arguments, output)
+    return _calibrate(arguments, output)
+
+
+def _calibrate(arguments: argparse.Namespace, output: Output) -> int:
+    from app.calibration.calibrating import CalibrationRequest, calibrate
+    from app.commands.options import open_pipeline
+
+    request = CalibrationRequest(
+        arguments.run_id,
+        tuple(arguments.alpha) or (DEFAULT_ALPHA,),
+        arguments.delta,
+        arguments.arm,
+        arguments.verifier,
+        arguments.policy,
+        _thresholds(arguments.thresholds),
+        arguments.start,
+        arguments.predictions,
+    )
+    with open_pipeline(arguments) as pipeline:
+        found = calibrate(pipeline, request)
+    if output.as_json:
+        output.json(calibration_json(found))
+    else:
+        _show(found, output)
+    return EXIT_OK if all(r.certificate is not None for r in found.results) else EXIT_THRESHOLD
+
+
+def _thresholds(text: str | None) -> tuple[float, ...]:
+    if text is None:
+        return ()
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"--thresholds is {text!r}: numbers joined by commas, such as 0.9,0.8,0.7") from None
+
+
+def calibration_json(found: Calibration) -> dict[str, Any]:
+    """As JSON values. p_value is null where a stricter threshold failed, so that it was not tested."""
+    from dataclasses import asdict
+
+    return {
+        "run": found.run_id,
+        "arm": found.arm,
+        "verifier": found.verifier,
+        "policy": found.request.policy,
+        "delta": found.request.delta,
+        "thresholds_from": found.grid,
+        "labels": found.tested,
+        "scored": found.scored,
+        "looks": found.earlier,
+        "results": [
+            {
+                "alpha": r.sequence.alpha,
+                "level": r.sequence.delta,
+                "test": r.sequence.test,
+                "certified": r.certificate is not None,
+                "certificate": r.certificate.to_json() if r.certificate else None,
+                "file": str(r.path) if r.path else None,
+                "thresholds": [asdict(t) for t in r.sequence.tests],
+                "fewest_answered": r.fewest_answered,
+                "labels_needed": r.labels_needed,
+                "conformal": asdict(r.conformal) if r.conformal else None,
+            }
+            for r in found.results
+        ],
+        "curve": asdict(found.curve) if found.curve else None,
+    }
+
+
+def _show(found: Calibration, output: Output) -> None:
+    output.data(f"run {found.run_id}, arm {found.arm}: {found.tested} labels tested; thresholds from {found.grid}")
+    output.data(f"score: {found.verifier}")
+    if found.scored < found.tested:
+        missing = found.tested - found.scored
+        output.say(f"note: {missing} of {found.tested} labelled answers have no score of it: they pass no threshold")
+    for result in found.results:
+        _show_result(result, found, output)
+    if found.curve is not None and found.curve.area is not None:
+        output.data(
+            f"area under rate against share answered (AURC): {found.curve.area:.3f}; best order "
+            f"{found.curve.best_area:.3f}, no order {found.curve.random_area:.3f}"
+        )
+    if found.earlier:
+        output.say(
+            f"note: this run was calibrated in {found.earlier} other ways before (labels, thresholds, levels). "
+            f"Each is a test: the probability of a wrong certificate is at most {found.earlier + 1} times delta"
+        )
+
+
+def _show_result(result: Certification, found: Calibration, output: Output) -> None:
+    sequence = result.sequence
+    shared = f" (delta {found.request.delta:g} / {len(found.results)})" if len(found.results) > 1 else ""
+    test = sequence.test.replace("_", " ")
+    output.data("")
+    output.data(f"alpha {sequence.alpha:g}, each threshold at level {sequence.delta:g}{shared}, {test} test")
+    output.data(f"{'threshold':>10} {'answered':>9} {'answer rate':>12} {'hallucinated':>13} {'p-value':>9}")
+    for row in sequence.tests:
+        p = "-" if row.p_value is None else f"{row.p_value:.4f}"
+        verdict = "passed" if row.passed else "not tested" if row.p_value is None else "failed"
+        output.data(
+            f"{row.threshold:>10.4f} {row.answered:>9} {100 * row.answer_rate:>10.1f} % {row.hallucinated:>13} {p:>9}  "
+            f"{verdict}"
+        )
+    if result.certificate is not None:
+        c = result.certificate
+        output.data(
+            f"certified: answers with a score of at least {c.threshold:.6g} hallucinate at a rate of at most "
+            f"{c.alpha:g}, with probability at least {1 - c.delta:g}; {100 * c.answer_rate:.1f} % of the questions are "
+            f"answered [{100 * c.answer_rate_lower:.1f}, {100 * c.answer_rate_upper:.1f}]"
+        )
+        output.data(f"certificate {c.id}: {result.path}")
+    else:
+        output.data(f"cannot be certified: {_needed(result)}")
+
+
+def _needed(result: Certification) -> str:
+    first, alpha = result.sequence.tests[0], result.sequence.alpha
+    least = f"no threshold passes with fewer than {result.fewest_answered} answered labels"
+    if result.conformal is None:
+        return f"labels of an active draw do not tell how many more it takes (plumbline plan --alpha does); {least}"
+    if not first.answered:
+        return f"the first threshold lets no labelled answer through; {least}"
+    if result.labels_needed is None:
+        return (
+            f"at the first threshold {first.hallucinated} of {first.answered} answers are hallucinated, which is not "
+            f"below {alpha:g}: more labels would not help, a better model, retrieval or verifier may; {least}"
+        )
+    return (
+        f"about {result.labels_needed} labels let the first threshold pass in 80 of 100 cases, if the rate and the "
+        f"answer rate seen there are the true ones; {least}"
+    )
+
+
+def _list(arguments: argparse.Namespace, output: Output) -> int:
+    from app.calibration.certificate_files import CertificateFiles
+    from app.commands.options import open_pipeline
+
+    with open_pipeline(arguments) as pipeline:
+        found = CertificateFiles(pipeline.home).check_all()
+    if output.as_json:
+        output.json({"certificates": [check_json(check) for check in found]})
+        return EXIT_OK
+    if not found:
+        output.say("this home has no certificate: plumbline calibrate RUN makes one")
+    for check in found:
+        output.data(_line(check))
+    return EXIT_OK
+
+
+def _check(arguments: argparse.Namespace, output: Output) -> int:
+    from app.calibration.checking import check_here
+    from app.commands.options import open_pipeline
+
+    with open_pipeline(arguments) as pipeline:
+        check = check_here(pipeline, arguments.check)
+    if output.as_json:
+        output.json(check_json(check))
+    else:
+        output.data(_line(check))
+        if check.valid:
+            output.say("verifier, retrieval and decoding are compared when a query asks for the certificate")
+    return EXIT_OK if check.valid else EXIT_ERROR
+
+
+def check_json(check: CertificateCheck) -> dict[str, Any]:
+    """As JSON values."""
+    return {
+        "file": str(check.path),
+        "valid": check.valid,
+        "problems": list(check.problems),
+        "certificate": check.certificate.to_json() if check.certificate else None,
+    }
+
+
+def _line(check: CertificateCheck) -> str:
+    c = check.certificate
+    if c is None:
+        what = str(check.path)
+    else:
+        answers = f"{c.deployment.policy} at {c.threshold:.4g}, answers {100 * c.answer_rate:.0f} %"
+        what = f"{c.id}  {c.created_at[:10]}  alpha {c.alpha:g}, delta {c.delta:g}, {answers}"
+    return f"{what}  {'valid' if check.valid else 'void: ' + '; '.join(check.problems)}"

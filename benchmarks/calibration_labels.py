@@ -1,0 +1,149 @@
+"""How many labels the active draw saves: coverage and width of its interval beside those of a uniform draw.
+
+    python -m benchmarks.calibration_labels                            # simulated, 10,000 draws a cell
+    python -m benchmarks.calibration_labels --scored FILE              # instead: the labelled answers that ship
+
+FILE: what ``plumbline score rows.jsonl --answers FILE`` writes of ``python -m benchmarks.real_answers --write
+rows.jsonl``. There the 206 labels are the truth, and draws of some of them are repeated. "Labels saved" is 1 less the
+squared ratio of widths: an interval's width falls with the square root of the labels. "uniform" uses labels alone,
+"uniform + verifier" adds the verifier with equal probabilities, "active" draws where it is unsure as well. Intervals
+are asymptotic ones of level 0.95. Ends in one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.real_answers import answers
+from evaluation.guarantee.active import active_probabilities
+from evaluation.guarantee.predicted import half_width, regressed_values
+
+Floats = NDArray[np.float64]
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """rmse: of the estimate around the truth. saved: labels, against the uniform draw without verifier."""
+
+    setting: str
+    questions: int
+    labels: int
+    method: str
+    coverage: float
+    width: float
+    rmse: float
+    saved: float
+
+
+VERIFIERS: dict[str, Callable[[np.random.Generator, Floats], Floats]] = {
+    "calibrated": lambda rng, q: q,
+    "overconfident": lambda rng, q: np.clip(0.5 + 2.0 * (q - 0.5), 0.02, 0.98),
+    "biased": lambda rng, q: np.clip(q * 0.5, 0.02, 0.98),
+    "useless": lambda rng, q: rng.random(q.shape),
+}
+
+
+def simulated(setting: str, a: float, b: float, questions: int, labels: int, replicates: int) -> list[Cell]:
+    """Question risks are Beta(a, b); the truth is the mean risk a / (a + b)."""
+    rng = np.random.default_rng([7, questions, labels, round(100 * a), round(100 * b)])
+    risk = rng.beta(a, b, (replicates, questions))
+    truth = (rng.random(risk.shape) < risk) * 1.0
+    predicted = VERIFIERS[setting](rng, risk)
+    where = f"{setting} verifier, rate {a / (a + b):.2f}"
+    return compare(where, truth, predicted, labels, a / (a + b), rng)
+
+
+def compare(
+    setting: str, truth: Floats, predicted: Floats, labels: int, target: float, rng: np.random.Generator
+) -> list[Cell]:
+    """The three draws on (R, N) labels and predictions."""
+    questions = truth.shape[1]
+    uniform = np.full(truth.shape, labels / questions)
+    active = np.stack([active_probabilities(row, labels) for row in predicted])
+    cells: list[Cell] = []
+    for method, probability, beside in (
+        ("uniform", uniform, np.zeros_like(predicted)),
+        ("uniform + verifier", uniform, predicted),
+        ("active", active, predicted),
+    ):
+        drawn = (rng.random(truth.shape) < probability) * 1.0
+        values = regressed_values(truth, beside, drawn, probability)
+        mean, half = values.mean(axis=1), half_width(values, drawn.sum(axis=1), LEVEL)
+        width = float(2 * half.mean())
+        base = cells[0].width if cells else width
+        cells.append(
+            Cell(
+                setting,
+                questions,
+                labels,
+                method,
+                float((np.abs(mean - target) <= half).mean()),
+                width,
+                float(np.sqrt(((mean - target) ** 2).mean())),
+                1.0 - (width / base) ** 2,
+            )
+        )
+    return cells
+
+
+def labelled_run(path: Path, replicates: int) -> list[Cell]:
+    """The shipped labelled answers with the verifier's scores: draws of some of the 206 labels."""
+    scores: dict[str, float] = {}
+    for line in path.read_text("utf-8").splitlines():
+        row: dict[str, Any] = json.loads(line)
+        scores[row["id"]] = 0.5 if row["support"] is None else row["support"]
+    rows = answers()
+    truth = np.array([row["label"] == "hallucinated" for row in rows], dtype=np.float64)
+    predicted = np.array([1.0 - scores[row["id"]] for row in rows])
+    rng = np.random.default_rng(11)
+    found = []
+    for labels in (60, 100):
+        shape = (replicates, len(rows))
+        name = "206 answers of SmolLM2, default judge"
+        found += compare(
+            name, np.broadcast_to(truth, shape), np.broadcast_to(predicted, shape), labels, float(truth.mean()), rng
+        )
+    return found
+
+
+def markdown(cells: list[Cell]) -> str:
+    """One table."""
+    lines = [
+        "| setting | questions | labels | draw | coverage | width | labels saved |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {c.setting} | {c.questions} | {c.labels} | {c.method} | {c.coverage:.4f} | {c.width:.3f} | {c.saved:.0%} |"
+        for c in cells
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Simulate, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--replicates", type=int, default=10_000)
+    parser.add_argument("--scored", type=Path)
+    arguments = parser.parse_args()
+    cells: list[Cell] = []
+    for setting in () if arguments.scored else VERIFIERS:
+        for a, b in ((0.5, 0.5), (0.3, 1.2), (0.2, 1.8)):
+            for labels in (100, 200):
+                cells += simulated(setting, a, b, 500, labels, arguments.replicates)
+    if arguments.scored:
+        cells += labelled_run(arguments.scored, arguments.replicates)
+    print(markdown(cells))
+    print(json.dumps([asdict(c) for c in cells]))
+
+
+if __name__ == "__main__":
+    main()

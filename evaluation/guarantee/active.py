@@ -1,0 +1,64 @@
+"""Active draws of labels: likelier where the verifier is unsure, never below a floor, each question by its own coin."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.errors import EvaluationError
+from evaluation.statistics.counts import Floats
+
+FLOOR_SHARE = 0.5
+"""The floor of the probabilities, as a share of what a uniform draw of the same size would have."""
+LEAST_DOUBT = 0.05
+"""No verifier is taken to be surer than this: one that is sure and wrong makes draws by its doubt alone wide."""
+_ROUNDS = 60
+
+
+def uncertainty(predicted: Floats) -> Floats:
+    """sqrt(f (1 - f)) of the verifier's probability f, taken as at least 0.05 and at most 0.95. (N,).
+
+       It is the standard deviation of the label if f is right.
+    The variance of the estimate is least with probabilities in proportion to it (Zrnic and Candes 2024, section 4).
+       Raises EvaluationError for a probability outside [0, 1].
+    """
+    bad = ~((predicted >= 0.0) & (predicted <= 1.0))
+    if bad.any():
+        raise EvaluationError(f"a predicted probability is {float(predicted[bad][0])}: it must lie in [0, 1]")
+    f = np.clip(predicted, LEAST_DOUBT, 1.0 - LEAST_DOUBT)
+    result: Floats = np.sqrt(f * (1.0 - f))
+    return result
+
+
+def active_probabilities(predicted: Floats, labels: int, floor_share: float = FLOOR_SHARE) -> Floats:
+    """Drawing probabilities that add up to ``labels``: max(floor, min(1, c sqrt(f (1 - f)))). (N,) -> (N,).
+
+    floor: ``floor_share`` times labels / N, so that a verifier that is sure and wrong is still found out. c is found by
+    bisection. Raises EvaluationError for more labels than questions, none, or a share outside (0, 1].
+    """
+    n = len(predicted)
+    if not 1 <= labels <= n:
+        raise EvaluationError(f"{labels} labels are wanted of {n} questions: name 1 to {n}")
+    if not 0.0 < floor_share <= 1.0:
+        raise EvaluationError(f"the floor's share is {floor_share:g}: it must be above 0 and at most 1")
+    unsure = uncertainty(predicted)
+    floor = floor_share * labels / n
+
+    def total(c: float) -> float:
+        return float(np.maximum(floor, np.minimum(1.0, c * unsure)).sum())
+
+    high = 1.0
+    while total(high) < labels and high < 1e12:
+        high *= 2.0
+    low = 0.0
+    for _ in range(_ROUNDS):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if total(middle) < labels else (low, middle)
+    result: Floats = np.maximum(floor, np.minimum(1.0, high * unsure))
+    return result
+
+
+def draw(probability: Floats, seed: int) -> NDArray[np.bool_]:
+    """Which are drawn: one independent coin each. (N,). The number drawn is random, its mean the sum."""
+    rng = np.random.default_rng([seed, len(probability)])
+    return np.asarray(rng.random(len(probability)) < probability)

@@ -1,0 +1,62 @@
+"""A draw of labels that prefers questions on which the verifier is unsure, as a LabelDraw with its probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from evaluation.correction.labelled_run import ResponseKey
+from evaluation.correction.sampling import ONE_STRATUM, DrawnQuestion, DrawnSample, LabelDraw, Stratum
+from evaluation.errors import EvaluationError
+from evaluation.guarantee.active import FLOOR_SHARE, active_probabilities, draw
+
+UNKNOWN = 0.5
+"""The probability taken where the verifier has no score: as unsure as can be."""
+
+
+def draw_active_labels(
+    scores: Mapping[ResponseKey, float | None], arms: Sequence[str], questions: int, seed: int
+) -> LabelDraw:
+    """Draw about ``questions`` questions, each by a coin of its own, and in each one sample of every arm.
+
+    scores: the verifier's of every response, None where it has none; a question is as unsure as the mean over its
+    responses in these arms. The number drawn is random with mean ``questions``. Raises EvaluationError where no
+    question has all arms, more are wanted than there are, or fewer than 2 were drawn.
+    """
+    responses: dict[str, dict[str, list[int]]] = {}
+    for question, arm, sample in scores:
+        responses.setdefault(question, {}).setdefault(arm, []).append(sample)
+    frame = sorted(q for q, by_arm in responses.items() if all(arm in by_arm for arm in arms))
+    if not arms or not 2 <= questions <= len(frame):
+        raise EvaluationError(
+            f"{questions} questions are to be labelled and {len(frame)} have all of {', '.join(arms) or 'no arm'}: ask "
+            f"for 2 to {len(frame)}"
+        )
+    predicted = np.array([_mean([scores[q, a, s] for a in arms for s in responses[q][a]]) for q in frame])
+    probability = active_probabilities(predicted, questions)
+    drawn = np.flatnonzero(draw(probability, seed))
+    if len(drawn) < 2:
+        raise EvaluationError(f"{len(drawn)} questions were drawn by chance: at least 2 are needed, take another seed")
+    rng = np.random.default_rng([seed, len(frame), questions, 2])
+    picked = []
+    for place in rng.permutation(drawn):
+        by_arm = responses[frame[place]]
+        samples = tuple(
+            DrawnSample(arm, sorted(by_arm[arm])[int(rng.integers(len(by_arm[arm])))], 1.0 / len(by_arm[arm]))
+            for arm in arms
+        )
+        picked.append(DrawnQuestion(frame[place], ONE_STRATUM, float(probability[place]), samples))
+    return LabelDraw(
+        seed,
+        tuple(arms),
+        len(frame),
+        len(responses) - len(frame),
+        (Stratum(ONE_STRATUM, len(frame), len(drawn)),),
+        tuple(picked),
+        floor=FLOOR_SHARE * questions / len(frame),
+    )
+
+
+def _mean(scores: Sequence[float | None]) -> float:
+    return sum(UNKNOWN if s is None else 1.0 - s for s in scores) / len(scores)

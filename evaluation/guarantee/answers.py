@@ -1,0 +1,91 @@
+"""LabelledAnswers: scores and labels of answers, and which of them a threshold lets through."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.errors import EvaluationError
+from evaluation.outcomes import AnswerEvaluation, Outcome
+from evaluation.statistics.counts import Floats
+
+NO_SCORE = -math.inf
+"""Of an answer that the verifier could not score, or that makes no claim: it passes no threshold."""
+Bools = NDArray[np.bool_]
+
+
+def answer_score(evaluation: AnswerEvaluation) -> float | None:
+    """The support of an answer's least supported claim, in [0, 1].
+
+    None for an answer without claims (it declines, or says nothing that can be judged) and for one with a claim that is
+    unscored: it cannot be let through by a threshold.
+    """
+    supports = [verdict.support for verdict in evaluation.verdicts]
+    if not supports or any(support is None for support in supports):
+        return None
+    return min(float(support) for support in supports if support is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledAnswers:
+    """N labelled answers, each of shape (N,). question: whole numbers, equal for samples of one question.
+
+    score: the verifier's, ``NO_SCORE`` where there is none. hallucinated: by label; what people could not tell counts
+    as hallucinated. declined: labelled as no answer, which no threshold makes one. Raises EvaluationError for arrays of
+    unequal lengths and for scores that are neither in [0, 1] nor ``NO_SCORE``.
+    """
+
+    question: NDArray[np.intp]
+    score: Floats
+    hallucinated: Bools
+    declined: Bools
+
+    def __post_init__(self) -> None:
+        sizes = {len(a) for a in (self.question, self.score, self.hallucinated, self.declined)}
+        if len(sizes) != 1:
+            raise EvaluationError(f"answers have {sorted(sizes)} questions, scores or labels: one of each is needed")
+        check_scores(self.score)
+
+    @property
+    def questions(self) -> int:
+        """How many different questions."""
+        return len(np.unique(self.question))
+
+    @property
+    def one_each(self) -> bool:
+        """Whether every question has one labelled answer."""
+        return self.questions == len(self.question)
+
+    def passes(self, threshold: float) -> Bools:
+        """(N,): answers at least this score, as a policy that abstains below the threshold gives them."""
+        return (self.score >= threshold) & ~self.declined
+
+    def part(self, chosen: NDArray[np.intp] | Bools) -> LabelledAnswers:
+        """The answers at these places."""
+        return LabelledAnswers(
+            self.question[chosen], self.score[chosen], self.hallucinated[chosen], self.declined[chosen]
+        )
+
+
+def check_scores(scores: Floats) -> None:
+    """Raises EvaluationError for a score that is neither in [0, 1] nor ``NO_SCORE``, with the value."""
+    bad = ~((scores == NO_SCORE) | ((scores >= 0.0) & (scores <= 1.0)))
+    if bad.any():
+        raise EvaluationError(f"a score is {float(scores[bad][0])}: it must lie in [0, 1]")
+
+
+def labelled_answers(
+    questions: Sequence[str], scores: Sequence[float | None], labels: Sequence[Outcome]
+) -> LabelledAnswers:
+    """From names, scores and labels of N answers. Raises EvaluationError as LabelledAnswers does."""
+    names = {name: place for place, name in enumerate(dict.fromkeys(questions))}
+    return LabelledAnswers(
+        np.array([names[name] for name in questions], dtype=np.intp),
+        np.array([NO_SCORE if score is None else score for score in scores], dtype=np.float64),
+        np.array([label in ("hallucinated", "unscored") for label in labels], dtype=np.bool_),
+        np.array([label == "abstained" for label in labels], dtype=np.bool_),
+    )

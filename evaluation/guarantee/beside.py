@@ -1,0 +1,86 @@
+"""What stands beside labelled answers in a prediction-powered test: the verifier's scores of all the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.errors import EvaluationError
+from evaluation.guarantee.answers import NO_SCORE, Bools, LabelledAnswers
+from evaluation.guarantee.predicted import active_p_value, uniform_p_value
+from evaluation.statistics.counts import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class UniformBeside:
+    """Labelled questions were drawn at random. others: (M,) scores of some that nobody labelled."""
+
+    others: Floats
+
+    def p_value(self, answers: LabelledAnswers, threshold: float, alpha: float) -> float:
+        """Of "the rate is at least alpha" at the threshold. Raises EvaluationError for several answers a question."""
+        _one_each(answers)
+        gain = _gain(answers, threshold, alpha)
+        return float(
+            uniform_p_value(gain, _guess(answers.score, threshold, alpha), _guess(self.others, threshold, alpha), alpha)
+        )
+
+    def answer_rate(self, answers: LabelledAnswers, threshold: float) -> float:
+        """Share of the labelled answers that pass."""
+        return float(answers.passes(threshold).mean())
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveBeside:
+    """Each labelled question was drawn with a probability of its own. probability: (n,) of the labelled answers.
+
+    others: (N - n,) scores of all questions that were not drawn. floor: the least probability in use.
+    """
+
+    others: Floats
+    probability: Floats
+    floor: float
+
+    def p_value(self, answers: LabelledAnswers, threshold: float, alpha: float) -> float:
+        """Of "the rate is at least alpha" at the threshold. Raises EvaluationError for several answers a question."""
+        _one_each(answers)
+        gain = _gain(answers, threshold, alpha)
+        score = np.concatenate([answers.score, self.others])
+        left = np.zeros(len(self.others))
+        return float(
+            active_p_value(
+                np.concatenate([gain, left]),
+                _guess(score, threshold, alpha),
+                np.concatenate([np.ones(len(gain)), left]),
+                np.concatenate([self.probability, left + self.floor]),
+                alpha,
+            )
+        )
+
+    def answer_rate(self, answers: LabelledAnswers, threshold: float) -> float:
+        """Share of all questions that pass; what people call abstained among those not labelled is not known."""
+        passing = int(answers.passes(threshold).sum()) + int((self.others >= threshold).sum())
+        return passing / (len(answers.score) + len(self.others))
+
+
+Beside = UniformBeside | ActiveBeside
+
+
+def _gain(answers: LabelledAnswers, threshold: float, alpha: float) -> Floats:
+    """alpha A - H A by label."""
+    result: Floats = np.where(answers.passes(threshold), alpha - answers.hallucinated.astype(np.float64), 0.0)
+    return result
+
+
+def _guess(score: Floats, threshold: float, alpha: float) -> Floats:
+    """alpha A - H A by the verifier: H is 1 - score, A whether the score passes. In [alpha - 1, alpha]."""
+    predicted = np.where(score > NO_SCORE, 1.0 - np.where(score > NO_SCORE, score, 0.0), 0.0)
+    passes: Bools = score >= threshold
+    result: Floats = (alpha - predicted) * passes
+    return result
+
+
+def _one_each(answers: LabelledAnswers) -> None:
+    if not answers.one_each:
+        raise EvaluationError("a prediction-powered test takes one labelled answer a question, and no question twice")

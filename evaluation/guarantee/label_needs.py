@@ -1,0 +1,61 @@
+"""How many labels a certificate takes, before any are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evaluation.errors import EvaluationError
+from evaluation.guarantee.exact import answered_needed, fewest_answered, labels_needed
+from evaluation.guarantee.levels import share_of_delta
+
+SHARES_OF_ALPHA = (0.0, 0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNeed:
+    """For a true rate among answers: answered questions and labelled ones; None where no number certifies it."""
+
+    rate: float
+    answered: int | None
+    labels: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNeeds:
+    """level: of each test, delta shared by the certificates that are offered together. fewest: answered, at the least,
+    even without any hallucination. needs: by rate."""
+
+    alpha: float
+    level: float
+    answer_rate: float
+    power: float
+    fewest: int
+    needs: tuple[LabelNeed, ...]
+
+
+def label_needs(
+    alphas: Sequence[float], delta: float, answer_rate: float, rates: Sequence[float] = (), power: float = 0.8
+) -> tuple[LabelNeeds, ...]:
+    """One plan an alpha, for certificates that are offered together. rates: none takes 0, 1/4, 1/2, 3/4 of alpha.
+
+    With ``labels`` the first threshold, fixed in advance and answering ``answer_rate``, passes with probability
+    ``power``. Raises EvaluationError for numbers outside their ranges, and for an answer rate of 0.
+    """
+    if not 0.0 < answer_rate <= 1.0:
+        raise EvaluationError(f"answer rate is {answer_rate:g}: it must be above 0 and at most 1")
+    level = share_of_delta(delta, len(alphas))
+    plans = []
+    for alpha in alphas:
+        fewest = fewest_answered(alpha, level)
+        wanted = tuple(rates) or tuple(share * alpha for share in SHARES_OF_ALPHA)
+        needs = tuple(
+            LabelNeed(
+                rate,
+                answered_needed(rate, alpha, level, power),
+                labels_needed(rate, answer_rate, alpha, level, power),
+            )
+            for rate in wanted
+        )
+        plans.append(LabelNeeds(alpha, level, answer_rate, power, fewest, needs))
+    return tuple(plans)

@@ -1,0 +1,132 @@
+"""Prediction-powered tests: human labels drawn with known probabilities, and the verifier's scores of all answers.
+
+The verifier's labels never stand alone. Each value below has the mean of alpha A - H A over all questions whatever the
+verifier says; a good verifier only makes it vary less. The test is the betting test of evaluation.guarantee.betting,
+so the certificate is exact for every number of labels.
+
+gain: alpha A - H A by label. guess: the same by the verifier, any function of question and answer alone. Both lie in
+[alpha - 1, alpha].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from evaluation.errors import EvaluationError
+from evaluation.guarantee.betting import log_capitals, mean_capital
+from evaluation.statistics.counts import Floats
+
+WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""How far the verifier is trusted; the capitals of all are averaged, so that no choice is made by the labels."""
+
+
+def check_probabilities(probability: Floats) -> None:
+    """Raises EvaluationError, with the value, for a drawing probability outside (0, 1]."""
+    bad = ~((probability > 0.0) & (probability <= 1.0))
+    if bad.any():
+        raise EvaluationError(f"a drawing probability is {float(probability[bad][0])}: it must be above 0, at most 1")
+
+
+def weighted_values(labelled: Floats, predicted: Floats, drawn: Floats, probability: Floats, weight: float) -> Floats:
+    """w f + (g - w f) xi / pi of each question: mean g whatever f is (Zrnic and Candes 2024, eq. 3). (..., N).
+
+    labelled: g, ignored where drawn is 0. predicted: f. drawn: xi, 0 or 1. probability: pi, with which it was drawn
+    independently of the others.
+    """
+    f = weight * predicted
+    result: Floats = f + np.where(drawn > 0, (labelled - f) / probability, 0.0)
+    return result
+
+
+def active_p_value(gain: Floats, guess: Floats, drawn: Floats, probability: Floats, alpha: float) -> Floats:
+    """p-value of E[(H - alpha) A] >= 0, questions drawn independently with known probabilities. (..., N) -> (...).
+
+    gain: any number where drawn is 0. Raises EvaluationError for a probability outside (0, 1].
+    """
+    check_probabilities(probability)
+    least = float(probability.min())
+    # (g - w f) / pi + w f is least at g = alpha - 1, f = alpha; without a label w f is at least w (alpha - 1).
+    capitals = [
+        log_capitals(weighted_values(gain, guess, drawn, probability, w), (1.0 - alpha + w * alpha) / least)
+        for w in WEIGHTS
+    ]
+    return _p_value(capitals)
+
+
+def uniform_p_value(gain: Floats, guess: Floats, others: Floats, alpha: float) -> Floats:
+    """p-value of E[(H - alpha) A] >= 0 from m questions drawn at random and M others that nobody labelled.
+
+    gain, guess: (..., m). others: the verifier's guess of the others, (..., M). Every labelled question is given
+    floor(M / m) others of its own, so that the m values g - w f + w mean(f of its others) are independent with mean
+    E[g]. Raises EvaluationError with fewer others than labelled ones.
+    """
+    m = gain.shape[-1]
+    each = others.shape[-1] // max(1, m)
+    if m == 0 or each == 0:
+        raise EvaluationError(f"{m} labelled and {others.shape[-1]} other answers: as many others are needed")
+    beside = others[..., : m * each].reshape(*others.shape[:-1], m, each).mean(axis=-1)
+    return _p_value([log_capitals(gain + w * (beside - guess), 1.0 - alpha + w) for w in WEIGHTS])
+
+
+def _p_value(capitals: list[Floats]) -> Floats:
+    result: Floats = np.exp(-np.maximum(mean_capital(np.concatenate(capitals, axis=-1)), 0.0))
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedEstimate:
+    """A mean with its interval. method: always "asymptotic": its level holds for many labels, it certifies nothing."""
+
+    mean: float
+    lower: float
+    upper: float
+    level: float
+    labels: int
+    method: str = "asymptotic"
+
+
+def weighted_mean(
+    labelled: Floats, predicted: Floats, drawn: Floats, probability: Floats, level: float = 0.95
+) -> WeightedEstimate:
+    """Mean of a labelled quantity over N questions from a draw with known probabilities, with its interval. (N,).
+
+    Raises EvaluationError for fewer than 4 labels or a probability outside (0, 1].
+    """
+    check_probabilities(probability)
+    labels = int(np.count_nonzero(drawn))
+    if labels < 4:
+        raise EvaluationError(f"{labels} labels: at least 4 are needed for an interval")
+    values = regressed_values(labelled, predicted, drawn, probability)
+    mean = float(values.mean())
+    half = float(half_width(values, np.asarray(float(labels)), level))
+    return WeightedEstimate(mean, mean - half, mean + half, level, labels)
+
+
+def regressed_values(labelled: Floats, predicted: Floats, drawn: Floats, probability: Floats) -> Floats:
+    """g xi / pi - (a + b f) (xi / pi - 1), with the a and b that make it vary least. (..., N) -> (..., N).
+
+    The difference estimator with the verifier's predictions (Zrnic and Candes 2024, eq. 3), its prediction an affine
+    function of the verifier's (Cassel, Sarndal and Wretman 1976; the weight of PPI++, Angelopoulos et al. 2023): a
+    verifier that is of no use gets b near 0. Where the probabilities are equal and b is 0 the mean is that of the
+    labels. a and b are fitted on the same labels, which costs two degrees of freedom.
+    """
+    weight = np.where(drawn > 0, 1.0 / probability, 0.0)
+    g = np.where(drawn > 0, labelled, 0.0) * weight
+    controls = np.stack([weight - 1.0, predicted * (weight - 1.0)], axis=-1)
+    centred = controls - controls.mean(axis=-2, keepdims=True)
+    square = np.einsum("...ni,...nj->...ij", centred, centred)
+    cross = np.einsum("...ni,...n->...i", centred, g - g.mean(axis=-1, keepdims=True))
+    coefficients = np.einsum("...ij,...j->...i", np.linalg.pinv(square, hermitian=True), cross)
+    result: Floats = g - np.einsum("...ni,...i->...n", controls, coefficients)
+    return result
+
+
+def half_width(values: Floats, labels: Floats, level: float) -> Floats:
+    """Half of a t interval of the mean of N values with labels - 3 degrees of freedom. (..., N), (...) -> (...)."""
+    quantile = stats.t.ppf(0.5 + level / 2.0, np.maximum(labels - 3.0, 1.0))
+    result: Floats = quantile * values.std(axis=-1, ddof=1) / math.sqrt(values.shape[-1])
+    return result

@@ -1,0 +1,156 @@
+"""Fixed-sequence testing of thresholds, the strictest first: each at the full level, stopping at the first failure.
+
+Tests in an order that does not depend on the labels, stopped at the first p-value above delta, reject any true null
+hypothesis with probability at most delta together (Maurer, Hothorn and Lehmacher 1995; for thresholds: Angelopoulos et
+al. 2021, "Learn then Test", section 3). A wrong rejection needs the first true null to be rejected, which happens with
+probability delta. Nothing is assumed of how the rate changes with the threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from evaluation.errors import EvaluationError
+from evaluation.guarantee.answers import NO_SCORE, Bools, LabelledAnswers, check_scores
+from evaluation.guarantee.beside import Beside
+from evaluation.guarantee.betting import clustered_p_value, question_means
+from evaluation.guarantee.exact import answered_needed, exceedance_p_value, fewest_answered
+from evaluation.guarantee.levels import check_level
+from evaluation.statistics.counts import Floats
+
+TestName = Literal["exact_binomial", "betting", "prediction_powered_betting"]
+STEPS = 20
+_EASY_RATE, _LEAST_SHARE = 0.25, 1.0 / 3.0
+"""The first threshold is to be passed by a rate of this share of alpha, and to answer this share of the questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdTest:
+    """One threshold. answered, hallucinated: labelled answers that it lets through; questions: labelled.
+
+    answer_rate: of the questions' answers. p_value: of "the rate is at least alpha", None where it was not tested
+    because a stricter threshold failed. passed: tested with p <= delta.
+    """
+
+    threshold: float
+    answered: int
+    hallucinated: int
+    answer_rate: float
+    p_value: float | None
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdSequence:
+    """Tests, the strictest threshold first, each at level delta."""
+
+    alpha: float
+    delta: float
+    test: TestName
+    tests: tuple[ThresholdTest, ...]
+
+    @property
+    def chosen(self) -> ThresholdTest | None:
+        """The loosest threshold that passed: it answers most."""
+        passed = [test for test in self.tests if test.passed]
+        return passed[-1] if passed else None
+
+
+def threshold_grid(
+    scores: Floats, labels: int, alpha: float, delta: float, steps: int = STEPS, start: float | None = None
+) -> tuple[float, ...]:
+    """Thresholds from strict to loose, from the scores of answers that are not in the test (a separate split).
+
+    scores: (M,), ``NO_SCORE`` where there is none. labels: how many labelled questions will be tested. The first
+    threshold answers a third of them, but at least as many, in expectation, as certify a rate of alpha / 4 in 80 of
+    100 cases, and as have ``fewest_answered`` among them in 99 of 100; start: another share in its place. The last
+    threshold answers all that have a score. Equal ones are named once. Raises EvaluationError for fewer than two
+    scores, none that is a number, or steps below 1.
+    """
+    check_scores(scores)
+    if len(scores) < 2 or steps < 1:
+        raise EvaluationError(f"{len(scores)} scores, {steps} steps: a grid needs at least 2 scores and 1 step")
+    usable = np.sort(scores[scores > NO_SCORE])[::-1]
+    if not usable.size:
+        raise EvaluationError("no answer has a score: the verifier scored none, so no threshold can be set")
+    first = start_share(labels, alpha, delta) if start is None else start
+    most = usable.size / len(scores)
+    shares = np.linspace(min(first, most), most, steps) if steps > 1 else np.array([most])
+    places = np.clip(np.ceil(shares * len(scores) - 1e-9).astype(np.intp) - 1, 0, usable.size - 1)
+    return tuple(dict.fromkeys(float(t) for t in usable[places]))
+
+
+def start_share(labels: int, alpha: float, delta: float) -> float:
+    """The share of questions that the first threshold is to answer; at most 1. See ``threshold_grid``."""
+    if labels < 1:
+        raise EvaluationError(f"{labels} labelled questions: at least one is needed")
+    least = fewest_answered(alpha, delta)
+    good = answered_needed(_EASY_RATE * alpha, alpha, delta) or least
+    # Enough in 99 of 100 cases: mean less 2.33 standard deviations of the number answered, 0.5 for rounding.
+    sure = least + 0.5 + 2.33 * math.sqrt(least)
+    return min(1.0, max(float(good), sure, _LEAST_SHARE * labels) / labels)
+
+
+def check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
+    """As given. Raises EvaluationError unless they lie in [0, 1] and strictly decrease: the strictest comes first."""
+    if not thresholds:
+        raise EvaluationError("no threshold is given: name at least one")
+    for value in thresholds:
+        if not (math.isfinite(value) and 0.0 <= value <= 1.0):
+            raise EvaluationError(f"the threshold {value} must lie between 0 and 1")
+    for first, second in pairwise(thresholds):
+        if second >= first:
+            raise EvaluationError(f"thresholds {first:g}, {second:g}: write them from strict to loose, each once")
+    return tuple(thresholds)
+
+
+def fixed_sequence(
+    answers: LabelledAnswers, thresholds: Sequence[float], alpha: float, delta: float, beside: Beside | None = None
+) -> ThresholdSequence:
+    """Test the thresholds in their order, each at level delta, until one fails.
+
+    thresholds: fixed without sight of these answers' labels. One labelled answer a question is tested by the exact
+    binomial test, several by betting on question means. beside: scores of answers without labels, for a prediction-
+    powered test in their place (evaluation.guarantee.predicted). Raises EvaluationError for no answers, levels outside
+    (0, 1) and thresholds that are not ordered.
+    """
+    check_level("alpha", alpha)
+    check_level("delta", delta)
+    ordered = check_thresholds(thresholds)
+    if not len(answers.score):
+        raise EvaluationError("no answer is labelled: label some (plumbline label RUN), then calibrate")
+    test: TestName = "exact_binomial" if answers.one_each else "betting"
+    if beside is not None:
+        test = "prediction_powered_betting"
+    rows: list[ThresholdTest] = []
+    going = True
+    for threshold in ordered:
+        passes = answers.passes(threshold)
+        answered, wrong = int(passes.sum()), int((passes & answers.hallucinated).sum())
+        p = None
+        if going:
+            p = beside.p_value(answers, threshold, alpha) if beside else _p_value(answers, passes, alpha)
+        going = p is not None and p <= delta
+        rate = beside.answer_rate(answers, threshold) if beside else _answer_rate(answers, passes)
+        rows.append(ThresholdTest(threshold, answered, wrong, rate, p, going))
+    return ThresholdSequence(alpha, delta, test, tuple(rows))
+
+
+def _answer_rate(answers: LabelledAnswers, passes: Bools) -> float:
+    return float(question_means(passes.astype(np.float64), answers.question).mean())
+
+
+def _p_value(answers: LabelledAnswers, let_through: Bools, alpha: float) -> float:
+    passes = let_through.astype(np.float64)
+    wrong = passes * answers.hallucinated
+    if answers.one_each:
+        return float(exceedance_p_value(wrong.sum(), passes.sum(), alpha))
+    return float(
+        clustered_p_value(question_means(wrong, answers.question), question_means(passes, answers.question), alpha)
+    )

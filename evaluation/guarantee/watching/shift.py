@@ -1,0 +1,78 @@
+"""ShiftWatch: an alarm for questions unlike those of the calibration, whatever their answers are.
+
+A certificate speaks of questions like those that were labelled. Each new question gets a distance from questions of the
+calibration; its conformal p-value is its rank among all distances so far. While questions are exchangeable these
+p-values are independent and uniform (Vovk, Gammerman and Shafer 2005, theorem 8.2), and bets on small or large ones do
+not grow: with probability at least 1 - delta the alarm is never raised. It says nothing about the rate itself.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right, insort
+
+import numpy as np
+
+from evaluation.errors import EvaluationError
+from evaluation.guarantee.betting import mean_capital
+from evaluation.guarantee.levels import check_level
+from evaluation.statistics.counts import Floats
+
+_POWERS: Floats = np.array([0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
+"""Bets epsilon p^(epsilon - 1), each of mean 1 under a uniform p (Vovk et al., section 8.1)."""
+FEWEST = 20
+
+
+def distances(questions: Floats, reference: Floats) -> Floats:
+    """1 less the greatest cosine similarity to a reference question. (N, E), (M, E) unit vectors -> (N,).
+
+    reference: some of the calibration's questions. The others, measured like new ones, are what ShiftWatch starts from:
+    distances to oneself would not be exchangeable with them.
+    """
+    result: Floats = 1.0 - (questions @ reference.T).max(axis=1)
+    return result
+
+
+class ShiftWatch:
+    """Takes distances one by one; keeps all, sorted."""
+
+    def __init__(self, calibration: Floats, delta: float = 0.05, seed: int = 0) -> None:
+        """calibration: (N,) distances of calibration questions, at least 20. delta: the false-alarm rate over the whole
+        life of the watch. seed: of the ranks of equal distances. Raises EvaluationError."""
+        self.delta = check_level("delta", delta)
+        if len(calibration) < FEWEST or not np.all(np.isfinite(calibration)):
+            raise EvaluationError(f"{len(calibration)} distances: at least {FEWEST} are needed, all of them finite")
+        self._known = sorted(float(d) for d in calibration)
+        self._rng = np.random.default_rng(seed)
+        self._capital = np.zeros(2 * _POWERS.size)
+        self._seen, self._most = 0, 0.0
+        self._raised_after: int | None = None
+
+    def add(self, distance: float) -> float:
+        """Take a new question's distance; returns its p-value, small where it is unusually far."""
+        if not math.isfinite(distance):
+            raise EvaluationError(f"the distance is {distance}: it must be finite")
+        further = len(self._known) - bisect_right(self._known, distance)
+        equal = bisect_right(self._known, distance) - bisect_left(self._known, distance) + 1
+        p = (further + float(self._rng.random()) * equal) / (len(self._known) + 1)
+        p = min(max(p, 1e-12), 1.0 - 1e-12)
+        insort(self._known, distance)
+        self._seen += 1
+        for half, value in enumerate((p, 1.0 - p)):
+            part = slice(half * _POWERS.size, (half + 1) * _POWERS.size)
+            self._capital[part] += np.log(_POWERS) + (_POWERS - 1.0) * math.log(value)
+        now = self.log_capital
+        self._most = max(self._most, now)
+        if self._raised_after is None and now >= math.log(1.0 / self.delta):
+            self._raised_after = self._seen
+        return p
+
+    @property
+    def log_capital(self) -> float:
+        """log of the mean capital of all bets."""
+        return float(mean_capital(self._capital))
+
+    @property
+    def raised_after(self) -> int | None:
+        """So many questions it took to raise the alarm, None where it was not raised."""
+        return self._raised_after

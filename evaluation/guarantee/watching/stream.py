@@ -1,0 +1,148 @@
+"""RateWatch: the rate among answers in service, from audited answers drawn with known probabilities.
+
+Two test martingales (Ville 1939) run beside each other. The alarm's bets against r <= alpha; while the rate is at most
+alpha it is ever raised with probability at most delta. So that a rise after a long good time is noticed, the alarm's
+capital is shared by gamblers who start at every answer t with 1 / (t (t + 1)) of it (a mixture of martingales is one;
+for changes: Shin, Ramdas and Rinaldo 2024, "E-detectors"). The confidence sequence is the set of rates m against which
+neither "the rate is at most m" nor "at least m" has been bet away; it covers the rate at all times together with
+probability at least 1 - delta (Waudby-Smith and Ramdas 2024, section 4, with the mean of constant bets in place of a
+predictable one). Both update one answer at a time in memory that does not grow.
+
+An audited answer with drawing probability pi stands for 1 / pi answers: its value is (h - m) / pi, that of an answer
+that was not audited 0, and the mean over all answers is r - m. The capital's factor is 1 + b (floor / pi) (h - m) / m,
+where floor is the least probability that is ever used and 0 < b < 1, so that the capital stays positive.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evaluation.errors import EvaluationError
+from evaluation.guarantee.betting import mean_capital
+from evaluation.guarantee.levels import check_level
+from evaluation.statistics.counts import Floats
+
+BETS: Floats = np.concatenate([np.geomspace(0.005, 0.2, 10), np.linspace(0.25, 0.95, 8)])
+"""Shares of the largest bet that keeps the capital positive."""
+RATES: Floats = np.linspace(0.0, 1.0, 201)
+"""The rates that the confidence sequence tells apart."""
+_REFUTED = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class WatchReading:
+    """After ``audited`` answers: the rate seen (weighted; None before the first), its confidence sequence, the alarm.
+
+    log_capital: of the alarm's martingale; most: its maximum. changed: no constant rate fits the whole stream, so that
+    lower and upper mean nothing any more. raised: whether it ever reached log(1 / delta).
+    raised_after: how many audited answers it took, None where it was not.
+    """
+
+    audited: int
+    rate: float | None
+    lower: float
+    upper: float
+    log_capital: float
+    changed: bool
+    most: float
+    raised: bool
+    raised_after: int | None
+
+
+class RateWatch:
+    """Takes audited answers one by one. State is small and of fixed size; ``reading`` may be taken at any time."""
+
+    def __init__(self, alpha: float, delta: float = 0.05, floor: float = 1.0) -> None:
+        """alpha: the certified rate. delta: the alarm's false-alarm rate, and 1 less the sequence's coverage, over the
+        whole life of the watch. floor: the least drawing probability that will be used. Raises EvaluationError."""
+        self.alpha, self.delta = check_level("alpha", alpha), check_level("delta", delta)
+        if not 0.0 < floor <= 1.0:
+            raise EvaluationError(f"the least drawing probability is {floor:g}: it must be above 0 and at most 1")
+        self.floor = floor
+        self._audited, self._weight, self._events = 0, 0.0, 0.0
+        self._alarm = np.full(BETS.size, -np.inf)
+        self._above = np.zeros((RATES.size, BETS.size))  # against "the rate is at most m"
+        self._below = np.zeros((RATES.size, BETS.size))
+        self._lower, self._upper = 0.0, 1.0
+        self._most = 0.0
+        self._raised_after: int | None = None
+
+    def add(self, hallucinated: bool, probability: float = 1.0) -> None:
+        """One audited answer, with the probability with which it was drawn. An unscored label counts as hallucinated.
+
+        Raises EvaluationError for a probability below the floor or above 1.
+        """
+        if not self.floor - 1e-12 <= probability <= 1.0:
+            raise EvaluationError(f"the drawing probability is {probability:g}: it must lie in [{self.floor:g}, 1]")
+        h, size = float(hallucinated), self.floor / probability
+        self._audited += 1
+        self._weight += 1.0 / probability
+        self._events += h / probability
+        self._alarm = after_answer(self._alarm, log_factors(h, self.alpha, size), self._audited)
+        self._above += log_factors(h, RATES, size)
+        self._below += log_factors(1.0 - h, 1.0 - RATES, size)
+        # Half of delta for each side of the sequence.
+        limit = math.log(2.0 / self.delta)
+        self._lower = max(self._lower, _lowest(mean_capital(self._above) < limit))
+        self._upper = min(self._upper, _highest(mean_capital(self._below) < limit))
+        capital = float(alarm_capital(self._alarm, self._audited))
+        self._most = max(self._most, capital)
+        if self._raised_after is None and capital >= math.log(1.0 / self.delta):
+            self._raised_after = self._audited
+
+    @property
+    def reading(self) -> WatchReading:
+        """What is known now."""
+        return WatchReading(
+            self._audited,
+            self._events / self._weight if self._weight else None,
+            min(self._lower, self._upper),
+            max(self._lower, self._upper),
+            float(alarm_capital(self._alarm, self._audited)) if self._audited else 0.0,
+            self._lower > self._upper,
+            self._most,
+            self._raised_after is not None,
+            self._raised_after,
+        )
+
+
+def log_factors(event: float | Floats, rate: float | Floats, size: float | Floats = 1.0) -> Floats:
+    """log(1 + b size (event - m) / m) for every bet b: the capital's factor against "the mean is at most m".
+
+    event: in [0, 1]. rate: m; a mean of 0 is refuted by any event. size: in (0, 1]. Shapes (...) -> (..., B).
+    """
+    m, x = np.asarray(rate, dtype=np.float64), np.asarray(event, dtype=np.float64)
+    ratio = np.where(m > 0, (x - m) / np.where(m > 0, m, 1.0), np.where(x > 0, _REFUTED, 0.0))
+    result: Floats = np.log1p(BETS * np.asarray(size * ratio)[..., None])
+    return result
+
+
+def after_answer(capital: Floats, factors: Floats, number: int) -> Floats:
+    """The alarm's log capital by bet after answer ``number`` (from 1): those who play, and who starts now. (..., B).
+
+    S_t = (S_{t-1} + 1 / (t (t + 1))) times the factor of answer t; before the first answer -infinity.
+    """
+    result: Floats = np.logaddexp(capital, -math.log(number * (number + 1.0))) + factors
+    return result
+
+
+def alarm_capital(capital: Floats, number: int) -> Floats:
+    """log of all capital after answer ``number``: the mean over bets, and 1 / (t + 1) that has not been staked yet."""
+    result: Floats = np.logaddexp(mean_capital(capital), -math.log(number + 1.0))
+    return result
+
+
+def _lowest(possible: NDArray[np.bool_]) -> float:
+    """The least possible rate of the grid, less one step: what lies between two of the grid is told from neither."""
+    place = int(np.argmax(possible)) if possible.any() else RATES.size - 1
+    return float(RATES[max(0, place - 1)])
+
+
+def _highest(possible: NDArray[np.bool_]) -> float:
+    """The greatest possible rate of the grid, and one step."""
+    place = RATES.size - 1 - int(np.argmax(possible[::-1])) if possible.any() else 0
+    return float(RATES[min(RATES.size - 1, place + 1)])
