@@ -23,6 +23,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.commands.choices import WRITTEN_DTYPES
+from app.commands.options import add_device, device_name
 from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_OK
 
@@ -34,10 +36,8 @@ if TYPE_CHECKING:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the checkpoint, or a reader")
-    parser.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
-    parser.add_argument(
-        "--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help="of the weights (float32)"
-    )
+    add_device(parser)
+    parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float32", help="of the weights (default float32)")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -45,9 +45,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.models.check import ModelCheckRequest, check_model
     from app.models.shipped_decoder import decoder_folder
     from app.settings import Settings
-    from model.hardware.device import pick_device
 
-    device = str(pick_device(arguments.device or Settings().device))
+    device = device_name(arguments)
     folder = decoder_folder(arguments.folder, Settings.of_home(arguments.home).home_folder)
     if str(arguments.folder) == "reader" and not folder.exists():
         from model.checkpoints.shipped import shipped_reader

@@ -38,11 +38,12 @@ class PrintedReport:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.fail_if import add_fail_if
-    from app.commands.options import add_analysis
+    from app.commands.options import add_analysis, add_answers_csv, add_report
 
-    parser.add_argument("run_id", nargs="?", metavar="RUN", help="a run's id; leave it out to list them")
+    parser.add_argument("run_id", nargs="?", metavar="RUN", help="a run's name or id; leave it out to list them")
     parser.add_argument("--against", metavar="RUN2", help="compare with this run on the questions both have")
-    parser.add_argument("--report", type=Path, default=None, help="where the HTML report goes (default home/reports)")
+    add_report(parser, "default in home/reports")
+    add_answers_csv(parser)
     parser.add_argument(
         "--format", choices=("table", "json", "csv", "markdown"), default="table", help="what is printed"
     )
@@ -59,6 +60,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """List the runs, or report one."""
     from app.commands.fail_if import checked_gate
     from app.commands.options import open_pipeline
+    from app.commands.runs import show_runs
     from app.runs.analysis import AnalysisOptions
     from app.runs.evaluate import full_run_id
     from evaluation.runs.run_store import RunStore
@@ -67,7 +69,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     gate = checked_gate(arguments.fail_if)
     with open_pipeline(arguments) as pipeline:
         if arguments.run_id is None:
-            return _list(RunStore(pipeline.store), output)
+            show_runs(RunStore(pipeline.store).list_runs(), output)
+            return EXIT_OK
         run_id = full_run_id(pipeline, arguments.run_id)
         for kind, name in arguments.export:
             _export(pipeline, run_id, kind, Path(name), arguments.arms, output)
@@ -87,6 +90,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             arguments.format,
             arguments.plots,
             looking,
+            answers_file=arguments.answers_csv,
         )
     if shown.failed:
         return EXIT_THRESHOLD
@@ -94,29 +98,29 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
+    from app.commands.options import check_writable
+
     unknown = [kind for kind, _ in arguments.export if kind not in EXPORTS]
     if unknown:
         raise UsageError(f"--export {unknown[0]}: there are {', '.join(EXPORTS)}")
-    needs_run = ("against", "plots", "export", "fail_if", "report", "arms", "signals", "faithfulness", "gold_evidence")
+    check_writable(arguments.answers_csv, "--answers-csv")
+    needs_run = (
+        "answers_csv",
+        "against",
+        "plots",
+        "export",
+        "fail_if",
+        "report",
+        "arms",
+        "signals",
+        "faithfulness",
+        "gold_evidence",
+    )
     named = next((name for name in needs_run if getattr(arguments, name)), None)
     if arguments.run_id is None and named:
         raise UsageError(f"--{named.replace('_', '-')} needs a run: plumbline report RUN (plumbline report lists them)")
     if arguments.arms and not arguments.export:
         raise UsageError("--arms chooses what is exported: name --export too")
-
-
-def _list(runs: Any, output: Output) -> int:
-    infos = runs.list_runs()
-    if output.as_json:
-        output.json(
-            [{"id": i.id, "name": i.name, "status": i.status, "created_at": i.created_at.isoformat()} for i in infos]
-        )
-        return EXIT_OK
-    for info in infos:
-        output.data(f"{info.id}  {info.status:<11} {info.created_at:%Y-%m-%d %H:%M}  {info.name}")
-    if not infos:
-        output.say("no run yet: start one with plumbline evaluate")
-    return EXIT_OK
 
 
 def _marker(line: Any, run_id: str, output: Output) -> Any:
@@ -154,6 +158,7 @@ def report_run(
     layout: str = "table",
     plots: Path | None = None,
     looking: AnalysisOptions | None = None,
+    answers_file: Path | None = None,
 ) -> PrintedReport:
     """Print a run, or one against another, and write its report and plots. marker: as of ``show``. looking: what
     else to look at.
@@ -166,6 +171,8 @@ def report_run(
     from app.runs.evaluate import full_run_id
     from app.runs.report import report_data, with_marks
     from data.private import make_private, make_private_folder
+    from data.whole_file import whole_file
+    from evaluation.reports.answers_csv import answers_csv
     from evaluation.reports.plot_files import write_plots
     from evaluation.reports.raster import Rasters, write_pngs
     from evaluation.reports.report import write_report
@@ -191,6 +198,10 @@ def report_run(
     write_report(target, data)
     if path is None:
         make_private(target)
+    if answers_file is not None:
+        with whole_file(answers_file) as part:
+            part.write_text(answers_csv(data), encoding="utf-8")
+        output.say(f"answers {answers_file}")
     drawn = write_plots(plots, data) if plots else ()
     rasters = write_pngs(drawn) if drawn else Rasters(())
     if rasters.reason:
@@ -209,14 +220,17 @@ def report_run(
 def _print(data: ReportData, document: dict[str, Any], output: Output, layout: str) -> None:
     from dataclasses import asdict
 
+    from app.first_screen_lines import advice_lines, summary_lines, term_lines
     from app.runs.analysis_tables import analysis_tables
     from app.runs.corrected_table import print_corrected
-    from app.runs.tables import arms_table, decoding_line, pairs_table
+    from app.runs.tables import arms_table, pairs_table
     from app.runs.unscored_lines import unscored_lines
     from evaluation.reports.claim_figures import claims_of
     from evaluation.reports.corrected_view import corrected_json
+    from evaluation.reports.first_screen import first_screen
     from evaluation.reports.tabular import as_csv, as_json, as_markdown
 
+    screen = first_screen(data)
     if layout == "csv":
         output.data(as_csv(data).rstrip("\n"))
     elif layout == "markdown":
@@ -224,15 +238,24 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
     elif layout == "json":
         output.json(as_json(data) | document)
     elif output.as_json:
-        shown = document | {"summary": data.summary.to_json()} | ({"notes": list(data.notes)} if data.notes else {})
+        shown = (
+            document
+            | {"first_screen": screen.to_json(), "summary": data.summary.to_json()}
+            | ({"notes": list(data.notes)} if data.notes else {})
+        )
         shown |= {"analysis": data.analysis.to_json()} if data.analysis else {}
         shown |= {"corrected": corrected_json(data.corrected)} if data.corrected else {}
         shown |= {"claims": [asdict(arm) for arm in claims_of(data)]}
         shown |= {"abstentions": [asdict(arm) for arm in data.abstentions]}
         output.json(shown | ({"entailment": asdict(data.entailment)} if data.entailment else {}))
     else:
-        output.data(decoding_line(data))
+        entries = {name: value for section in data.config.sections for name, value in section.entries}
+        run = "" if "against" in document else str(document["run"])
+        for text in (*summary_lines(screen), *advice_lines(screen, run, entries.get("collection", "")), ""):
+            output.data(text)
         output.out.print(arms_table(data.summary))
+        for text in (*term_lines(screen), ""):
+            output.data(text)
         if data.summary.pairs:
             output.out.print(pairs_table(data.summary))
         for table in analysis_tables(data.analysis):

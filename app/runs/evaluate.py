@@ -16,6 +16,7 @@ from evaluation.runs.dry_run import DryRun, probe
 from evaluation.runs.experiment import Progress, RunResult, configure, run_experiment
 from evaluation.runs.run_config import Decoding, RunConfig
 from evaluation.runs.run_store import RunStore
+from retrieval.collections import collection_info
 from retrieval.retriever import Fusion, Mode
 
 ARMS = ("closed_book", "rag", "oracle")
@@ -137,8 +138,24 @@ def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Ope
         grid=plan.grid,
     )
     config = replace(config, owner=plan.owner)
-    labels = (("collection", collection), ("model", pipeline.generator.name), *judge.labels)
+    published = collection_info(pipeline.store, collection).published_at if collection else None
+    labels = (
+        ("collection", collection),
+        ("model", pipeline.generator.name),
+        ("collection published", published.isoformat(timespec="seconds") if published else ""),
+        ("prompt", _prompt(pipeline)),
+        *judge.labels,
+    )
     return _Opened(config, arms, judge, labels)
+
+
+def _prompt(pipeline: Pipeline) -> str:
+    """The prompt file of a language model, "" for a reader, which takes none."""
+    from generation.reader.reader import EmbeddedReader
+
+    if isinstance(pipeline.generator, EmbeddedReader):
+        return ""
+    return pipeline.settings.prompt or "the default"
 
 
 def _named(plan: EvaluationPlan) -> tuple[ArmName, ...]:

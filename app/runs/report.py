@@ -10,6 +10,7 @@ from importlib.metadata import version
 from app.errors import USER_ERRORS, AppError
 from app.labelling.figures import label_figures
 from app.pipeline import Pipeline
+from app.run_names import run_title
 from app.runs.analysis import AnalysisOptions, analyse_further
 from data.questions import Question
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
@@ -247,6 +248,7 @@ def _report_config(info: RunInfo, entailed: bool) -> RunConfig:
             "Generation",
             (
                 ("model", labels.get("model", "")),
+                *((("prompt", labels["prompt"]),) if labels.get("prompt") else ()),
                 ("model fingerprint", config.generator),
                 *((("decoding grid", "; ".join(d.label for d in config.decodings)),) if config.grid else ()),
                 ("temperature", str(decoding.temperature)),
@@ -260,6 +262,11 @@ def _report_config(info: RunInfo, entailed: bool) -> RunConfig:
             "Retrieval",
             (
                 ("collection", labels.get("collection", "") or "none"),
+                *(
+                    (("collection published", labels["collection published"]),)
+                    if labels.get("collection published")
+                    else ()
+                ),
                 ("index generation", config.generation or "none"),
                 ("encoder fingerprint", config.encoder or "none"),
             ),
@@ -274,7 +281,7 @@ def _report_config(info: RunInfo, entailed: bool) -> RunConfig:
     )
     finished = info.finished_at or info.created_at
     return RunConfig(
-        title=info.name or f"Run {info.id}",
+        title=run_title(info),
         created=finished.isoformat(timespec="seconds"),
         command=labels.get("command", ""),
         searched_collection=config.generation or None,
