@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from app.errors import AppError
+from data.blank import is_blank
+from data.html_table import html_table, shortened
+from data.questions import Question
 from evaluation.outcomes import AnswerEvaluation, Verdict
 from generation.completion import Completion
 from generation.decoding.params import SamplingParams
@@ -91,7 +95,22 @@ class Timings:
     verification: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+def query_request(asked: QueryRequest | Question | str, collection: str | None = None) -> QueryRequest:
+    """What is asked as a request. collection: in place of the request's own, None leaves that.
+
+    Raises AppError for an empty question, TypeError for anything that is no question.
+    """
+    if isinstance(asked, QueryRequest):
+        return asked if collection is None else replace(asked, collection=collection)
+    text = asked.text if isinstance(asked, Question) else asked
+    if not isinstance(text, str):
+        raise TypeError(f"a question is a str, a Question or a QueryRequest, not {type(asked).__name__}")
+    if is_blank(text):
+        raise AppError("the question is empty: ask something", parameter="question")
+    return QueryRequest(text, collection)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class QueryResult:
     """id: of the stored query. generation: hash of the index generation searched, None without retrieval. search: how,
     in words (Search.settings).
@@ -109,6 +128,27 @@ class QueryResult:
     timings: Timings
     shared_tokens: int = 0
     search: str | None = None
+
+    def __repr__(self) -> str:
+        question, answer = shortened(self.request.question), shortened(self.text)
+        place = f", collection {self.collection!r}" if self.collection else ""
+        sources = f"{len(self.sources)} {'source' if len(self.sources) == 1 else 'sources'}"
+        return f"QueryResult({question!r} -> {answer!r}, {sources}{place}, model {self.model!r})"
+
+    def _repr_html_(self) -> str:
+        """The answers, then the sources, for a notebook."""
+        rows: list[tuple[str, str, str]] = []
+        for answer in self.answers:
+            rows.append(("answer", answer.text, answer.evaluation.outcome if answer.evaluation else ""))
+        for source in self.sources:
+            number = "not shown" if source.number is None else f"[{source.number}]"
+            rows.append((number, shortened(source.text, 160), source.place or source.title or source.document_id))
+        return html_table(shortened(self.request.question, 160), ("", "text", "verdict or place"), rows)
+
+    @property
+    def text(self) -> str:
+        """The first answer, as written; "" where there is none."""
+        return self.answers[0].text if self.answers else ""
 
     @property
     def prompt_tokens(self) -> int:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import signal
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NoReturn
 
 from pydantic import ValidationError
 
+from app.commands.parser import Parser, add_common, options_of
 from app.console import Output
-from app.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, USER_ERRORS, UsageError
+from app.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, UsageError
 from app.memory_limit import no_memory
-from data.blank import is_blank
+from plumbline_errors import PlumblineError
 
 # In order of use. Each is a module of app.commands, imported for its arguments only; the heavy rooms are imported when
 # the command runs, so that --help answers at once.
@@ -33,6 +31,7 @@ COMMANDS = (
         "verify",
         "report",
         "gate",
+        "runs",
         "label",
         "plan",
         "calibrate",
@@ -52,51 +51,35 @@ _EPILOG = """exit codes: 0 pass; 1 error; 2 usage; 3 a threshold you set was mis
 130 interrupted, run the same command again to resume"""
 
 
-class _Parser(argparse.ArgumentParser):
-    """A negative number is a value here ("--temperature -1" is refused as a temperature, not as an option)."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(EXIT_USAGE, f"plumbline: {message}\nTry '{self.prog} --help'.\n")
-
-
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """The whole command line."""
-    common = _Parser(add_help=False)
-    common.add_argument(
-        "--home",
-        type=_folder,
-        default=None,
-        help="folder of the database and the indexes (PLUMBLINE_HOME, ~/.plumbline)",
-    )
-    common.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    parser = _Parser(
+    parser = Parser(
         prog="plumbline",
         description="Answers questions from your own documents, and measures how often the model makes things up.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"plumbline {_version()}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         module = importlib.import_module(f"app.commands.{name}")
         text = (module.__doc__ or "").strip()
-        sub = subparsers.add_parser(
-            name, parents=[common], help=text.splitlines()[0], description=text, formatter_class=_HelpFormatter
-        )
+        sub = subparsers.add_parser(name, help=_first_sentence(text), description=text)
+        add_common(sub)
         module.add(sub)
         sub.set_defaults(run=module.run)
     return parser
 
 
-def _folder(text: str) -> Path:
-    """A folder's path. An empty one would be the current folder, which nobody meant."""
-    if is_blank(text):
-        raise argparse.ArgumentTypeError("the name is empty: name a folder, or leave the option out")
-    return Path(text)
+def _first_sentence(text: str) -> str:
+    """What a list of commands says of one: the first line of its description."""
+    return text.splitlines()[0]
 
 
-class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Descriptions as written."""
+def with_flag(error: PlumblineError, flags: frozenset[str]) -> str:
+    """The error's message, and the command's option that it is about: Python callers know that by another name."""
+    flag = f"--{error.parameter.replace('_', '-')}"
+    message = str(error)
+    return f"{message} ({flag})" if flag in flags and flag not in message else message
 
 
 def _version() -> str:
@@ -108,18 +91,21 @@ def _version() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     output = Output(as_json=False)
+    flags: frozenset[str] = frozenset()
     try:
-        arguments = build_parser().parse_args(argv)
+        parser = build_parser()
+        arguments = parser.parse_args(argv)
         arguments.argv = (sys.argv[1:] if argv is None else list(argv))[1:]  # for commands that read them from a file
         output = Output(as_json=arguments.json)
+        flags = options_of(parser, arguments)
         code = int(arguments.run(arguments, output))
         sys.stdout.flush()
         return code
     except UsageError as error:
-        output.say(f"plumbline: {error}")
+        output.say(f"plumbline: {with_flag(error, flags)}")
         return EXIT_USAGE
-    except USER_ERRORS as error:
-        output.say(f"plumbline: error: {error}")
+    except PlumblineError as error:
+        output.say(f"plumbline: error: {with_flag(error, flags)}")
         return EXIT_ERROR
     except ValidationError as error:
         for problem in error.errors():

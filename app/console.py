@@ -45,6 +45,11 @@ class Output:
         """A line of data on stdout, as it is: nothing in it is markup."""
         self.out.print(printable(text))
 
+    def piece(self, text: str) -> None:
+        """A piece of a line of data on stdout, at once."""
+        sys.stdout.write(printable(text))
+        sys.stdout.flush()
+
     def json(self, value: object) -> None:
         """One JSON document on stdout."""
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=None)

@@ -14,16 +14,18 @@ from types import TracebackType
 
 from sqlalchemy import insert, select
 
-from app.answers import QueryRequest, QueryResult, SearchRecord, Timings, query_result
-from app.errors import AppError
+from app.answers import QueryRequest, QueryResult, SearchRecord, Timings, query_request, query_result
+from app.errors import UnnamedCollectionError
 from app.home.permissions import open_private_home
 from app.models.cache import ModelCache, process_models
 from app.models.encoders import encoder_key, open_encoder
 from app.models.generators import SupportsClose, open_generator
 from app.retrieval.chunk_locations import chunk_locations
 from app.settings import Settings
+from app.streamed_answer import OnText, drawn_aloud
 from data.columns import utc_now
 from data.documents import Document
+from data.questions import Question
 from data.refused import Refused
 from data.schema import collections, queries
 from data.store import Store
@@ -157,7 +159,7 @@ class Pipeline:
         """The name given, or the only collection there is.
 
         No model and no index file is opened. Raises RetrievalError for a name that is no published collection, and
-        AppError where none is given and there is not exactly one.
+        UnnamedCollectionError where none is given and there is not exactly one.
         """
         if name is not None:
             check_published(self.store, name)
@@ -166,10 +168,8 @@ class Pipeline:
         if len(known) == 1:
             return known[0]
         if not known:
-            raise AppError(
-                f"there is no collection in {self.home}: make one with plumbline index PATH --collection NAME"
-            )
-        raise AppError(f"name a collection with --collection: {', '.join(known)}")
+            raise UnnamedCollectionError(f"there is no collection in {self.home}: index documents first", known)
+        raise UnnamedCollectionError(f"there are several collections: name one of {', '.join(known)}", known)
 
     def retriever(self, name: str) -> Retriever:
         """The published generation of a collection, opened once and again when a newer one is published."""
@@ -189,11 +189,22 @@ class Pipeline:
         retriever = self.retriever(name)
         return Search(retriever, search_params(self.home, name, mode=mode, fusion=fusion))
 
-    def answer(self, request: QueryRequest) -> QueryResult:
+    def answer(
+        self,
+        question: QueryRequest | Question | str,
+        *,
+        collection: str | None = None,
+        on_text: OnText | None = None,
+    ) -> QueryResult:
         """Retrieve, generate, and keep the query in the store.
+
+        question: a text, a Question, or a QueryRequest with everything that can be set. collection: in place of the
+        request's own; None takes that, or the only one there is. on_text: told of the text as it is
+        drawn, where the model can say so and the style is "short".
 
         Raises AppError, RetrievalError or GenerationError for a request that cannot be answered; see their messages.
         """
+        request = query_request(question, collection)
         started = perf_counter()
         name: str | None = None
         searched = SearchRecord()
@@ -210,7 +221,8 @@ class Pipeline:
         prompt = generator.prompt(request.question, chunks, request.params.max_tokens)
         seeds = [query_seed(request.params.seed, sample) for sample in range(request.params.n)]
         with self._generating:  # one model, one request at a time: the engine's batching is a room of its own
-            completions = generator.generate(prompt, request.params, seeds)
+            heard = on_text if request.style == "short" else None  # another style is made of the whole answer
+            completions = drawn_aloud(generator, prompt, request.params, seeds, heard)
         timings = Timings(retrieved - started, perf_counter() - retrieved)
         result = query_result(uuid.uuid4().hex, request, prompt, completions, searched, timings, model=generator.name)
         self.keep([result], [name])

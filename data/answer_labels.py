@@ -38,8 +38,8 @@ def label_of(found: tuple[str, str, object]) -> bool | None:
         raise FieldError(f'"{name}" is {_shown(value)}: a label must be true or false, or a word such as supported')
     if part == "label":
         raise FieldError(
-            f'"{name}" is {_shown(value)}, which may mean supported or hallucinated: name it with '
-            f"--hallucinated-field or --supported-field {name} (--ignore-labels leaves labels unread)"
+            f'"{name}" is {_shown(value)}, which may mean supported or hallucinated: name it as '
+            "the field of labels that mean hallucinated, or of those that mean supported, or read no labels"
         )
     return truth if part == "hallucinated" else not truth
 

@@ -197,12 +197,12 @@ class _Fields:
         if not present:
             raise FieldError(
                 f"no field is known to be the {part} (looked for {', '.join(NAMES[part])}; there are "
-                f"{_listed(self._row)}): name it with --{part}-field"
+                f"{_listed(self._row)}): name it as the field {part}"
             )
         values = [v for name in present if (v := self._value(name)) is not None]
         if any(v != values[0] for v in values):
             both = " and ".join(f'"{self._shown(name)}"' for name in present)
-            raise FieldError(f"{both} could each be the {part}: name one with --{part}-field")
+            raise FieldError(f"{both} could each be the {part}: name one as the field {part}")
         return values[0] if values else ""
 
     def label(self, parts: tuple[str, ...]) -> tuple[str, str, object]:

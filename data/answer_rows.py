@@ -70,7 +70,8 @@ def answer_format(path: Path) -> AnswerFormat:
     if named == "jsonl" and first.strip().startswith("["):
         raise DataError(
             f"{shown(path)} is a JSON list, not JSON Lines: name it {path.name.partition('.')[0]}.json, give "
-            "--format json, or write one object a line"
+            "the format json, or write one object a line",
+            parameter="format",
         )
     if named == "json" and first and isinstance(_json(first), dict) and len(head.splitlines()) > 1:
         return "jsonl"  # one object a line, whatever the name says

@@ -56,7 +56,9 @@ def load_answers(
         if found == "ragtruth":
             collected.ragtruth(path, split, limit)
         elif split is not None:
-            raise DataError(f"--split {split}: only files in RAGTruth's layout have splits, {shown(path)} is {found}")
+            raise DataError(
+                f"only files in RAGTruth's layout have a split {split!r}, {shown(path)} is {found}", parameter="split"
+            )
         else:
             several = f"{path.name}:" if len(paths) > 1 else ""
             collected.rows(read_rows(path, found), several, found in ("csv", "tsv"))
@@ -111,7 +113,7 @@ class _Collected:
         if read.trimmed:
             self._notes.append(f"{read.trimmed} responses have a span that runs past their end; it was cut there")
         if read.split != "all":
-            self._notes.append(f"only the split {read.split!r} is scored (--split all takes every response)")
+            self._notes.append(f"only the split {read.split!r} is scored (the split all takes every response)")
         self._columns |= {"answer": "response", "contexts": "source_info", "arm": "model", "group": "source_id"}
         self._columns |= {"spans": "labels"} if self._names.labels else {}
         for r in read.responses:
@@ -137,8 +139,9 @@ class _Collected:
             listed = "\n".join(f"  {problem}" for problem in self._problems[:_SHOWN])
             more = f"\n  and {count - _SHOWN} more" if count > _SHOWN else ""
             raise DataError(
-                f"{count} {'problem' if count == 1 else 'problems'} in {name}: mend them, or leave them out and count "
-                f"them with --skip-bad\n{listed}{more}"
+                f"{count} {'problem' if count == 1 else 'problems'} in {name}: mend them, or skip and count "
+                f"them\n{listed}{more}",
+                parameter="skip_bad",
             )
         if not self._records:
             left = [f"; {len(self._problems)} lines were left out, the first: {p}" for p in self._problems[:1]]
@@ -153,14 +156,14 @@ class _Collected:
         if self._evidence:
             notes.append(
                 f'"reference" of {self._evidence} answers was read as the evidence that they were written from, as '
-                "RefChecker has it; --references-field reference reads it as accepted answers"
+                "RefChecker has it; name it as the field of the references to read it as accepted answers"
             )
         if self._unread:
             first = next(iter(self._unread.values()))
             names = ", ".join(f'"{name[:40]}"' for name in list(self._unread)[:8])
             notes.append(
                 f"fields that were not read: {names} (first at {first}). If one is the answer, its contexts or its "
-                "references, name it with --answer-field, --contexts-field or --references-field"
+                "references, name it as the field of these"
             )
         return notes
 
@@ -170,7 +173,7 @@ class _Collected:
             what = f"the id {record.id!r}" + (f" of {record.arm!r}" if record.arm != "answers" else "")
             self._problem(
                 f"{record.where}: {what} was used already at {self._places[key]} (several answers of one id need "
-                "numbers of their own: --sample-field NAME)"
+                "numbers of their own: a field with the sample's number)"
             )
             return
         self._places[key] = record.where

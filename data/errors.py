@@ -1,7 +1,11 @@
 """Errors of the data room that a caller can act on."""
 
+from __future__ import annotations
 
-class DataError(Exception):
+from plumbline_errors import PlumblineError
+
+
+class DataError(PlumblineError):
     """Something read or stored is wrong; the message names what, where and what to do."""
 
 

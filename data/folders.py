@@ -167,5 +167,5 @@ def _id_of(folder: Path) -> _FolderId:
 
 
 _OTHER_KIND = f"files of this kind are not read, only {SHOWN_KINDS}"
-_LEADS_OUT = "a symbolic link that leads out of the folder: it is read with --follow-links only"
+_LEADS_OUT = "a symbolic link that leads out of the folder: it is read only where links are followed"
 _BEIR_FILES = ("corpus", "queries", "qrels")

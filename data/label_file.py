@@ -132,7 +132,7 @@ def parse_labels(content: bytes, name: str, items: Iterable[str], annotator: str
         if not word:
             blank += 1
         elif item not in known:
-            problem = f"there is no item {printable(item[:80])!r} in this draw: take its own file (--export)"
+            problem = f"there is no item {printable(item[:80])!r} in this draw: take the file exported for this draw"
             problems.append(Refused(where, problem))
         elif label is None:
             problems.append(
@@ -156,7 +156,7 @@ def refusal(name: str, problems: Sequence[Refused]) -> str:
 
 def _text(name: str, raw: bytes) -> str:
     if not raw.strip():
-        raise DataError(f"{name} is empty: export one with plumbline label RUN --export FILE")
+        raise DataError(f"{name} is empty: export one first")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -190,7 +190,7 @@ def _lines(name: str, text: str) -> tuple[list[str], list[tuple[int, list[str]]]
     if missing := [column for column in ("item", "label") if column not in header]:
         raise DataError(
             f"{name} has no column {missing[0]!r}, it has {', '.join(map(printable, header)) or 'none'}: take "
-            "the file of plumbline label RUN --export FILE and fill in its column label"
+            "an exported file and fill in its column label"
         )
     return header, lines
 

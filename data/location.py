@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 
 from data.documents import Document
 from data.outline import Heading
+
+_WORD = re.compile(r"\w")
+_SECTIONS = 3
+"""So many sections are named each; of more, the first and the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
     """page, last_page: from 1, None without pages. headings: from the outermost to the nearest, by their words.
 
-    line, last_line: of the file, from 1; None where the text is not lines of a file.
+    line, last_line: of the file, from 1; None where the text is not lines of a file. sections: the headings above every
+    part of the stretch that has words of its own, in order; ``headings`` is the first of them. row: of a data row, as
+    "people.csv row 17", "" for any other document.
     """
 
     page: int | None
@@ -21,14 +29,21 @@ class Location:
     headings: tuple[str, ...]
     line: int | None
     last_line: int | None
+    sections: tuple[tuple[str, ...], ...] = ()
+    row: str = ""
 
     def shown(self) -> str:
-        """For people: ``page 3, Notice, line 12``; empty when nothing is known."""
+        """For people: ``page 3, Notice, line 12``; of several sections each, or the first and the last of many."""
+        if self.row:
+            return self.row
         parts: list[str] = []
         if self.page is not None:
             parts.append(f"page {self.page}" if self.page == self.last_page else f"pages {self.page}-{self.last_page}")
-        if self.headings:
-            parts.append(" > ".join(self.headings))
+        named = [" > ".join(section) for section in self.sections or (self.headings,) if section]
+        if len(named) > _SECTIONS:
+            parts.append(f"{named[0]} to {named[-1]}")
+        elif named:
+            parts.append("; ".join(named))
         if self.line is not None:
             parts.append(f"line {self.line}" if self.line == self.last_line else f"lines {self.line}-{self.last_line}")
         return ", ".join(parts)
@@ -49,11 +64,38 @@ def location_of(document: Document, start: int, end: int) -> Location:
     if outline.first_line:
         line = outline.first_line + document.text.count("\n", 0, start)
         last_line = line + document.text.count("\n", start, end - 1)
-    trail = tuple(
-        " ".join(document.text[heading.start : heading.end].split())
-        for heading in heading_trail(outline.headings, _first_word(document.text, start, end))
-    )
-    return Location(page, last_page, trail, line, last_line)
+    sections = _sections(document, start, end)
+    return Location(page, last_page, sections[0], line, last_line, sections, _row(document))
+
+
+def _sections(document: Document, start: int, end: int) -> tuple[tuple[str, ...], ...]:
+    """The headings above each part of the stretch that has words besides headings; those at its beginning where no
+    part has."""
+    text, headings = document.text, document.outline.headings
+    first = _first_word(text, start, end)
+    inside = headings[bisect_right(headings, first, key=lambda h: h.start) : bisect_left(headings, end, key=_start)]
+    found: list[tuple[str, ...]] = []
+    for left, right in pairwise([first, *(heading.start for heading in inside), end]):
+        trail = heading_trail(headings, left)
+        begins = max(left, trail[-1].end) if trail else left
+        if _WORD.search(text, begins, right):
+            found.append(tuple(" ".join(text[heading.start : heading.end].split()) for heading in trail))
+    if not found:
+        found.append(tuple(" ".join(text[h.start : h.end].split()) for h in heading_trail(headings, first)))
+    return tuple(dict.fromkeys(found))
+
+
+def _start(heading: Heading) -> int:
+    return heading.start
+
+
+def _row(document: Document) -> str:
+    """ "people.csv row 17" of a row of a table, "row 17" where rows have ids of their own; "" for other documents."""
+    row = dict(document.metadata).get("row", "")
+    if not row.isdecimal():
+        return ""
+    named = next((document.id.removesuffix(mark + row) for mark in "#!" if document.id.endswith(mark + row)), "")
+    return f"{named} row {row}".strip()
 
 
 def heading_trail(headings: tuple[Heading, ...], offset: int) -> tuple[Heading, ...]:

@@ -67,7 +67,7 @@ def load_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | No
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 where = f"{path}:{number}: {_said(error)}"
                 if not skip_bad:
-                    raise DataError(f"{where}; mend the line or skip such lines with --skip-bad") from error
+                    raise DataError(f"{where}; mend the line, or skip such lines", parameter="skip_bad") from error
                 skipped.append(where)
     if not examples:
         raise DataError(f"no example in {', '.join(map(str, paths)) or 'no file'}: nothing to train on or to evaluate")

@@ -113,7 +113,7 @@ def _bad(path: Path, number: int, error: Exception, skip_bad: bool, skipped: lis
     said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
     where = f"{path}:{number}: {said or 'not a line in the layout of RAGTruth'}"
     if not skip_bad:
-        raise DataError(f"{where}; mend the line or skip such lines with --skip-bad") from error
+        raise DataError(f"{where}; mend the line, or skip such lines", parameter="skip_bad") from error
     skipped.append(where)
 
 

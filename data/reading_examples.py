@@ -72,7 +72,7 @@ def load_reading(
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 where = f"{path}:{number}: {error if str(error) else 'not a reading example'}"
                 if not skip_bad:
-                    raise DataError(f"{where}; mend the line or skip such lines with --skip-bad") from error
+                    raise DataError(f"{where}; mend the line, or skip such lines", parameter="skip_bad") from error
                 skipped.append(where)
     passages = excerpt_texts({line.excerpt for line in read if line.excerpt}, texts)
     examples: list[ReadingExample] = []
@@ -84,11 +84,11 @@ def load_reading(
             examples.append(replace(one.example, context=text, title=title))
         else:
             where = (
-                f"{one.where}: its passage is {one.excerpt.name}, which is in none of the documents named by --texts"
+                f"{one.where}: its passage is {one.excerpt.name}, which is in none of the documents given"
                 f"{passages.unread}"
             )
             if not skip_bad:
-                raise DataError(f"{where}; name the file that holds it, or skip such lines with --skip-bad")
+                raise DataError(f"{where}; name the file that holds it, or skip such lines", parameter="texts")
             skipped.append(where)
     if not examples:
         raise DataError(f"no example in {', '.join(map(str, paths)) or 'no file'}: nothing to train on or to evaluate")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,9 @@ from data.compressed import numbered_lines
 from data.errors import DataError
 from data.json_text import parse_json
 from data.reading_examples import ReadingExample, ReadingFile
+
+_LOOKED_AT = 50
+"""Lines by which a file is told; the first ones may be broken."""
 
 
 def load_squad(path: Path, *, skip_bad: bool = False, limit: int | None = None) -> ReadingFile:
@@ -29,11 +33,28 @@ def load_squad(path: Path, *, skip_bad: bool = False, limit: int | None = None) 
         except (ValueError, KeyError, TypeError) as error:
             said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
             if not skip_bad:
-                raise DataError(f"{where}: {said}; mend the question or skip such ones with --skip-bad") from error
+                raise DataError(
+                    f"{where}: {said}; mend the question, or skip such ones", parameter="skip_bad"
+                ) from error
             skipped.append(f"{where}: {said}")
     if not examples:
         raise DataError(f"no question in {path}: nothing to evaluate")
     return ReadingFile(tuple(examples), tuple(skipped))
+
+
+def is_squad(path: Path) -> bool:
+    """Whether a file looks like SQuAD's one JSON document, by its first lines. Raises DataError for one that cannot be
+    read."""
+    whole = False
+    for _, line in islice(numbered_lines(path, "questions, passages and answers"), _LOOKED_AT):
+        try:
+            value = parse_json(line)
+        except (ValueError, RecursionError):
+            whole = whole or '"paragraphs"' in line or '"data"' in line
+            continue
+        if isinstance(value, dict):
+            return isinstance(value.get("data"), list) and "question" not in value
+    return whole
 
 
 def _document(path: Path) -> list[Any]:

@@ -1,5 +1,34 @@
 """Errors of the evaluation room that a caller can act on."""
 
+from __future__ import annotations
 
-class EvaluationError(Exception):
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from plumbline_errors import PlumblineError
+
+_SHOWN = 12
+
+
+class EvaluationError(PlumblineError):
     """A run, a question set or an estimate's input is wrong; the message names what and what to do."""
+
+
+class UnknownRunError(EvaluationError):
+    """No single run is called this. asked: the name; known: (id, name) of every run; several: ids that it fits."""
+
+    def __init__(self, asked: str, known: Sequence[tuple[str, str]], several: Sequence[str] = ()) -> None:
+        self.asked, self.known, self.several = asked, tuple(known), tuple(several)
+        shown = [f"{name} ({key})" if name != key else key for key, name in self.known[:_SHOWN]]
+        rest = f" and {len(self.known) - _SHOWN} more" if len(self.known) > _SHOWN else ""
+        if several:
+            ids = ", ".join(self.several)
+            super().__init__(f"{asked!r} fits several runs: name one by its id, {ids}", parameter="run")
+            return
+        close = get_close_matches(asked, [name for _, name in self.known], n=1)
+        meant = f"did you mean {close[0]!r}? The" if close else "the"
+        listed = f"{meant} known ones are {', '.join(shown)}{rest}" if known else "there are no runs yet"
+        super().__init__(f"there is no run {asked!r}; {listed}", parameter="run")
+
+    def __reduce__(self) -> tuple[type[UnknownRunError], tuple[object, ...]]:
+        return type(self), (self.asked, self.known, self.several)

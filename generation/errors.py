@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from plumbline_errors import PlumblineError
 
-class GenerationError(Exception):
+
+class GenerationError(PlumblineError):
     """A prompt or a sampling parameter is wrong; the message names what and what to do."""
 
 

@@ -6,8 +6,8 @@ Answer from your documents, and measure how often the model makes things up:
 
     with plumbline.open() as pipeline:
         plumbline.index(pipeline, ["handbook/"], collection="handbook")
-        answer = pipeline.answer(plumbline.QueryRequest("How long is the notice period?", collection="handbook"))
-        print(answer.answers[0].text, answer.sources)
+        answer = pipeline.answer("How long is the notice period?")
+        print(answer.text, answer.sources)
 
 Measure it on questions, let people label a random part of the answers, and read rates corrected by them:
 
@@ -20,6 +20,11 @@ Measure it on questions, let people label a random part of the answers, and read
             print(arm.arm, arm.hallucinated.uncorrected.rate, arm.hallucinated.estimate)
         plan = plumbline.plan(pipeline, run.id, half_width=0.05)
         print([(row.samples, row.questions) for row in plan.questions.rows], plan.labels.labels)
+
+What goes wrong raises a PlumblineError: DataError (files, the database), RetrievalError (indexes, collections; among
+them UnknownCollectionError), ModelError (checkpoints, devices), GenerationError (prompts, sampling, servers),
+EvaluationError (runs, estimates) or AppError (a combination that cannot be; among them UnnamedCollectionError and, for
+a value that cannot be, UsageError). ``parameter`` names the argument at fault.
 """
 
 from __future__ import annotations
@@ -29,7 +34,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import plumbline_packages  # before the others: it makes sure that they are Plumbline's own
 from app.answers import Answer, QueryRequest, QueryResult, Source
+from app.errors import AppError, UnnamedCollectionError, UsageError
 from app.judging.answer_judge import JudgePlan
 from app.judging.run_judge import VerifierPlan
 from app.judging.verifier_sources import VerifierSource
@@ -46,37 +53,67 @@ from app.scoring.score import ScoredAnswer, ScorePlan, ScoreResult, score
 from app.settings import Settings
 from data.answers import answers_from_rows, load_answers
 from data.documents import Document
+from data.errors import DataError, SchemaVersionError, StoreBusyError, StoreFullError
 from data.loaders import load_documents, load_question_files
 from data.questions import Question
+from evaluation.errors import EvaluationError, UnknownRunError
 from evaluation.planning.plan import PlanSettings
 from evaluation.runs.experiment import Progress
 from evaluation.runs.run_config import Decoding
 from evaluation.statistics.estimates import HallucinationEstimate
 from generation.decoding.params import SamplingParams
+from generation.errors import ContextLengthError, GenerationError, ParameterError, UnavailableError
+from model.errors import ModelError
 from model.hardware.device import pick_device
+from plumbline_errors import PlumblineError
+from retrieval.errors import (
+    CollectionBusyError,
+    RetrievalError,
+    UnknownCollectionError,
+    UnpublishedCollectionError,
+)
 from retrieval.indexing.report import IndexReport
 from retrieval.sparse.tokenising import for_language
 
 __all__ = [
     "AnalysisOptions",
     "Answer",
+    "AppError",
+    "CollectionBusyError",
+    "ContextLengthError",
+    "DataError",
     "Decoding",
     "Document",
+    "EvaluationError",
     "FullPlan",
+    "GenerationError",
     "HallucinationEstimate",
     "IndexReport",
     "LabelItem",
     "LabelSession",
+    "ModelError",
+    "ParameterError",
     "Pipeline",
+    "PlumblineError",
     "QueryRequest",
     "QueryResult",
     "Question",
+    "RetrievalError",
     "RunFigures",
     "SamplingParams",
+    "SchemaVersionError",
     "ScoreResult",
     "ScoredAnswer",
     "Settings",
     "Source",
+    "StoreBusyError",
+    "StoreFullError",
+    "UnavailableError",
+    "UnknownCollectionError",
+    "UnknownRunError",
+    "UnnamedCollectionError",
+    "UnpublishedCollectionError",
+    "UsageError",
     "VerifierPlan",
     "assert_hallucination_rate",
     "evaluate",
@@ -88,6 +125,14 @@ __all__ = [
     "plan",
     "score_answers",
 ]
+
+
+plumbline_packages.warn_of_hidden_modules()
+
+
+def __dir__() -> list[str]:
+    """What is public, and nothing else."""
+    return sorted((*__all__, "__all__", "__doc__", "__file__", "__name__"))
 
 
 def open(settings: Settings | None = None) -> Pipeline:  # noqa: A001 - plumbline.open() reads as what it does

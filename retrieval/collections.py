@@ -15,7 +15,7 @@ from data.schema import collections, documents, generation_documents, generation
 from data.store import Store
 from retrieval.chunking.chunks import Chunk
 from retrieval.encoding.encoder import Encoder, serves
-from retrieval.errors import RetrievalError
+from retrieval.errors import RetrievalError, UnpublishedCollectionError
 from retrieval.generations.collection_folder import check_name, collection_folder, collection_lock
 from retrieval.generations.document_versions import (
     DOCUMENT_COLUMNS,
@@ -23,6 +23,7 @@ from retrieval.generations.document_versions import (
     collection_key,
     readable_rows,
     stored_document,
+    unknown_collection,
 )
 from retrieval.generations.folder import ChunkTable, load_generation
 from retrieval.generations.manifest import DocumentVersion, Manifest
@@ -76,6 +77,15 @@ def list_collections(store: Store, tenant: str | None = None) -> tuple[Collectio
         return tuple(
             replace(_listed(connection, name, at), label=label, tenant=owner) for name, at, label, owner in rows
         )
+
+
+def collection_info(store: Store, name: str) -> CollectionInfo:
+    """One collection. Raises UnknownCollectionError where there is none of this name."""
+    with store.read() as connection:
+        created_at = connection.execute(select(collections.c.created_at).where(collections.c.name == name)).scalar()
+        if created_at is None:
+            raise unknown_collection(connection, name)
+        return _listed(connection, name, created_at)
 
 
 def _listed(connection: Connection, name: str, created_at: datetime) -> CollectionInfo:
@@ -153,7 +163,7 @@ def check_collection(store: Store, home: Path, name: str) -> CollectionHealth:
     with store.read() as connection:
         created_at = connection.execute(select(collections.c.created_at).where(collections.c.name == name)).scalar()
         if created_at is None:
-            raise _unknown(connection, name)
+            raise unknown_collection(connection, name)
         info = _listed(connection, name, created_at)
     try:
         snapshot = _snapshot(store, name)
@@ -175,7 +185,7 @@ def delete_collection(store: Store, home: Path, name: str) -> None:
         with store.write() as connection:
             key = collection_key(connection, name)
             if key is None:
-                raise _unknown(connection, name)
+                raise unknown_collection(connection, name)
             mine = select(generations.c.id).where(generations.c.collection_id == key)
             connection.execute(update(collections).where(collections.c.id == key).values(current_generation_id=None))
             connection.execute(delete(generation_documents).where(generation_documents.c.generation_id.in_(mine)))
@@ -213,10 +223,8 @@ def _published(connection: Connection, name: str) -> PublishedGeneration:
     published = current_generation(connection, name)
     if published is None:
         if collection_key(connection, name) is None:
-            raise _unknown(connection, name)
-        raise RetrievalError(
-            f"the collection {name!r} has no published index: its indexing did not end; run `plumbline index` again"
-        )
+            raise unknown_collection(connection, name)
+        raise UnpublishedCollectionError(name)
     return published
 
 
@@ -263,9 +271,3 @@ def _info(connection: Connection, name: str, created_at: datetime) -> Collection
         encoder=manifest.encoder,
         published_at=published.published_at,
     )
-
-
-def _unknown(connection: Connection, name: str) -> RetrievalError:
-    known = connection.execute(select(collections.c.name).order_by(collections.c.name)).scalars().all()
-    listed = f"the known ones are {', '.join(known)}" if known else "none has been indexed yet; run `plumbline index`"
-    return RetrievalError(f"there is no collection {name!r}; {listed}")

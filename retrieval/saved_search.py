@@ -83,8 +83,7 @@ def saved_search(home: Path, collection: str) -> SavedSearch | None:
         return None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RetrievalError(
-            f"{path} cannot be read ({error}): remove it (plumbline tune {collection} --forget), or run plumbline tune "
-            "--save again"
+            f"{path} cannot be read ({error}): remove that file, or tune the collection {collection!r} again"
         ) from error
 
 

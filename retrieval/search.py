@@ -51,7 +51,9 @@ class Search:
         self._params = params or RetrievalParams()
         self._helpers = helpers or SearchComponents()
         if self._params.rerank is not None and self._helpers.scorer is None:
-            raise RetrievalError("reranking needs a cross-encoder: name one (--rerank FOLDER), or leave reranking out")
+            raise RetrievalError(
+                "reranking needs a cross-encoder: name one, or leave reranking out", parameter="rerank"
+            )
 
     @property
     def retriever(self) -> Retriever:

@@ -224,7 +224,7 @@ def _certificate(
     settings = next(arm.settings for arm in config.arms if arm.name == data.arm)
     deployment = Deployment(
         model=config.generator,
-        prompt=_label(data, "prompt"),
+        prompt=_label(data, "prompt hash"),
         verifier=data.verifier,
         generation=config.generation,
         encoder=config.encoder,

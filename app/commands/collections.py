@@ -1,9 +1,4 @@
-"""List the collections, check, repair, move or delete one.
-
-``list`` is the default. ``verify NAME`` checks every hash, count, offset, vector and row (exit code 1 if anything is
-wrong); ``repair NAME`` rebuilds what its own parts allow; ``export NAME FILE`` and ``import FILE [--name NAME]`` move a
-collection to another machine; ``delete NAME`` removes it with its documents.
-"""
+"""List the collections or the documents of one; check, repair, move or delete one."""
 
 from __future__ import annotations
 
@@ -13,6 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.commands.confirm import add_yes, confirmed
+from app.commands.parser import add_nested
 from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_OK, UsageError
 
@@ -21,44 +18,108 @@ if TYPE_CHECKING:
     from retrieval.upkeep.archive_layout import ArchiveReport
     from retrieval.upkeep.verifying import VerificationReport
 
-_OPERANDS = {
-    "list": "",
-    "delete": "NAME",
-    "verify": "NAME",
-    "repair": "NAME",
-    "export": "NAME FILE",
-    "import": "FILE",
-}
+_LIST = """List the collections, or the documents of the one that is named.
+
+Without NAME: every collection with its documents, chunks and tuned search. With NAME: the documents that it answers
+from, by id, with their length in characters."""
+_DELETE = "Delete a collection with its documents. Asks first; --yes answers."
+_VERIFY = """Check every hash, count, offset, vector and row of a collection.
+
+The exit code is 1 if anything is wrong."""
+_REPAIR = "Rebuild what a damaged collection's own parts allow."
+_EXPORT = "Write a collection to one file, for another machine."
+_IMPORT = "Read a collection from a file that export wrote."
+_PAGE = 1000
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Declare the actions."""
+    actions = (
+        ("list", _LIST, _add_list),
+        ("delete", _DELETE, _add_delete),
+        ("verify", _VERIFY, _add_collection),
+        ("repair", _REPAIR, _add_repair),
+        ("export", _EXPORT, _add_export),
+        ("import", _IMPORT, _add_import),
+    )
+    add_nested(parser, "action", actions, default="list")
+    parser.set_defaults(collection=None, limit=None)
+
+
+def _add_list(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("collection", nargs="?", metavar="NAME", help="the collection; default: list them all")
+    parser.add_argument("--limit", type=int, default=None, metavar="N", help="only the first N documents")
+
+
+def _add_collection(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("collection", metavar="NAME", help="the collection")
+
+
+def _add_delete(parser: argparse.ArgumentParser) -> None:
+    _add_collection(parser)
+    add_yes(parser)
+
+
+def _add_repair(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_encoder
 
-    parser.add_argument("action", nargs="?", choices=tuple(_OPERANDS), default="list", help="default list")
-    parser.add_argument("operands", nargs="*", metavar="NAME|FILE", help="the collection, the file")
-    parser.add_argument("--name", default=None, help="what to call an imported collection (default its own name)")
+    _add_collection(parser)
     add_encoder(parser)
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    _add_collection(parser)
+    parser.add_argument("file", type=Path, metavar="FILE", help="where it goes")
+
+
+def _add_import(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="what export wrote")
+    parser.add_argument("--name", default=None, help="what to call the collection (default its own name)")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Do what was asked."""
     from app.commands.options import open_pipeline
 
-    action, operands = arguments.action, arguments.operands
-    if len(operands) != len(_OPERANDS[action].split()) or (arguments.name is not None and action != "import"):
-        wanted = f"{action} {_OPERANDS[action]}".strip() + (" [--name NAME]" if action == "import" else "")
-        raise UsageError(f"usage: plumbline collections {wanted}")
+    name = arguments.collection
     actions: Mapping[str, Callable[[], int]] = {
-        "list": lambda: _list(pipeline, output),
-        "delete": lambda: _delete(pipeline, operands[0], output),
-        "verify": lambda: _verify(pipeline, operands[0], output),
-        "repair": lambda: _repair(pipeline, operands[0], output),
-        "export": lambda: _export(pipeline, operands[0], Path(operands[1]), output),
-        "import": lambda: _import(pipeline, Path(operands[0]), arguments.name, output),
+        "list": lambda: _list(opened, output) if name is None else _documents(opened, name, arguments.limit, output),
+        "delete": lambda: _delete(opened, name, arguments.yes, output),
+        "verify": lambda: _verify(opened, name, output),
+        "repair": lambda: _repair(opened, name, output),
+        "export": lambda: _export(opened, name, arguments.file, output),
+        "import": lambda: _import(opened, arguments.file, arguments.name, output),
     }
-    with open_pipeline(arguments) as pipeline:
-        return actions[action]()
+    if arguments.limit is not None and (arguments.limit < 1 or name is None):
+        raise UsageError(f"--limit is {arguments.limit}: it is of the documents of a NAME, and at least 1")
+    with open_pipeline(arguments) as opened:
+        return actions[arguments.action]()
+
+
+def _documents(pipeline: Pipeline, name: str, limit: int | None, output: Output) -> int:
+    """The documents that a collection answers from."""
+    from retrieval.collections import check_published
+    from retrieval.generations.contents import DocumentFacts, list_documents
+
+    check_published(pipeline.store, name)
+    found: list[DocumentFacts] = []
+    total = 1
+    while len(found) < (total if limit is None else min(limit, total)):
+        rest = _PAGE if limit is None else min(_PAGE, limit - len(found))
+        page = list_documents(pipeline.store, name, rest, len(found))
+        total = page.total
+        if not page.documents:  # another process made it smaller meanwhile
+            break
+        found.extend(page.documents)
+    if output.as_json:
+        documents = [{**asdict(one), "created_at": one.created_at.isoformat()} for one in found]
+        output.json({"collection": name, "total": total, "documents": documents})
+        return EXIT_OK
+    for one in found:
+        title = f"  {one.title}" if one.title and one.title != one.id else ""
+        output.data(f"{one.id}  {one.characters:,} characters  {one.created_at:%Y-%m-%d}{title}")
+    output.say(f"{len(found):,} of {total:,} documents of {name}" if len(found) < total else f"{total:,} documents")
+    return EXIT_OK
 
 
 def _list(pipeline: Pipeline, output: Output) -> int:
@@ -105,9 +166,12 @@ def _list(pipeline: Pipeline, output: Output) -> int:
     return EXIT_OK
 
 
-def _delete(pipeline: Pipeline, name: str, output: Output) -> int:
-    from retrieval.collections import delete_collection
+def _delete(pipeline: Pipeline, name: str, yes: bool, output: Output) -> int:
+    from retrieval.collections import collection_info, delete_collection
 
+    info = collection_info(pipeline.store, name)
+    if not confirmed(f"the collection {name} with its {info.documents:,} documents", yes, output):
+        return EXIT_ERROR
     delete_collection(pipeline.store, pipeline.home, name)
     output.say(f"deleted {name}")
     return EXIT_OK

@@ -1,6 +1,7 @@
 """Show all of it on the sample corpus: index, ask two questions, measure the reader and SmolLM2, report.
 
-Everything happens in a folder of its own (--home, by default .demo), which may be deleted afterwards.
+Everything happens in a folder of its own (--home or PLUMBLINE_HOME, by default .demo), which may be deleted
+afterwards.
 """
 
 from __future__ import annotations
@@ -53,8 +54,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from generation.decoding.params import SamplingParams
     from retrieval.indexing.report import IndexProgress
 
-    if arguments.home is None:
-        arguments.home = Path(".demo")
+    arguments.home = home_folder(arguments.home)
     k = checked_k(arguments)
     with open_pipeline(arguments) as pipeline:
         output.say("1. plumbline index: the sample corpus")
@@ -79,6 +79,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                 runs["smollm2"] = _evaluate(chat, second, output)
             output.out.print(models_table(runs))
     return EXIT_OK
+
+
+def home_folder(given: Path | None) -> Path:
+    """Where the demo works: --home, else PLUMBLINE_HOME, else a folder that may be deleted."""
+    from app.settings import Settings
+
+    settings = Settings.of_home(given)
+    return settings.home if "home" in settings.model_fields_set else Path(".demo")
 
 
 def _label(model: str | None) -> str:

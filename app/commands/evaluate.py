@@ -18,10 +18,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from app.commands.choices import VERIFIERS
+from app.commands.parser import rare
 from app.console import Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
+    from app.judging.run_judge import Judge
     from app.runs.evaluate import EvaluationPlan
     from evaluation.runs.dry_run import DryRun
 
@@ -29,21 +32,28 @@ if TYPE_CHECKING:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.fail_if import add_fail_if
-    from app.commands.options import add_analysis, add_model, add_retrieval, add_sampling
+    from app.commands.options import (
+        add_analysis,
+        add_answers_csv,
+        add_collection,
+        add_limit,
+        add_model,
+        add_report,
+        add_retrieval,
+        add_sampling,
+    )
 
     parser.add_argument("questions", nargs="+", metavar="QUESTIONS", help='question files, "samples", or CONFIG.yaml')
-    parser.add_argument(
-        "--collection", metavar="NAME", help="which documents rag and oracle read; default the only one"
-    )
+    add_collection(parser, "which documents the arms rag and oracle read")
     parser.add_argument(
         "--arms",
-        default=None,
-        help="comma-separated, see docs/arms.md (default closed_book,rag,oracle; rag,oracle for a reader, which cannot "
-        "answer without passages)",
+        default="closed_book,rag,oracle",
+        help="comma-separated, see docs/arms.md (default closed_book,rag,oracle)",
     )
-    parser.add_argument("--limit", type=int, default=None, help="only the first N questions")
-    parser.add_argument("--name", default="", help="what the report is called")
-    parser.add_argument("--report", type=Path, default=None, help="where the HTML report goes (default home/reports)")
+    add_limit(parser, "questions")
+    parser.add_argument("--name", default="", help="what the run is called, and found by (plumbline report NAME)")
+    add_report(parser, "default in home/reports")
+    add_answers_csv(parser)
     parser.add_argument("--retry-failed", action="store_true", help="draw samples again that a failure left unscored")
     parser.add_argument(
         "--forced-drift",
@@ -59,7 +69,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_sampling(parser)
     add_grid(parser)
     add_analysis(parser)
-    add_model(parser)
+    add_model(parser, several=True)
+    rare(parser, "--forced-drift", "--gold-evidence", "--signals", "--faithfulness", "--temperatures", "--top-ps")
+    rare(parser, "--top-ks", "--retry-failed")
     parser.set_defaults(reparse=parser.parse_args)
 
 
@@ -73,36 +85,22 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
     """--verifier, --verifier-model, --trusted, --threshold, and what other verifiers need."""
-    from app.commands.verifier_options import add_verifier_sources
+    from app.commands.verifier_options import add_verifier
 
     group = parser.add_argument_group("judging")
-    group.add_argument(
-        "--verifier",
-        choices=("auto", "reference", "entailment", "facts", "judge", "labels"),
-        default="auto",
-        help="what judges answers (default auto: reference answers where a question has some, else entailment)",
-    )
-    group.add_argument(
-        "--verifier-model",
-        metavar="NAME",
-        default=None,
-        help="a folder, OWNER/NAME, token-overlap, verifier-network; default embedded",
-    )
+    add_verifier(group, VERIFIERS, "reference answers where a question has some, else entailment")
     group.add_argument(
         "--trusted",
         metavar="NAME",
         default=None,
         help="collection whose documents count as truth (default: --collection)",
     )
-    group.add_argument(
-        "--threshold", type=float, default=0.5, help="support from which a claim counts as supported (default 0.5)"
-    )
-    add_verifier_sources(group)
+    rare(group, "--trusted")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Run the experiment, print the tables, write the report."""
-    from app.commands.options import open_pipeline
+    from app.commands.options import check_writable, open_pipeline
     from app.config_file import is_config, with_config
 
     command = shlex.join(["plumbline", *sys.argv[1:]])
@@ -110,33 +108,91 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         arguments = with_config(arguments, "questions")
         if not arguments.questions:
             raise UsageError("the file of settings names no questions: add questions: [FILE, ...]")
-    with open_pipeline(arguments) as pipeline:
+    check_writable(arguments.answers_csv, "--answers-csv")
+    models = arguments.model or [None]
+    if len(models) > 1:
+        return _compare_models(arguments, models, output, command)
+    arguments.model = models[0]
+    with open_pipeline(arguments) as opened:
         if arguments.dry_run:
-            return _dry_run(arguments, output, pipeline)
-        return evaluate_and_report(arguments, output, pipeline, command)
+            return _dry_run(arguments, output, opened)
+        return evaluate_and_report(arguments, output, opened, command)
 
 
-def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any, command: str) -> int:
+def _compare_models(arguments: argparse.Namespace, models: list[str], output: Output, command: str) -> int:
+    """Measure two models on the same questions, and report the second against the first."""
+    from app.commands.fail_if import checked_gate
+    from app.commands.options import open_pipeline
+    from app.commands.report import report_run
+    from app.runs.evaluate import with_arms
+
+    if len(models) > 2 or models[0] == models[1]:
+        raise UsageError(f"--model {', '.join(models)}: give one model, or two different ones to compare")
+    if arguments.dry_run:
+        raise UsageError("--dry-run is of one model: give one --model")
+    gate = checked_gate(arguments.fail_if)
+    runs = []
+    for model in models:
+        output.say(f"model {model}:")
+        own = argparse.Namespace(**(vars(arguments) | {"model": model}))
+        own.name = f"{arguments.name}, {model}" if arguments.name else ""
+        with open_pipeline(own) as opened:
+            runs.append(_draw(own, output, opened, with_arms(opened, plan_of(own)), command)[0])
+    own.model = None  # nothing more is drawn: no model is opened for the report
+    with open_pipeline(own) as opened:
+        first, second = runs
+        shown = report_run(
+            opened,
+            second,
+            arguments.report,
+            output,
+            gate=gate,
+            against=first,
+            answers_file=arguments.answers_csv,
+        )
+    for model, run_id in zip(models, runs, strict=True):
+        output.say(f"{model}: plumbline report {run_id}")
+    return EXIT_THRESHOLD if shown.failed else EXIT_PARTIAL if shown.unscored else EXIT_OK
+
+
+def evaluate_and_report(arguments: argparse.Namespace, output: Output, pipeline: Any, command: str) -> int:
     """The command on a pipeline that is already open (the demo's last step)."""
     from app.commands.fail_if import checked_gate
     from app.commands.report import report_run
     from app.runs.analysis import AnalysisOptions
-    from app.runs.evaluate import arms_of, evaluate, judge_of, with_arms
+    from app.runs.evaluate import arms_of, with_arms
+
+    plan = with_arms(pipeline, plan_of(arguments))
+    gate = checked_gate(getattr(arguments, "fail_if", None), arms_of(plan))
+    run_id, judge = _draw(arguments, output, pipeline, plan, command)
+    looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence, arguments.citations)
+    answers = getattr(arguments, "answers_csv", None)
+    shown = report_run(
+        pipeline, run_id, arguments.report, output, judge.entailment, gate, looking=looking, answers_file=answers
+    )
+    if shown.failed:
+        return EXIT_THRESHOLD
+    return EXIT_PARTIAL if shown.unscored else EXIT_OK
+
+
+def _draw(
+    arguments: argparse.Namespace, output: Output, pipeline: Any, plan: EvaluationPlan, command: str
+) -> tuple[str, Judge]:
+    """Draw and judge what is not committed yet; the run's id, and what judged it."""
+    from app.runs.evaluate import evaluate, judge_of
     from app.runs.forced_drift import check_forced, run_forced
     from evaluation.runs.experiment import Progress
 
-    plan = with_arms(line, plan_of(arguments))
-    gate = checked_gate(getattr(arguments, "fail_if", None), arms_of(plan))
-    judge = judge_of(line, plan)  # first: it checks the collections, and check_forced loads the generator
+    judge = judge_of(pipeline, plan)  # first: it checks the collections, and check_forced loads the generator
     if arguments.forced_drift:
-        check_forced(line, plan)
+        check_forced(pipeline, plan)
     with output.progress() as bar:
 
         def say(progress: Progress) -> None:
             bar.update("samples", progress.done, progress.total)
 
         result = evaluate(
-            line,
+            pipeline,
             plan,
             name=arguments.name,
             command=command,
@@ -146,7 +202,7 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
         )
         if arguments.forced_drift:
             run_forced(
-                line,
+                pipeline,
                 plan,
                 result.run_id,
                 progress=lambda p: bar.update("planted claims", p.done, p.total),
@@ -155,17 +211,13 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, line: Any
             )
     if result.resumed:
         output.say(f"{result.resumed} of {result.total} samples were already committed")
-    looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence, arguments.citations)
-    shown = report_run(line, result.run_id, arguments.report, output, judge.entailment, gate, looking=looking)
-    if shown.failed:
-        return EXIT_THRESHOLD
-    return EXIT_PARTIAL if shown.unscored else EXIT_OK
+    return result.run_id, judge
 
 
 def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
     """What the arguments ask for. Raises UsageError for values that cannot be, DataError for question files."""
     from app.commands.options import checked_k, sampling
-    from app.commands.verifier_options import verifier_choice, verifier_source
+    from app.commands.verifier_options import check_threshold, verifier_choice, verifier_source
     from app.judging.run_judge import VerifierChoice, VerifierPlan
     from app.runs.decoding_grid import decoding_grid
     from app.runs.evaluate import EvaluationPlan
@@ -183,8 +235,7 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
     )
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError(f"--limit is {arguments.limit}: at least one question must be asked")
-    if not 0.0 < arguments.threshold <= 1.0:
-        raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
+    check_threshold(arguments)
     single = Decoding(
         params.temperature,
         params.top_k,
@@ -216,19 +267,19 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
     )
 
 
-def _dry_run(arguments: argparse.Namespace, output: Output, line: Any) -> int:
+def _dry_run(arguments: argparse.Namespace, output: Output, pipeline: Any) -> int:
     """Print what the run would take."""
     from dataclasses import asdict
 
     from app.runs.evaluate import dry_run, judge_of, run_id_of, with_arms
     from app.runs.forced_drift import dry_forced
 
-    plan = with_arms(line, plan_of(arguments))
+    plan = with_arms(pipeline, plan_of(arguments))
     if plan.left_out:
         output.say(f"{plan.left_out}.")
-    judge = judge_of(line, plan)
-    found = dry_run(line, plan, judge)
-    forced = dry_forced(line, plan, run_id_of(line, plan, judge)) if arguments.forced_drift else None
+    judge = judge_of(pipeline, plan)
+    found = dry_run(pipeline, plan, judge)
+    forced = dry_forced(pipeline, plan, run_id_of(pipeline, plan, judge)) if arguments.forced_drift else None
     if output.as_json:
         output.json(asdict(found) | ({"forced": asdict(forced)} if forced else {}))
         return EXIT_OK

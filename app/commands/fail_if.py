@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evaluation.statistics.estimates import HallucinationEstimate
 
 
-def add_fail_if(parser: argparse.ArgumentParser) -> None:
+def add_fail_if(parser: argparse._ActionsContainer) -> None:
     """--fail-if."""
     parser.add_argument(
         "--fail-if", metavar="CONDITION", help='exit 3 where it holds, e.g. "hall_rag.upper > 0.10" (see docs/score.md)'

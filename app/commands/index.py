@@ -1,9 +1,10 @@
 """Make a collection hold exactly the documents found at the given places.
 
-SOURCE is a folder, a file, a BEIR folder, or "sql:URL SELECT id, title, text FROM ..."; docs/formats.md lists what is
-read. Documents no longer there stop answering once the new index is published, and are named; those that were uploaded
-to the service stay, unless --replace is given. Unchanged ones are not embedded again.
-The run may be killed and started again: it goes on where it was. --watch follows the sources until it is interrupted.
+SOURCE is a folder, a file, a BEIR folder, "samples" (the documents shipped with Plumbline), or "sql:URL SELECT id,
+title, text FROM ..."; docs/formats.md lists what is read. Documents no longer there stop answering once the new index
+is published, and are named; those that were uploaded to the service stay, unless --replace is given. Unchanged ones are
+not embedded again. The run may be killed and started again: it goes on where it was. --watch follows the sources until
+it is interrupted.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ _OVERLAPS = ("overlap_sentences", "overlap_tokens")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from app.commands.options import add_encoder
+    from app.commands.options import add_encoder, add_limit
 
-    parser.add_argument("sources", nargs="+", metavar="SOURCE", help="folders or files to index, or sql:...")
+    parser.add_argument("sources", nargs="+", metavar="SOURCE", help='folders or files to index, "samples", or sql:...')
     parser.add_argument("--collection", required=True, metavar="NAME", help="letters, digits, dot, dash, underscore")
-    parser.add_argument("--limit", type=int, default=None, help="index only the first N documents")
+    add_limit(parser, "documents")
     parser.add_argument("--replace", action="store_true", help="remove uploaded documents that no source has, too")
     parser.add_argument("--watch", action="store_true", help="stay, and index again whenever the sources change")
     parser.add_argument(
@@ -81,13 +82,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.retrieval.uploads import UploadedSources
     from app.retrieval.watch import follow
     from data.loaders import iter_documents
+    from data.samples_paths import sample_corpus_path
     from data.sources import parse_source
 
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError(f"--limit is {arguments.limit}: at least one document must be indexed")
     chunking, dense, job = _params(arguments)
     tokenising = _tokenising(arguments.language)
-    sources = [parse_source(text) for text in arguments.sources]
+    sources = [sample_corpus_path() if text == "samples" else parse_source(text) for text in arguments.sources]
     paths = _watched(sources) if arguments.watch else []
     with open_pipeline(arguments) as pipeline:
         kept: tuple[str, ...] = ()

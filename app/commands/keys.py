@@ -14,33 +14,49 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from app.commands.parser import add_nested
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from app.accounts.keys import Key, KeyStore
 
-_OPERANDS = {"create": "NAME", "list": "", "revoke": "NAME"}
+_CREATE = """Make a key, and print it once; only its hash is kept.
+
+Clients send it as Authorization: Bearer KEY."""
+_LIST = "List the keys: their ids, names, scopes, tenants and states."
+_REVOKE = "Revoke a key: it stops working at once."
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("action", nargs="?", choices=tuple(_OPERANDS), default="list", help="default list")
-    parser.add_argument("operands", nargs="*", metavar="NAME", help="the key's name (to revoke, its id will do)")
-    group = parser.add_argument_group("create")
-    group.add_argument(
+    """Declare the actions."""
+    actions = (("create", _CREATE, _add_create), ("list", _LIST, _no_arguments), ("revoke", _REVOKE, _add_revoke))
+    add_nested(parser, "action", actions, default="list")
+
+
+def _no_arguments(_parser: argparse.ArgumentParser) -> None:
+    return
+
+
+def _add_revoke(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="the key's name, or its id")
+
+
+def _add_create(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="what the key is called")
+    parser.add_argument(
         "--scope",
         action="append",
         default=[],
         metavar="SCOPE",
         help="query, index, evaluate or admin; repeatable (default query)",
     )
-    group.add_argument("--tenant", default="", help="whose collections it sees; default this machine's own")
-    group.add_argument("--expires", type=float, default=None, metavar="DAYS", help="days until it stops working")
-    group.add_argument("--requests-per-minute", type=int, default=None, metavar="N", help="default no limit")
-    group.add_argument("--tokens-per-minute", type=int, default=None, metavar="N", help="of prompts and answers")
-    group.add_argument("--max-tokens", type=int, default=None, metavar="N", help="longest answer it may ask for")
-    group.add_argument("--upload-megabytes", type=int, default=None, metavar="N", help="largest upload")
+    parser.add_argument("--tenant", default="", help="whose collections it sees; default this machine's own")
+    parser.add_argument("--expires", type=float, default=None, metavar="DAYS", help="days until it stops working")
+    parser.add_argument("--requests-per-minute", type=int, default=None, metavar="N", help="default no limit")
+    parser.add_argument("--tokens-per-minute", type=int, default=None, metavar="N", help="of prompts and answers")
+    parser.add_argument("--max-tokens", type=int, default=None, metavar="N", help="longest answer it may ask for")
+    parser.add_argument("--upload-megabytes", type=int, default=None, metavar="N", help="largest upload")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -48,15 +64,12 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.accounts.keys import KeyStore
     from app.commands.options import open_pipeline
 
-    action, operands = arguments.action, arguments.operands
-    if len(operands) != len(_OPERANDS[action].split()):
-        raise UsageError(f"usage: plumbline keys {action} {_OPERANDS[action]}".rstrip())
-    with open_pipeline(arguments) as pipeline:
-        keys = KeyStore(pipeline.store)
-        if action == "create":
+    with open_pipeline(arguments) as opened:
+        keys = KeyStore(opened.store)
+        if arguments.action == "create":
             _create(keys, arguments, output)
-        elif action == "revoke":
-            key = keys.revoke(operands[0])
+        elif arguments.action == "revoke":
+            key = keys.revoke(arguments.name)
             output.say(f"revoked {key.name} ({key.id})")
         else:
             _list(keys, output)
@@ -80,7 +93,7 @@ def _create(keys: KeyStore, arguments: argparse.Namespace, output: Output) -> No
         upload_bytes=None if megabytes is None else megabytes * 1_000_000,
     )
     made = keys.create(
-        arguments.operands[0], arguments.scope or ["query"], tenant=arguments.tenant, limits=limits, expires_at=expires
+        arguments.name, arguments.scope or ["query"], tenant=arguments.tenant, limits=limits, expires_at=expires
     )
     if output.as_json:
         output.json(_facts(made.key) | {"key": made.secret})

@@ -24,7 +24,7 @@ _DEFAULT_NAME = "me"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run_id", metavar="RUN", help="a finished run's id, or its beginning")
+    parser.add_argument("run_id", metavar="RUN", help="a finished run: its name, its id, or the beginning of that")
     parser.add_argument(
         "--annotator", metavar="NAME", default=_DEFAULT_NAME, help=f"who labels (default {_DEFAULT_NAME!r})"
     )

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
-from pathlib import Path
 
+from app.commands.parser import add_nested
 from app.console import Output
 
 # Each is a module app.commands.model_NAME with add and run, imported for its arguments only.
@@ -17,24 +17,10 @@ WHAT = ("eval", "check", "add")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of each."""
-    common = argparse.ArgumentParser(add_help=False)
-    # Every command takes these, before or after WHAT: suppressed, so that the default does not undo what stood before.
-    common.add_argument("--home", type=Path, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-    common.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON document on stdout"
+    modules = {name: importlib.import_module(f"app.commands.model_{name}") for name in WHAT}
+    add_nested(
+        parser, "what", [(name, module.__doc__ or "", module.add) for name, module in modules.items()], metavar="WHAT"
     )
-    subparsers = parser.add_subparsers(dest="what", metavar="WHAT", required=True)
-    for name in WHAT:
-        module = importlib.import_module(f"app.commands.model_{name}")
-        text = (module.__doc__ or "").strip()
-        sub = subparsers.add_parser(
-            name,
-            parents=[common],
-            help=text.splitlines()[0],
-            description=text,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        module.add(sub)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:

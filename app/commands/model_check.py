@@ -26,6 +26,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.commands.choices import WRITTEN_DTYPES
+from app.commands.options import add_device, device_name
 from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_OK
 
@@ -42,10 +44,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the weight files were replaced on purpose: record their SHA-256 as it is now",
     )
-    parser.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
-    parser.add_argument(
-        "--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help="of the weights (float32)"
-    )
+    add_device(parser)
+    parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float32", help="of the weights (default float32)")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -53,9 +53,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.models.check import ModelCheckRequest, check_model
     from app.models.shipped_decoder import decoder_folder
     from app.settings import Settings
-    from model.hardware.device import pick_device
 
-    device = str(pick_device(arguments.device or Settings().device))
+    device = device_name(arguments)
     home = Settings.of_home(arguments.home).home_folder
     folder = decoder_folder(arguments.folder, home)
     if str(arguments.folder) == "reader" and not folder.exists():

@@ -25,6 +25,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.commands.options import add_device, add_limit, add_seed, add_skip_bad, device_name
 from app.console import Bar, Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, UsageError
 from app.log_lines import LogLines
@@ -41,10 +42,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--format", choices=("pairs", "reading", "squad", "ragtruth"), help="do not look at the content"
     )
     parser.add_argument("--split", help='of RAGTruth\'s layout: "all", or default "test" where there is one')
-    parser.add_argument("--limit", type=int, default=None, metavar="N", help="only the first N examples")
-    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and count them")
-    parser.add_argument("--seed", type=int, default=0, help="of the intervals (default 0)")
-    parser.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
+    add_limit(parser, "examples")
+    add_skip_bad(parser)
+    add_seed(parser, "the intervals")
+    add_device(parser)
     readers = parser.add_argument_group("readers")
     readers.add_argument(
         "--texts",
@@ -77,8 +78,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Evaluate and print."""
     from app.models.evaluate import EvaluationRequest, ModelRequest, evaluate_model, to_json
     from app.models.evaluation_data import DataRequest
-    from app.settings import Settings
-    from model.hardware.device import pick_device
 
     for name in ("limit", "max_tokens"):
         value = getattr(arguments, name)
@@ -86,7 +85,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
     if arguments.seed < 0:
         raise UsageError(f"--seed is {arguments.seed}: it must not be negative")
-    device = str(pick_device(arguments.device or Settings().device))
+    device = device_name(arguments)
     request = EvaluationRequest(
         ModelRequest(arguments.name, device, arguments.claim_first, arguments.supported_label),
         DataRequest(

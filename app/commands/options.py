@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from app.commands.choices import ENCODER_PRECISIONS, FUSIONS, MODES, PRECISIONS, mode
+from app.commands.parser import rare
 from app.errors import UsageError
 from app.runs.decoding_grid import SEVERAL, temperature_for
 from app.settings import Settings
@@ -19,16 +22,21 @@ if TYPE_CHECKING:
 _LEAST_CONTEXT = 16
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """--model (also --generator), --model-context, --prompt, --precision, and ``add_encoder``'s."""
+def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """--model (also --generator), --model-context, --prompt, --precision, and ``add_encoder``'s.
+
+    several: whether --model may be repeated; it is then a list.
+    """
     group = parser.add_argument_group("models")
     group.add_argument(
         "--model",
         "--generator",
-        default=None,
+        action="append" if several else "store",
+        default=[] if several else None,
         help="reader (default, embedded), smollm2 (fetched by plumbline model add smollm2), decoder (small, ships for "
         "trying the engine), FOLDER (a reader or a Hugging Face decoder), FILE.gguf, transformers:FOLDER, "
-        "openai:URL#MODEL or openai-completions:URL#MODEL (its key: PLUMBLINE_MODEL_KEY)",
+        "openai:URL#MODEL or openai-completions:URL#MODEL (its key: PLUMBLINE_MODEL_KEY)"
+        + ("; given twice, the two models are compared" if several else ""),
     )
     group.add_argument("--model-context", type=int, default=None, help="tokens that a server's model takes (4096)")
     group.add_argument(
@@ -39,36 +47,89 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--precision",
-        choices=("fp32", "bf16", "int8", "int4", "auto"),
+        choices=PRECISIONS,
         default=None,
         help="of a decoder's weights (default fp32, on a GPU bf16); int8 and int4 round what a GGUF file does not "
         "have in so few bits; auto: a GGUF file's own blocks where this CPU can use them, else bf16 where it has it",
     )
+    rare(group, "--model-context", "--precision")
     add_encoder(group)
 
 
-def add_encoder(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+def add_encoder(group: argparse._ActionsContainer) -> None:
     """--encoder, --encoder-precision, --device."""
     group.add_argument(
         "--encoder", default=None, help="sentence-transformers folder or hub id; default MiniLM, packaged"
     )
     group.add_argument(
         "--encoder-precision",
-        choices=("fp32", "bf16", "auto"),
+        choices=ENCODER_PRECISIONS,
         default=None,
         help="of indexed passages; auto (default): as the collection has it, for a new one bf16 where the CPU has it",
     )
+    add_device(group)
+    rare(group, "--encoder", "--encoder-precision")
+
+
+def add_device(group: argparse._ActionsContainer) -> None:
+    """--device; left out it is as the settings say, which is auto unless PLUMBLINE_DEVICE is set."""
     group.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
+
+
+def device_name(arguments: argparse.Namespace) -> str:
+    """The device of --device or of the settings, checked. Raises ModelError for one that is not there."""
+    from model.hardware.device import pick_device
+
+    return str(pick_device(arguments.device or Settings().device))
+
+
+def add_collection(parser: argparse._ActionsContainer, what: str) -> None:
+    """--collection. what: it is for."""
+    parser.add_argument("--collection", metavar="NAME", help=f"{what}; default the only one")
+
+
+def add_limit(parser: argparse._ActionsContainer, what: str) -> None:
+    """--limit. what: is counted."""
+    parser.add_argument("--limit", type=int, default=None, metavar="N", help=f"only the first N {what}")
+
+
+def add_report(parser: argparse._ActionsContainer, where: str) -> None:
+    """--report. where: it goes when the option is left out."""
+    parser.add_argument("--report", type=Path, default=None, metavar="OUT.html", help=f"HTML report ({where})")
+
+
+def add_answers_csv(parser: argparse._ActionsContainer) -> None:
+    """--answers-csv."""
+    parser.add_argument("--answers-csv", type=Path, default=None, metavar="OUT.csv", help="every answer as a CSV row")
+
+
+def check_writable(path: Path | None, flag: str) -> None:
+    """Raises UsageError for a file whose folder does not exist, before anything is computed."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise UsageError(f"{flag} {path}: the folder {path.parent} does not exist")
+
+
+def add_skip_bad(parser: argparse._ActionsContainer) -> None:
+    """--skip-bad."""
+    parser.add_argument("--skip-bad", action="store_true", help="leave out what cannot be read, and count it")
+
+
+def add_seed(parser: argparse._ActionsContainer, of: str = "everything random") -> None:
+    """--seed."""
+    parser.add_argument("--seed", type=int, default=0, help=f"of {of} (default 0)")
+
+
+def add_mode(group: argparse._ActionsContainer) -> None:
+    """--mode and --fusion: left out, they are as the collection is searched."""
+    group.add_argument("--mode", type=mode, choices=MODES, default=None, help="which retrievers to ask")
+    group.add_argument("--fusion", choices=FUSIONS, default=None, help="how a hybrid joins them; makes it one")
 
 
 def add_retrieval(parser: argparse.ArgumentParser) -> None:
     """--k, --mode, --fusion: left out, the last two are as the collection is searched."""
     group = parser.add_argument_group("retrieval (default: what tune --save chose, else a min-max hybrid)")
     group.add_argument("-k", "--k", type=int, default=4, help="chunks to retrieve (default 4)")
-    group.add_argument("--mode", choices=("hybrid", "dense", "bm25"), default=None, help="which retrievers to ask")
-    group.add_argument(
-        "--fusion", choices=("minmax", "zscore", "rrf"), default=None, help="how a hybrid joins them; makes it one"
-    )
+    add_mode(group)
 
 
 def add_sampling(parser: argparse.ArgumentParser) -> None:
@@ -90,12 +151,13 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-tokens", type=int, default=32, help="longest answer, in tokens (default 32)")
     group.add_argument("--stop", action="append", default=[], help="text that ends an answer; may be repeated")
     group.add_argument("--n", type=int, default=1, help="samples of each question (default 1)")
-    group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
+    add_seed(group)
+    rare(group, "--top-k", "--min-p", "--repetition-penalty", "--stop")
 
 
 def add_analysis(parser: argparse.ArgumentParser) -> None:
     """--signals, --faithfulness, --gold-evidence, --citations."""
-    group = parser.add_argument_group("looking closer (takes more verification)")
+    group = parser.add_argument_group("further analysis (takes more verification)")
     group.add_argument(
         "--signals",
         nargs="?",

@@ -1,9 +1,9 @@
 """Say how many questions, samples and labels a wanted interval or a detectable difference takes.
 
 From a pilot RUN (its rates, how alike samples of a question are, how the arms go together, what its labels say of the
-verifier), or from numbers: --rate, --other-rate, --within, --together. The planned analysis is simulated until it fits;
-ranges are the middle 80 % over pilots like the one given. With --alpha: how many labels a certificate of plumbline
-calibrate takes (exact, nothing is simulated).
+verifier), or from numbers: --rate, --other-rate, --sample-correlation, --arm-correlation. The planned analysis is
+simulated until it fits. A range holds what 80 of 100 pilots of the same size would ask for. With --alpha: how many
+labels a certificate of plumbline calibrate takes (exact, nothing is simulated).
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any
 
+from app.commands.options import add_seed
+from app.commands.parser import renamed
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
@@ -40,8 +42,24 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     pilot.add_argument("--rate", type=float, help="without RUN: the share of responses that hallucinate, e.g. 0.2")
     pilot.add_argument("--other-rate", type=float, help="of a second arm: then their difference is planned")
-    pilot.add_argument("--within", type=float, default=0.5, help="correlation of samples of a question (default 0.5)")
-    pilot.add_argument("--together", type=float, default=0.5, help="how the arms' rates go together, -1 to 1 (0.5)")
+    within = pilot.add_argument(
+        "--sample-correlation",
+        dest="within",
+        type=float,
+        default=0.5,
+        metavar="R",
+        help="of the samples of a question, 0 to 1 (default 0.5)",
+    )
+    renamed(pilot, "--within", within)
+    between = pilot.add_argument(
+        "--arm-correlation",
+        dest="together",
+        type=float,
+        default=0.5,
+        metavar="R",
+        help="of the arms' rates over questions, -1 to 1 (default 0.5)",
+    )
+    renamed(pilot, "--together", between)
     pilot.add_argument("--pilot-questions", type=int, default=0, metavar="N", help="questions the numbers come from")
     labels = parser.add_argument_group("labels (a labelled RUN says both itself)")
     labels.add_argument("--caught", metavar="X/Y", help="of Y answers hallucinated by label the verifier flagged X")
@@ -55,7 +73,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     certificate.add_argument(
         "--answer-rate", type=float, default=0.5, help="share of questions above the first threshold (default 0.5)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the simulation (default 0)")
+    add_seed(parser, "the simulation")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -175,7 +193,7 @@ def _show(plan: FullPlan, output: Output) -> None:
     else:
         found = f"{100 * plan.questions.expected:+.1f} points"
         output.data(f"wanted: a difference of {found} seen (a {level} interval without 0) in {plan.wanted.power:.0%}")
-    header = ("samples", "questions", "middle 80 % of pilots" if plan.questions.ranges else "", "responses an arm")
+    header = ("samples", "questions", "range (80 %)" if plan.questions.ranges else "", "responses an arm")
     output.data("  ".join(f"{name:>21}" if i == 2 else f"{name:>9}" for i, name in enumerate(header)).rstrip())
     for row in plan.questions.rows:
         cells = (str(row.samples), _count(row.questions), _range(row, plan.questions.ranges), _count(row.responses))

@@ -13,19 +13,25 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from app.commands.parser import add_nested
 from app.console import Output
 from app.errors import EXIT_OK
 
+_SHOW = """Print the default template, or what a model is told by the one in FILE.
+
+Without FILE the text can be copied and changed; with FILE an example is shown with passages and without."""
+_CHECK = "Say whether the template in FILE can be used, and its SHA-256."
 _QUESTION = "How long is the warranty?"
 _PASSAGES = (("Warranty", "The warranty lasts for three years."), ("Repairs", "Repairs take two weeks."))
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("what", choices=("show", "check"), metavar="show|check", help="print a prompt, or check a file")
-    parser.add_argument(
-        "file", type=Path, nargs="?", default=None, metavar="FILE", help="a template; default: the default"
-    )
+    """Declare the actions."""
+    add_nested(parser, "what", (("show", _SHOW, _add_file), ("check", _CHECK, _add_file)))
+
+
+def _add_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, nargs="?", default=None, metavar="FILE", help="default: the default prompt")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:

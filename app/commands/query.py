@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from app.answers import QueryResult
+    from app.answers import Answer, QueryResult
+    from generation.completion import TextDelta
+
+CUT = " […]"
+"""Ends an answer that was cut."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from app.commands.options import add_model, add_retrieval, add_sampling
+    from app.commands.choices import STYLES
+    from app.commands.options import add_collection, add_model, add_retrieval, add_sampling
 
     parser.add_argument("question", help="the question, in quotes")
-    parser.add_argument("--collection", metavar="NAME", help="which documents to answer from; default the only one")
+    add_collection(parser, "which documents to answer from")
     parser.add_argument("--no-retrieval", action="store_true", help="ask the model alone")
-    parser.add_argument(
-        "--style", choices=("short", "sentence"), default="short", help="sentence: short answers as full sentences"
-    )
+    parser.add_argument("--style", choices=STYLES, default="short", help="sentence: short answers as full sentences")
     parser.add_argument(
         "--logprobs",
         type=int,
         default=0,
         metavar="N",
         help="with --json: every token's log-probability and its N likeliest alternatives (up to 20)",
+    )
+    parser.add_argument(
+        "--verify",
+        action="store_true",
+        help="also judge every claim of the answer by the documents (loads the verifier)",
     )
     add_retrieval(parser)
     add_sampling(parser)
@@ -52,19 +61,77 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         style=arguments.style,
         params=sampling(arguments),
     )
-    with open_pipeline(arguments) as pipeline:
-        result = pipeline.answer(request)
+    streamed = Streamed(output) if sys.stdout.isatty() and not output.as_json and request.params.n == 1 else None
+    with open_pipeline(arguments) as opened:
+        if arguments.verify:
+            opened.collection_name(arguments.collection)  # before a model is loaded: there is nothing to judge by
+        result = opened.answer(request, on_text=streamed.write if streamed else None)
+        if streamed:
+            streamed.end(cut=any(map(is_cut, result.answers)))
+        if arguments.verify:
+            from app.answer_verification import verified
+
+            result = verified(opened, result, arguments.collection)
     if output.as_json:
         output.json(result.to_json())
         return EXIT_OK
-    show(result, output)
+    show(result, output, texts=streamed is None or not streamed.written)
     return EXIT_OK
 
 
-def show(result: QueryResult, output: Output) -> None:
-    """Print the answers, then what was retrieved; a star marks what was cited."""
+class Streamed:
+    """Writes an answer to the terminal as it is drawn."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self.written = False
+
+    def write(self, delta: TextDelta) -> None:
+        """The next piece."""
+        self.written = True
+        self._output.piece(delta.text)
+
+    def end(self, *, cut: bool) -> None:
+        """The end of the line, if one was begun. cut: whether the answer was."""
+        if self.written:
+            self._output.piece(f"{CUT if cut else ''}\n")
+
+
+def show(result: QueryResult, output: Output, *, texts: bool = True) -> None:
+    """Print the answers, what a verifier says of them, then what was retrieved; a star marks what was cited.
+
+    texts: whether the answers are printed; not where they were as they were drawn.
+    """
     for answer in result.answers:
-        output.data(answer.text)
+        if texts:
+            output.data(answer.text + (CUT if is_cut(answer) else ""))
+        if answer.evaluation is not None:
+            _show_verdicts(answer, output)
+    _show_sources(result, output)
+    if any(map(is_cut, result.answers)):
+        most = result.request.params.max_tokens
+        unit = "token" if most == 1 else "tokens"
+        output.say(f"{CUT.strip()}: cut after {most} {unit}; --max-tokens N lets an answer be longer")
+
+
+def is_cut(answer: Answer) -> bool:
+    """Whether the answer ended at the most tokens that it might have."""
+    return answer.completion.finish_reason == "length"
+
+
+def _show_verdicts(answer: Answer, output: Output) -> None:
+    from app.commands.verify import verdict_lines
+
+    evaluation = answer.evaluation
+    if evaluation is None:
+        return
+    output.data(f"verdict: {evaluation.outcome}" + (f" ({evaluation.reason})" if evaluation.reason else ""))
+    for verdict in evaluation.verdicts:
+        for line in verdict_lines(verdict, alone=False):
+            output.data(line)
+
+
+def _show_sources(result: QueryResult, output: Output) -> None:
     cited = {citation.number for answer in result.answers for citation in answer.completion.citations}
     if result.sources:
         output.data("")

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from app.commands.options import add_device, add_limit, add_seed, add_skip_bad
+from app.commands.parser import rare, renamed
 from app.commands.training_options import add_length, length_settings
 from app.errors import UsageError
 
@@ -30,12 +32,23 @@ def add_sources(parser: argparse.ArgumentParser, *, made: int) -> None:
         metavar="PATH",
         help="documents to make questions from by rule, and of questions that only name their passages",
     )
-    parser.add_argument("--made", type=int, default=made, metavar="N", help=f"questions made by rule (default {made})")
+    synthetic = parser.add_argument(
+        "--synthetic", dest="made", type=int, default=made, metavar="N", help=f"questions made by rule (default {made})"
+    )
+    renamed(parser, "--made", synthetic)
 
 
 def add_rows(parser: argparse.ArgumentParser, *, tokens: int | None) -> None:
     """Which rows are made of them. tokens: the default of --tokens, None for all."""
-    parser.add_argument("--alone", type=float, default=0.35, help="share of rows with their own passage only")
+    own = parser.add_argument(
+        "--own-passage",
+        dest="alone",
+        type=float,
+        default=0.35,
+        metavar="SHARE",
+        help="share of rows with their own passage only (default 0.35)",
+    )
+    renamed(parser, "--alone", own)
     parser.add_argument(
         "--whole",
         type=float,
@@ -47,7 +60,7 @@ def add_rows(parser: argparse.ArgumentParser, *, tokens: int | None) -> None:
     parser.add_argument(
         "--hold-out", action="append", default=[], metavar="SOURCE", help="train on nothing of this source, score on it"
     )
-    parser.add_argument("--limit", type=int, default=None, help="read only the first N examples of each file")
+    add_limit(parser, "examples of each file")
     parser.add_argument(
         "--tokens", type=int, default=tokens, help=f"most tokens of passage rows (default {tokens or 'all'})"
     )
@@ -59,19 +72,20 @@ def add_rows(parser: argparse.ArgumentParser, *, tokens: int | None) -> None:
         metavar="SHARE",
         help="so many of the answerable examples also with a changed question, to be refused (default 0)",
     )
+    rare(parser, "--own-passage", "--whole", "--repeats", "--closed-book-rows", "--near-misses")
 
 
-def add_run(parser: argparse.ArgumentParser, *, at_once: int, rate: float, development: int, device: str) -> None:
-    """How it is trained and scored: the defaults of --tokens-at-once, --learning-rate, --development and --device."""
+def add_run(parser: argparse.ArgumentParser, *, at_once: int, rate: float, development: int) -> None:
+    """How it is trained and scored: the defaults of --tokens-at-once, --learning-rate and --development."""
     add_length(parser)
     parser.add_argument("--tokens-at-once", type=int, default=at_once, help=f"of one batch: memory (default {at_once})")
     parser.add_argument("--learning-rate", type=float, default=rate, help=f"default {rate:g}")
     parser.add_argument(
         "--development", type=int, default=development, help=f"examples to score on at the end (default {development})"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
-    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines out and count them")
-    parser.add_argument("--device", default=device, help=f"auto, cpu, cuda or cuda:N (default {device})")
+    add_seed(parser)
+    add_skip_bad(parser)
+    add_device(parser)
 
 
 def check_reading(arguments: argparse.Namespace, *more: str) -> None:
@@ -82,7 +96,8 @@ def check_reading(arguments: argparse.Namespace, *more: str) -> None:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
     for name in ("closed_book_rows", "development", "made"):
         if getattr(arguments, name) < 0:
-            raise UsageError(f"--{name.replace('_', '-')} is {getattr(arguments, name)}: it must not be negative")
+            flag = "synthetic" if name == "made" else name.replace("_", "-")
+            raise UsageError(f"--{flag} is {getattr(arguments, name)}: it must not be negative")
     if not 0 <= arguments.near_misses <= 1:  # nor NaN
         raise UsageError(f"--near-misses is {arguments.near_misses}: it must be a share, in [0, 1]")
 

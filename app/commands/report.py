@@ -38,11 +38,12 @@ class PrintedReport:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.fail_if import add_fail_if
-    from app.commands.options import add_analysis
+    from app.commands.options import add_analysis, add_answers_csv, add_report
 
-    parser.add_argument("run_id", nargs="?", metavar="RUN", help="a run's id; leave it out to list them")
+    parser.add_argument("run_id", nargs="?", metavar="RUN", help="a run's name or id; leave it out to list them")
     parser.add_argument("--against", metavar="RUN2", help="compare with this run on the questions both have")
-    parser.add_argument("--report", type=Path, default=None, help="where the HTML report goes (default home/reports)")
+    add_report(parser, "default in home/reports")
+    add_answers_csv(parser)
     parser.add_argument(
         "--format", choices=("table", "json", "csv", "markdown"), default="table", help="what is printed"
     )
@@ -59,6 +60,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """List the runs, or report one."""
     from app.commands.fail_if import checked_gate
     from app.commands.options import open_pipeline
+    from app.commands.runs import show_runs
     from app.runs.analysis import AnalysisOptions
     from app.runs.evaluate import full_run_id
     from evaluation.runs.run_store import RunStore
@@ -67,7 +69,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     gate = checked_gate(arguments.fail_if)
     with open_pipeline(arguments) as pipeline:
         if arguments.run_id is None:
-            return _list(RunStore(pipeline.store), output)
+            show_runs(RunStore(pipeline.store).list_runs(), output)
+            return EXIT_OK
         run_id = full_run_id(pipeline, arguments.run_id)
         for kind, name in arguments.export:
             _export(pipeline, run_id, kind, Path(name), arguments.arms, output)
@@ -89,6 +92,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             arguments.format,
             arguments.plots,
             looking,
+            answers_file=arguments.answers_csv,
         )
     if shown.failed:
         return EXIT_THRESHOLD
@@ -96,10 +100,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
+    from app.commands.options import check_writable
+
     unknown = [kind for kind, _ in arguments.export if kind not in EXPORTS]
     if unknown:
         raise UsageError(f"--export {unknown[0]}: there are {', '.join(EXPORTS)}")
+    check_writable(arguments.answers_csv, "--answers-csv")
     needs_run = (
+        "answers_csv",
         "against",
         "plots",
         "export",
@@ -118,46 +126,32 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("--arms chooses what is exported: name --export too")
 
 
-def _list(runs: Any, output: Output) -> int:
-    infos = runs.list_runs()
-    if output.as_json:
-        output.json(
-            [{"id": i.id, "name": i.name, "status": i.status, "created_at": i.created_at.isoformat()} for i in infos]
-        )
-        return EXIT_OK
-    for info in infos:
-        output.data(f"{info.id}  {info.status:<11} {info.created_at:%Y-%m-%d %H:%M}  {info.name}")
-    if not infos:
-        output.say("no run yet: start one with plumbline evaluate")
-    return EXIT_OK
-
-
-def _marker(line: Any, run_id: str, output: Output) -> Any:
+def _marker(pipeline: Any, run_id: str, output: Output) -> Any:
     """What marks the weak words of a run's answers; None where nothing is to mark, or what judged it is gone."""
     from app.errors import USER_ERRORS
     from app.judging.run_judge import reopen_judge
     from evaluation.runs.run_store import RunStore
 
-    runs = RunStore(line.store)
+    runs = RunStore(pipeline.store)
     info = runs.load_run(run_id)
     try:
-        judge = reopen_judge(line, info, runs.load_questions(info.id))
+        judge = reopen_judge(pipeline, info, runs.load_questions(info.id))
     except USER_ERRORS as error:
         output.say(f"no words are marked in the answers: {error}")
         return None
     return judge.entailment if judge else None
 
 
-def show(line: Any, run_id: str, path: Path | None, output: Output, marker: Any = None) -> int:
+def show(pipeline: Any, run_id: str, path: Path | None, output: Output, marker: Any = None) -> int:
     """Print a run and write its report; returns the number of responses lost to a failure.
 
     marker: the EntailmentVerifier that judged it, to mark the weak words of the worst answers.
     """
-    return report_run(line, run_id, path, output, marker).unscored
+    return report_run(pipeline, run_id, path, output, marker).unscored
 
 
 def report_run(
-    line: Any,
+    pipeline: Any,
     run_id: str,
     path: Path | None,
     output: Output,
@@ -167,6 +161,7 @@ def report_run(
     layout: str = "table",
     plots: Path | None = None,
     looking: AnalysisOptions | None = None,
+    answers_file: Path | None = None,
 ) -> PrintedReport:
     """Print a run, or one against another, and write its report and plots. marker: as of ``show``. looking: what
     else to look at.
@@ -179,38 +174,46 @@ def report_run(
     from app.runs.evaluate import full_run_id
     from app.runs.report import report_data, with_marks
     from data.private import make_private, make_private_folder
+    from data.whole_file import whole_file
+    from evaluation.reports.answers_csv import answers_csv
     from evaluation.reports.plot_files import write_plots
     from evaluation.reports.raster import Rasters, write_pngs
     from evaluation.reports.report import write_report
     from evaluation.runs.run_store import RunStore
     from evaluation.statistics.summary import default_pairs
 
-    run_id = full_run_id(line, run_id)
+    run_id = full_run_id(pipeline, run_id)
     with output.progress() as bar:
         data = (
-            comparison_data(line, run_id, against)
+            comparison_data(pipeline, run_id, against)
             if against
-            else report_data(line, run_id, looking, lambda done, total: bar.update("judging again", done, total))
+            else report_data(pipeline, run_id, looking, lambda done, total: bar.update("judging again", done, total))
         )
     declared = () if against else default_pairs([arm.arm for arm in data.summary.arms], data.summary.baseline)
     failed, gated = gate_code(gate, gate_figures(data.summary, data.corrected, declared), output)
     if marker is not None:
-        data = with_marks(data, marker, RunStore(line.store).load_questions(run_id))
+        data = with_marks(data, marker, RunStore(pipeline.store).load_questions(run_id))
     name = f"{run_id}-against-{against}" if against else run_id
-    target = (path or line.home / "reports" / f"{name}.html").absolute()
+    target = (path or pipeline.home / "reports" / f"{name}.html").absolute()
     if path is None:
         make_private_folder(target.parent)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_report(target, data)
     if path is None:
         make_private(target)
+    if answers_file is not None:
+        with whole_file(answers_file) as part:
+            part.write_text(answers_csv(data), encoding="utf-8")
+        output.say(f"answers {answers_file}")
     drawn = write_plots(plots, data) if plots else ()
     rasters = write_pngs(drawn) if drawn else Rasters(())
     if rasters.reason:
         output.say(rasters.reason)
     drawn += rasters.files
     unscored = [s for q in data.questions for a in q.arms for s in a.samples if s.outcome == "unscored"]
-    lost = sum(r.failure in ("retrieval", "generator", "verifier") for r in RunStore(line.store).load_samples(run_id))
+    lost = sum(
+        r.failure in ("retrieval", "generator", "verifier") for r in RunStore(pipeline.store).load_samples(run_id)
+    )
     shown = PrintedReport(lost, failed)
     document = {"run": run_id, "report": str(target), "unscored": len(unscored)} | gated
     document |= {"against": against} if against else {}
@@ -223,14 +226,17 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
     from dataclasses import asdict
 
     from app.breakdown_tables import breakdown_tables
+    from app.first_screen_lines import advice_lines, summary_lines, term_lines
     from app.runs.analysis_tables import analysis_tables
     from app.runs.corrected_table import print_corrected
-    from app.runs.tables import arms_table, decoding_line, pairs_table
+    from app.runs.tables import arms_table, pairs_table
     from app.runs.unscored_lines import unscored_lines
     from evaluation.reports.claim_figures import claims_of
     from evaluation.reports.corrected_view import corrected_json
+    from evaluation.reports.first_screen import first_screen
     from evaluation.reports.tabular import as_csv, as_json, as_markdown
 
+    screen = first_screen(data)
     if layout == "csv":
         output.data(as_csv(data).rstrip("\n"))
     elif layout == "markdown":
@@ -238,7 +244,11 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
     elif layout == "json":
         output.json(as_json(data) | document)
     elif output.as_json:
-        shown = document | {"summary": data.summary.to_json()} | ({"notes": list(data.notes)} if data.notes else {})
+        shown = (
+            document
+            | {"first_screen": screen.to_json(), "summary": data.summary.to_json()}
+            | ({"notes": list(data.notes)} if data.notes else {})
+        )
         shown |= {"analysis": data.analysis.to_json()} if data.analysis else {}
         shown |= {"corrected": corrected_json(data.corrected)} if data.corrected else {}
         shown |= {"claims": [asdict(arm) for arm in claims_of(data)]}
@@ -247,8 +257,13 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
         shown |= {"citations": [asdict(arm) for arm in data.citations]} if data.citations else {}
         output.json(shown | ({"entailment": asdict(data.entailment)} if data.entailment else {}))
     else:
-        output.data(decoding_line(data))
+        entries = {name: value for section in data.config.sections for name, value in section.entries}
+        run = "" if "against" in document else str(document["run"])
+        for text in (*summary_lines(screen), *advice_lines(screen, run, entries.get("collection", "")), ""):
+            output.data(text)
         output.out.print(arms_table(data.summary))
+        for text in (*term_lines(screen), ""):
+            output.data(text)
         if data.summary.pairs:
             output.out.print(pairs_table(data.summary))
         for table in analysis_tables(data.analysis):
@@ -265,7 +280,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
             output.say(note)
 
 
-def _export(line: Any, run_id: str, kind: str, path: Path, arms: str | None, output: Output) -> None:
+def _export(pipeline: Any, run_id: str, kind: str, path: Path, arms: str | None, output: Output) -> None:
     from app.runs.comparison import export_run
     from evaluation.exports.inspect_log import export_inspect
     from evaluation.exports.ragas import export_ragas
@@ -274,7 +289,7 @@ def _export(line: Any, run_id: str, kind: str, path: Path, arms: str | None, out
     from evaluation.exports.trec import export_trec
 
     wanted = tuple(arm.strip() for arm in arms.split(",")) if arms else ()
-    held = chosen(export_run(line, run_id), wanted)
+    held = chosen(export_run(pipeline, run_id), wanted)
     write = {"ragas": export_ragas, "inspect": export_inspect, "ragtruth": export_ragtruth, "trec": export_trec}[kind]
     written = write(held, path)
     output.say(f"{kind}: {written.rows} {'lines' if kind == 'trec' else 'responses'} in {path}")

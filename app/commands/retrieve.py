@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from app.commands.options import add_model
+    from app.commands.options import add_collection, add_model
     from app.commands.search_options import add_fusion, add_options
 
     parser.add_argument("query", nargs="?", help="what to search for, in quotes")
-    parser.add_argument("--collection", metavar="NAME", help="what to search; default the only one")
+    add_collection(parser, "what to search")
     parser.add_argument("-k", "--k", type=int, default=10, help="chunks to show (default 10)")
     parser.add_argument("--width", type=int, default=240, metavar="N", help="characters of text to show (0: all)")
     add_fusion(parser)

@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from app.commands.choices import VERIFIERS
+from app.commands.parser import rare, renamed
 from app.console import Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
@@ -33,7 +35,9 @@ _FIELDS = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from app.commands.verifier_options import add_verifier_sources
+    from app.commands.fail_if import add_fail_if
+    from app.commands.options import add_device, add_limit, add_report, add_skip_bad
+    from app.commands.verifier_options import add_verifier
 
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="answers, or RAGTruth's folder")
     reading = parser.add_argument_group("reading")
@@ -43,35 +47,27 @@ def add(parser: argparse.ArgumentParser) -> None:
     reading.add_argument("--group", metavar="FIELD", help="the field that names what is one unit of independence")
     reading.add_argument("--ignore-labels", action="store_true", help="do not read what people say of the answers")
     reading.add_argument("--split", help='of RAGTruth: "all", or default "test" where there is one')
-    reading.add_argument("--limit", type=int, default=None, metavar="N", help="only the first N answers")
-    reading.add_argument("--skip-bad", action="store_true", help="leave out what cannot be read, and count it")
+    add_limit(reading, "answers")
+    add_skip_bad(reading)
     judging = parser.add_argument_group("judging")
-    judging.add_argument(
-        "--verifier",
-        choices=("auto", "reference", "entailment", "facts", "judge", "labels"),
-        default="auto",
-        help="what judges (default auto: references where all have some, with contexts for the rest; else contexts)",
-    )
-    judging.add_argument(
-        "--evidence",
+    add_verifier(judging, VERIFIERS, "references where all have some, with contexts for the rest; else contexts")
+    evidence = judging.add_argument(
+        "--evidence-from",
+        dest="evidence",
         choices=("contexts", "references"),
         default="contexts",
         help="what entailment and --judge read (default contexts; references suits long reference answers)",
     )
-    judging.add_argument(
-        "--verifier-model",
-        metavar="NAME",
-        help="a folder, OWNER/NAME, token-overlap, verifier-network, ...; default embedded",
-    )
-    judging.add_argument("--threshold", type=float, default=0.5, help="support from which a claim counts (default 0.5)")
-    add_verifier_sources(judging)
+    renamed(judging, "--evidence", evidence)
     judging.add_argument("--baseline", metavar="SYSTEM", help="compare every system with this one")
     judging.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
-    judging.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
+    add_device(judging)
     out = parser.add_argument_group("output")
     out.add_argument("--answers", type=Path, metavar="OUT.jsonl", help="verdicts answer by answer; resumes from it")
-    out.add_argument("--report", type=Path, metavar="OUT.html", help="one HTML file")
-    out.add_argument("--fail-if", metavar="CONDITION", help='exit 3 where it holds, e.g. "hall_all.upper > 0.10"')
+    add_report(out, "default none")
+    add_fail_if(out)
+    rare(parser, *(f"--{field}-field" for field in _FIELDS if field not in ("question", "answer", "contexts")))
+    rare(parser, "--group", "--level", "--ignore-labels", "--split")
 
 
 _MEANING = {
@@ -91,14 +87,13 @@ _MEANING = {
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Read, judge, print; write what was asked for."""
     from app.commands.fail_if import checked_gate
+    from app.commands.options import device_name
     from app.commands.verifier_options import verifier_choice, verifier_source
     from app.judging.answer_judge import JudgePlan
     from app.scoring.json_output import AnswerLines
     from app.scoring.score import ScorePlan, score
-    from app.settings import Settings
     from data.answer_records import FieldNames
     from data.answers import load_answers
-    from model.hardware.device import pick_device
 
     _check(arguments)
     choice, source = cast("Choice", verifier_choice(arguments)), verifier_source(arguments)
@@ -112,7 +107,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         skip_bad=arguments.skip_bad,
         limit=arguments.limit,
     )
-    device = str(pick_device(arguments.device or Settings().device))
+    device = device_name(arguments)
     evidence, model = arguments.evidence, arguments.verifier_model
     judging = JudgePlan(choice, evidence, model, arguments.threshold, device, source)
     plan = ScorePlan(judging, arguments.baseline, arguments.level, marks=arguments.report is not None)
@@ -135,10 +130,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> None:
+    from app.commands.verifier_options import check_threshold
+
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError(f"--limit is {arguments.limit}: at least one answer must be scored")
-    if not 0.0 < arguments.threshold <= 1.0:
-        raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
+    check_threshold(arguments)
     if not 0.0 < arguments.level < 1.0:
         raise UsageError(f"--level is {arguments.level}: it must lie strictly between 0 and 1, e.g. 0.95")
     for name in ("answers", "report"):
@@ -150,6 +146,7 @@ def _check(arguments: argparse.Namespace) -> None:
 def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, gate: Gate | None) -> int:
     """Tables or one JSON document, the report, and the exit code."""
     from app.commands.fail_if import gate_code
+    from app.first_screen_lines import advice_lines, summary_lines, term_lines
     from app.labelling.figures import gate_figures
     from app.runs.corrected_table import print_corrected
     from app.runs.tables import arms_table, pairs_table
@@ -157,13 +154,16 @@ def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, g
     from app.scoring.json_output import result_json
     from app.scoring.report import score_report
     from app.scoring.tables import detection_lines, headline
+    from evaluation.reports.first_screen import first_screen
     from evaluation.reports.report import write_report
 
     corrected = score_corrected(result)
+    title = f"Answers of {', '.join(path.name for path in arguments.files)}"
+    command = shlex.join(["plumbline", *sys.argv[1:]])
+    data = score_report(result, title=title, command=command, corrected=corrected)
+    screen = first_screen(data)
     if arguments.report is not None:
-        title = f"Answers of {', '.join(path.name for path in arguments.files)}"
-        command = shlex.join(["plumbline", *sys.argv[1:]])
-        write_report(arguments.report, score_report(result, title=title, command=command, corrected=corrected))
+        write_report(arguments.report, data)
     code = EXIT_PARTIAL if result.failed else EXIT_OK
     failed, gated = gate_code(gate, gate_figures(result.summary, corrected), output)
     code = EXIT_THRESHOLD if failed else code
@@ -181,10 +181,14 @@ def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, g
     for reason, count in result.reasons[:5]:
         output.say(f"{count} unscored: {reason}")
     if output.as_json:
-        output.json(result_with(result_json(result), corrected) | gated | {"exit_code": code})
+        document = {"first_screen": screen.to_json()} | result_with(result_json(result), corrected)
+        output.json(document | gated | {"exit_code": code})
         return code
-    output.data(headline(result))
+    for text in (*summary_lines(screen), *advice_lines(screen), "", headline(result)):
+        output.data(text)
     output.out.print(arms_table(result.summary))
+    for text in (*term_lines(screen), ""):
+        output.data(text)
     if result.summary.pairs:
         output.out.print(pairs_table(result.summary))
     print_corrected(corrected, output)

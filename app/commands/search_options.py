@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.commands.options import add_mode
+from app.commands.parser import rare
 from app.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
 def add_fusion(parser: argparse.ArgumentParser) -> None:
     """--mode, --fusion, --dense-weight, --rrf-constant, --depth: left out, they are as saved, else the default."""
     group = parser.add_argument_group("how to search (default: what tune --save chose, else a min-max hybrid)")
-    group.add_argument("--mode", choices=("dense", "sparse", "hybrid", "bm25"), help="which retrievers to ask")
-    group.add_argument("--fusion", choices=("minmax", "zscore", "rrf"), help="how a hybrid joins them")
+    add_mode(group)
     group.add_argument("--dense-weight", type=float, metavar="W", help="of the vectors, 0 to 1; words have the rest")
     group.add_argument("--rrf-constant", type=float, metavar="K", help="of reciprocal rank (default 60)")
     group.add_argument("--depth", type=int, metavar="N", help="chunks each retriever puts forward (default 100)")
+    rare(group, "--rrf-constant", "--depth")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -49,6 +51,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--hop-by", choices=("title", "model"), default="title", help="who asks again: the best title, or --model"
     )
+    rare(group, "--rerank-depth", "--query-first", "--deduplicate", "--neighbours", "--rewrites", "--hyde", "--hops")
+    rare(group, "--hop-by", "--mmr", "--rm3")
 
 
 def fusion_params(arguments: argparse.Namespace, base: RetrievalParams) -> RetrievalParams:
@@ -56,8 +60,6 @@ def fusion_params(arguments: argparse.Namespace, base: RetrievalParams) -> Retri
     from retrieval.saved_search import with_given
 
     given = {name: getattr(arguments, name) for name in ("mode", "fusion", "dense_weight", "rrf_constant", "depth")}
-    if given["mode"] == "sparse":
-        given["mode"] = "bm25"
     try:
         return with_given(base, **given)
     except ValueError as error:

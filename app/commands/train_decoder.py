@@ -13,6 +13,8 @@ import argparse
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from app.commands.choices import WRITTEN_DTYPES
+from app.commands.options import device_name
 from app.commands.reading_options import (
     add_rows,
     add_run,
@@ -37,8 +39,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--context", type=int, help="positions of a row at most (default the checkpoint's)")
     parser.add_argument("--chunks", type=int, default=6, help="passages shown at most (default 6)")
     add_rows(parser, tokens=None)
-    add_run(parser, at_once=16_384, rate=5e-4, development=300, device="auto")
-    parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"), default="float16", help="as written")
+    add_run(parser, at_once=16_384, rate=5e-4, development=300)
+    parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float16", help="as written")
     parser.add_argument("--shard-bytes", type=int, help="longest file of the weights (default no limit)")
 
 
@@ -53,7 +55,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.training.progress import TrainingProgress, warn_if_collapsed
     from generation.errors import GenerationError
     from model.errors import ModelError
-    from model.hardware.device import pick_device
     from model.training.folder_lock import exclusive_run
 
     check_reading(arguments, "context", "shard_bytes")
@@ -79,7 +80,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         trained = train_decoder(
             recipe,
             arguments.output,
-            device=str(pick_device(arguments.device)),
+            device=device_name(arguments),
             say=output.say,
             progress=TrainingProgress(bar, output.say),
             scoring=lambda done, total: bar.update("scoring", done, total),

@@ -1,4 +1,4 @@
-"""Train a decoder from nothing on your own text.
+"""Train a decoder from scratch on your own text.
 
 ``plumbline train pretrain --data PATH --output FOLDER`` reads what ``index`` reads: folders of .txt and .md files, such
 files, .jsonl (also .gz, .bz2) of {"id", "title", "text"}. It trains a byte-level BPE tokenizer, tokenises once into
@@ -17,6 +17,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.commands.choices import WRITTEN_DTYPES
+from app.commands.options import add_device, add_limit, add_seed, add_skip_bad, device_name
+from app.commands.parser import rare
 from app.commands.training_options import a_path
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
@@ -58,8 +61,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         choices=("tiny", "small", "full"),
         help="default full (23.6M parameters) on a GPU, else tiny (0.5M, minutes); small: 1.6M, an hour of a CPU",
     )
-    parser.add_argument("--limit", type=int, help="read only the first N documents")
-    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines and files out and count them")
+    add_limit(parser, "documents")
+    add_skip_bad(parser)
     parser.add_argument("--hold-out", type=int, default=4, metavar="PERCENT", help="of the documents (default 4)")
     parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json made here before")
     parser.add_argument("--vocabulary", type=int, help="most tokens (default 12288, small 4096, tiny 2048)")
@@ -76,12 +79,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--validation-tokens", type=int, help="measure at most so many (default 200000, small 100000, tiny 20000)"
     )
-    parser.add_argument("--dtype", choices=("float16", "bfloat16", "float32"), default="float16", help="as written")
+    parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float16", help="as written")
     parser.add_argument("--shard-bytes", type=int, help="longest file of corpus, checkpoint, model (default no limit)")
     parser.add_argument("--max-seconds", type=float, help="stop after so long; the same command goes on")
     parser.add_argument("--checkpoint-seconds", type=float, default=120.0, help="between checkpoints (default 120)")
-    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
-    parser.add_argument("--device", default="auto", help="auto (default: the GPU if there is one), cpu, cuda or cuda:N")
+    add_seed(parser)
+    add_device(parser)
+    rare(parser, "--tokenizer", "--tokens-per-step", "--tokens-at-once", "--validation-tokens", "--shard-bytes")
+    rare(parser, "--checkpoint-seconds", "--dtype")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -102,7 +107,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError(f"--hold-out is {arguments.hold_out}: per cent, from 0 to 99")
     if arguments.shard_bytes is not None and arguments.shard_bytes < _SMALLEST_SHARD:
         raise UsageError(f"--shard-bytes is {arguments.shard_bytes}: it must be at least {_SMALLEST_SHARD}")
-    device = pick_device(arguments.device)
+    device = pick_device(device_name(arguments))
     size: Size = arguments.size or ("full" if device.type == "cuda" else "tiny")
     if arguments.size is None and size == "tiny":
         output.say("no GPU: training the tiny configuration; --size full trains the full one here, in days")

@@ -2,8 +2,8 @@
 
 ``plumbline train reader --data FILE`` reads JSONL (also .gz, .bz2) of {"question", "context", "answers", "answerable",
 "title", "source"}; in place of context and title a line may have {"excerpt": {"document", "start", "end", "sha256"}}, a
-stretch of a document of --texts. Articles are held out to score on. The run may be killed and started again: it
-resumes.
+stretch of a document of --texts. SQuAD's JSON (v1.1, v2.0) is read too, told by its content. Articles are held out to
+score on. The run may be killed and started again: it resumes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
+from app.commands.options import device_name
 from app.commands.reading_options import (
     add_rows,
     add_run,
@@ -51,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--output", type=a_path, required=True, metavar="FOLDER", help="where reader and checkpoints go"
     )
     add_rows(parser, tokens=4_600_000)
-    add_run(parser, at_once=8000, rate=3e-4, development=600, device="auto")
+    add_run(parser, at_once=8000, rate=3e-4, development=600)
 
 
 def reader_recipe(arguments: argparse.Namespace) -> ReaderRecipe:
@@ -88,7 +89,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, score, print."""
     from app.training.progress import TrainingProgress, warn_if_collapsed
     from app.training.reader.training import train_reader
-    from model.hardware.device import pick_device
     from model.training.folder_lock import exclusive_run
 
     recipe = reader_recipe(arguments)
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         trained = train_reader(
             recipe,
             arguments.output,
-            device=str(pick_device(arguments.device)),
+            device=device_name(arguments),
             say=output.say,
             progress=TrainingProgress(bar, output.say),
             reading=lambda done, total: bar.update("reading rows again", done, total),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.commands import verifier_training_options
+from app.commands.options import device_name
 from app.console import Output
 from app.errors import EXIT_OK, AppError
 
@@ -31,7 +32,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.training.progress import TrainingProgress, warn_if_collapsed
     from app.training.verifier.training import train_verifier
     from evaluation.detection.support import SupportProgress
-    from model.hardware.device import pick_device
     from model.training.folder_lock import exclusive_run
 
     recipe = verifier_training_options.verifier_recipe(arguments)
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         trained = train_verifier(
             recipe,
             arguments.output,
-            device=str(pick_device(arguments.device)),
+            device=device_name(arguments),
             say=output.say,
             progress=TrainingProgress(bar, output.say),
             scoring=scoring,

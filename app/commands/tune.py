@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.console import Output
-from app.errors import EXIT_OK, AppError, UsageError
+from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from evaluation.retrieval.tuning import Tuning
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from app.commands.options import add_encoder
+    from app.commands.options import add_encoder, add_seed
 
     parser.add_argument("name", metavar="NAME", help="the collection")
     parser.add_argument(
@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--measure", default="nDCG@10", metavar="M", help="what to raise (default nDCG@10)")
     parser.add_argument("--folds", type=int, default=5, metavar="N", help="of the cross-validation (default 5)")
-    parser.add_argument("--seed", type=int, default=0, help="of folds, intervals and tests (default 0)")
+    add_seed(parser, "folds, intervals and tests")
     parser.add_argument("--save", action="store_true", help="search this way from now on, if the gain is real")
     parser.add_argument(
         "--save-anyway", action="store_true", help="save what was chosen even if the gain may be chance"
@@ -44,15 +44,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Tune and print."""
     from app.commands.options import open_pipeline
     from app.retrieval.tune import load_judged, tune_fusion
-    from retrieval.collections import list_collections
+    from retrieval.collections import collection_info
     from retrieval.retrieval_params import RetrievalParams
     from retrieval.saved_search import SavedSearch, forget_search, save_search, saved_search, search_fields
 
     if arguments.forget:
         with open_pipeline(arguments) as pipeline:
-            known = [info.name for info in list_collections(pipeline.store)]
-            if arguments.name not in known:
-                raise AppError(f"there is no collection {arguments.name!r}; there are {', '.join(known) or 'none'}")
+            collection_info(pipeline.store, arguments.name)
             forgot = forget_search(pipeline.home, arguments.name)
         output.say(f"{arguments.name} is searched as by default" + ("" if forgot else ", as it was before"))
         return EXIT_OK
@@ -139,7 +137,7 @@ def _show(tuning: Tuning, output: Output) -> None:
 def options(params: RetrievalParams) -> str:
     """The setting as arguments of ``plumbline retrieve``."""
     if params.mode != "hybrid":
-        return f"--mode {'sparse' if params.mode == 'bm25' else 'dense'}"
+        return f"--mode {params.mode}"
     constant = f" --rrf-constant {params.rrf_constant:g}" if params.fusion == "rrf" else ""
     return f"--mode hybrid --fusion {params.fusion} --dense-weight {params.dense_weight:g}{constant}"
 

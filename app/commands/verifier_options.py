@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
+from app.commands.parser import rare
 from app.errors import UsageError
 from app.judging.verifier_sources import VerifierSource
 
 _NEEDED = ("facts", "judge", "labels")
 
 
-def add_verifier_sources(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
+def add_verifier(group: argparse._ActionsContainer, choices: Sequence[str], default: str) -> None:
+    """--verifier, --verifier-model, --threshold. choices: of --verifier; default: what "auto" stands for, in words."""
+    group.add_argument("--verifier", choices=choices, default="auto", help=f"what judges (default auto: {default})")
+    group.add_argument(
+        "--verifier-model",
+        metavar="NAME",
+        default=None,
+        help="a folder, OWNER/NAME, token-overlap, verifier-network; default embedded",
+    )
+    group.add_argument(
+        "--threshold", type=float, default=0.5, help="support from which a claim counts as supported (default 0.5)"
+    )
+    add_verifier_sources(group)
+
+
+def check_threshold(arguments: argparse.Namespace) -> None:
+    """Raises UsageError for a --threshold that cannot be meant."""
+    if not 0.0 < arguments.threshold <= 1.0:
+        raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
+
+
+def add_verifier_sources(group: argparse._ActionsContainer) -> None:
     """--facts, --tolerance, --judge, --votes, --labels, --split-claims, --together, --alone."""
     group.add_argument(
         "--facts",
@@ -37,6 +60,7 @@ def add_verifier_sources(group: argparse._ArgumentGroup | argparse.ArgumentParse
         help="read the claims of an answer together (usual but in evaluate, where it leaves drift out)",
     )
     read.add_argument("--alone", dest="together", action="store_false", help="read every claim of an answer by itself")
+    rare(group, "--tolerance", "--votes", "--split-claims", "--together", "--alone")
 
 
 def verifier_choice(arguments: argparse.Namespace) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from app.commands.options import add_limit
+from app.commands.parser import rare, renamed
 from app.commands.training_options import a_path
 from app.errors import UsageError
 
@@ -31,6 +33,9 @@ ROW_OPTIONS: dict[str, Any] = {
 """What says which rows there are, and its defaults. They are filled in late: with --rows-from none may be given."""
 
 
+RENAMED = {"made": "synthetic", "answers": "short-answers", "together": "joint-tokens", "not_taught": "no-distill"}
+"""The flags of fields that are called otherwise."""
+
 _OF_RUNS = ("output", "start", "mix", "teacher", "not_taught", "epochs", "steps", "minutes")
 
 
@@ -44,7 +49,10 @@ def add_rows(group: argparse._ArgumentGroup) -> None:
         metavar="PATH",
         help="documents to make claims from by rule, and of --reading's questions that only name their passages",
     )
-    group.add_argument("--made", type=int, metavar="N", help="claims made by rule (default 30000)")
+    synthetic = group.add_argument(
+        "--synthetic", dest="made", type=int, metavar="N", help="claims made by rule (default 30000)"
+    )
+    renamed(group, "--made", synthetic)
     group.add_argument(
         "--replies",
         type=int,
@@ -58,14 +66,17 @@ def add_rows(group: argparse._ArgumentGroup) -> None:
         metavar="FILE",
         help="questions on passages (as for train reader), to make right and wrong short answers from",
     )
-    group.add_argument("--answers", type=int, metavar="N", help="short answers (default 12000)")
+    short = group.add_argument(
+        "--short-answers", dest="answers", type=int, metavar="N", help="short answers (default 12000)"
+    )
+    renamed(group, "--answers", short)
     group.add_argument(
         "--hold-out",
         action="append",
         metavar="SOURCE",
         help="do not train on this source, score on it; NAME* for all that begin so, NAME:17%% for a part of its texts",
     )
-    group.add_argument("--limit", type=int, help="read only the first N pairs, or answers, of each file")
+    add_limit(group, "pairs, or answers, of each file")
     group.add_argument("--rows", type=int, help="labelled pairs at most, drawn at random (default all)")
     group.add_argument("--source-cap", type=int, metavar="N", help="labelled pairs of a source at most")
     group.add_argument("--window", type=int, help="tokens of evidence read at once (default 300)")
@@ -81,12 +92,14 @@ def add_rows(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help="windows of a claim's evidence trained at most, those with most of its words (default 5)",
     )
-    group.add_argument(
-        "--together",
+    joint = group.add_argument(
+        "--joint-tokens",
+        dest="together",
         type=int,
         metavar="N",
         help="tokens of an answer's claims read together, where a file holds answers (default 160; 0: each alone)",
     )
+    renamed(group, "--together", joint)
     group.add_argument(
         "--smaller",
         type=float,
@@ -116,6 +129,8 @@ def add_rows(group: argparse._ArgumentGroup) -> None:
         metavar="FOLDER",
         help="rows that --rows-to has written, in place of all of the above; may be repeated",
     )
+    rare(group, "--replies", "--source-cap", "--window", "--balance", "--windows", "--joint-tokens", "--smaller")
+    rare(group, "--altered", "--strangers")
 
 
 def asked_rows(arguments: argparse.Namespace) -> argparse.Namespace:
@@ -123,17 +138,20 @@ def asked_rows(arguments: argparse.Namespace) -> argparse.Namespace:
     given = [name for name in ROW_OPTIONS if getattr(arguments, name) is not None]
     if arguments.rows_from and given:
         raise UsageError(
-            f"--rows-from has rows that are made already: --{given[0].replace('_', '-')} cannot change them, say it to "
-            "--rows-to"
+            f"--rows-from has rows that are made already: --{_flag(given[0])} cannot change them, say it to --rows-to"
         )
     if arguments.rows_from and arguments.rows_to:
         raise UsageError("--rows-to writes rows and --rows-from reads them: give one of the two")
     idle = [name for name in _OF_RUNS if getattr(arguments, name) not in (None, [])]
     if arguments.rows_to and idle:
-        raise UsageError(f"--rows-to only makes rows: --{idle[0].replace('_', '-')} is for the run, with --rows-from")
+        raise UsageError(f"--rows-to only makes rows: --{_flag(idle[0])} is for the run, with --rows-from")
     if not arguments.rows_from and not arguments.data:
         raise UsageError("nothing to train on: give --data FILE, or --rows-from FOLDER")
     if arguments.output is None and not arguments.rows_to:
         raise UsageError("--output FOLDER says where the verifier goes: give it")
     asked = {name: getattr(arguments, name) if name in given else default for name, default in ROW_OPTIONS.items()}
     return argparse.Namespace(**asked)
+
+
+def _flag(name: str) -> str:
+    return RENAMED.get(name, name.replace("_", "-"))

@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.commands.options import add_device, add_seed
+from app.commands.parser import rare, renamed
 from app.commands.training_options import (
     a_path,
     add_layers,
@@ -17,7 +19,7 @@ from app.commands.training_options import (
     layers_setting,
     length_settings,
 )
-from app.commands.verifier_rows_options import ROW_OPTIONS, add_rows, asked_rows
+from app.commands.verifier_rows_options import RENAMED, ROW_OPTIONS, add_rows, asked_rows
 from app.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,42 +59,52 @@ def add_run(group: argparse._ArgumentGroup) -> None:
         metavar="SHARE",
         help="so much of a claim's target is the teachers', the rest its label's (default 0.5)",
     )
-    group.add_argument(
-        "--not-taught",
+    no_distill = group.add_argument(
+        "--no-distill",
+        dest="not_taught",
         action="append",
         default=[],
         metavar="SOURCE",
-        help="teachers have no say in rows of this source (NAME* for all that begin so); may be repeated",
+        help="no distillation from teachers on rows of this source (NAME* for all that begin so); may be repeated",
     )
+    renamed(group, "--not-taught", no_distill)
     group.add_argument("--output", type=a_path, metavar="FOLDER", help="where it and checkpoints go")
-    group.add_argument(
-        "--number-lack",
+    number_penalty = group.add_argument(
+        "--number-penalty",
+        dest="number_lack",
         type=float,
         default=2.0,
         metavar="W",
-        help="taken off the logit of a claim with a number that its evidence lacks (default 2; 0: not looked for)",
+        help="subtracted from the logit of a claim with a number its evidence lacks (default 2; 0: not looked for)",
     )
-    group.add_argument(
-        "--name-lack",
+    renamed(group, "--number-lack", number_penalty)
+    name_penalty = group.add_argument(
+        "--name-penalty",
+        dest="name_lack",
         type=float,
         default=1.0,
         metavar="W",
         help="the same for a name (default 1; give 0 where nouns have capitals, as in German)",
     )
-    group.add_argument(
-        "--word-lack",
+    renamed(group, "--name-lack", name_penalty)
+    word_penalty = group.add_argument(
+        "--word-penalty",
+        dest="word_lack",
         type=float,
         default=0.5,
         metavar="W",
         help="the same for content words, times the share of them that the evidence lacks (default 0.5)",
     )
-    group.add_argument(
-        "--question-lack",
+    renamed(group, "--word-lack", word_penalty)
+    question_penalty = group.add_argument(
+        "--question-penalty",
+        dest="question_lack",
         type=float,
         default=1.5,
         metavar="W",
         help="the same for a short answer, times the share of its question's words not around it (default 1.5)",
     )
+    renamed(group, "--question-lack", question_penalty)
     group.add_argument("--plain", action="store_true", help="a plain cross-encoder: no match marks, no worst word")
     add_length(group)
     group.add_argument("--tokens-at-once", type=int, default=8000, help="of one batch: memory (default 8000)")
@@ -105,8 +117,10 @@ def add_run(group: argparse._ArgumentGroup) -> None:
         metavar="STEPS",
         help="say every so many steps how well it tells held-out claims (default 250; 0: never)",
     )
-    group.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
-    group.add_argument("--device", default="auto", help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
+    add_seed(group)
+    add_device(group)
+    rare(group, "--layers", "--mix", "--teacher", "--teacher-share", "--no-distill", "--check", "--plain")
+    rare(group, "--number-penalty", "--name-penalty", "--word-penalty", "--question-penalty", "--tokens-at-once")
 
 
 def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
@@ -179,20 +193,22 @@ def _check(arguments: argparse.Namespace, asked: argparse.Namespace) -> None:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
     for name in ("made", "replies", "answers", "development", "check"):
         if (value := getattr(asked if name in ROW_OPTIONS else arguments, name)) < 0:
-            raise UsageError(f"--{name} is {value}: it must not be negative")
+            flag = RENAMED.get(name, name)
+            raise UsageError(f"--{flag} is {value}: it must not be negative")
     for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
         if not 0 <= (value := getattr(arguments, name)) <= MOST_LACK:  # nor NaN
-            raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be a number from 0 to {MOST_LACK}")
+            flag = f"--{name.removesuffix('_lack')}-penalty"
+            raise UsageError(f"{flag} is {value}: it must be a number from 0 to {MOST_LACK}")
     if asked.balance is not None and not 0 < asked.balance < math.inf:  # nor NaN
         raise UsageError(f"--balance is {asked.balance}: it must be a positive number")
     if not 0 <= arguments.teacher_share <= 1:  # nor NaN
         raise UsageError(f"--teacher-share is {arguments.teacher_share}: it must be a share, in [0, 1]")
     if arguments.not_taught and not arguments.teacher:
-        raise UsageError("--not-taught says what teachers have no say in: name a --teacher too")
+        raise UsageError("--no-distill names sources without distillation: name a --teacher too")
     if not 0 <= asked.altered <= 1:  # nor NaN
         raise UsageError(f"--altered is {asked.altered}: it must be a share from 0 to 1")
     if asked.altered and not asked.together:
-        raise UsageError("--altered is of answers whose claims are read together: not with --together 0")
+        raise UsageError("--altered is of answers whose claims are read together: not with --joint-tokens 0")
     check_start(arguments)
     if (most := arguments.start_share + sum(_share(said)[1] for said in arguments.mix)) > 1 + 1e-9:
         raise UsageError(

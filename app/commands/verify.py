@@ -4,9 +4,10 @@
 or - for standard input. ``plumbline verify --pairs FILE.jsonl`` (or -) judges {"claim", "evidence", "question", "id"}
 line by line, the evidence a text or a list of texts; with --json it prints one JSON object a line.
 
-Support is in [0, 1]; from the threshold on a claim is supported, below it unverifiable: the embedded verifier cannot
-tell a contradiction from silence. A claim of several sentences is as good as its worst. --fail-unsupported gives exit
-code 3 where a claim is not supported; 4 where some are unscored.
+Support is in [0, 1]; from the threshold on a claim is supported. Below it, it is contradicted where a rule finds that
+the best evidence says otherwise (another value, a denial, exchanged parts), else unverifiable. A claim of several
+sentences is as good as its worst. --fail-unsupported gives exit code 3 where a claim is not supported; 4 where some
+are unscored.
 
 --facts SOURCE holds claims against a table of subject, relation and value (no evidence needed: another value
 contradicts); --judge MODEL asks a language model about the evidence. See docs/verifiers.md.
@@ -21,18 +22,21 @@ from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.commands.choices import CLAIM_VERIFIERS
 from app.console import Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, AppError, UsageError
 
 if TYPE_CHECKING:
     from app.judging.answer_judge import Choice
     from app.judging.verification import CheckedClaim, ClaimChecker
+    from evaluation.outcomes import Verdict
     from evaluation.verifiers.evidence import EvidenceText
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    from app.commands.verifier_options import add_verifier_sources
+    from app.commands.options import add_device, add_skip_bad
+    from app.commands.verifier_options import add_verifier
 
     parser.add_argument("claim", nargs="?", metavar="CLAIM", help="what is to be judged")
     parser.add_argument(
@@ -44,34 +48,20 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--pairs", metavar="FILE", help="JSONL of claim and evidence, or - for standard input")
     parser.add_argument("--words", action="store_true", help="look for weak words in --pairs too (slower)")
-    parser.add_argument("--skip-bad", action="store_true", help="leave bad lines of --pairs out and count them")
-    parser.add_argument("--threshold", type=float, default=0.5, help="support from which a claim counts (default 0.5)")
-    parser.add_argument(
-        "--verifier-model",
-        metavar="NAME",
-        help="a folder, OWNER/NAME, token-overlap, verifier-network, ...; default embedded",
-    )
-    parser.add_argument(
-        "--verifier",
-        choices=("auto", "entailment", "facts", "judge"),
-        default="auto",
-        help="what judges (default entailment; facts and judge need --facts and --judge)",
-    )
-    add_verifier_sources(parser)
-    parser.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
+    add_skip_bad(parser)
+    add_verifier(parser, CLAIM_VERIFIERS, "entailment; facts and judge need --facts and --judge")
+    add_device(parser)
     parser.add_argument("--fail-unsupported", action="store_true", help="exit 3 where a claim is not supported")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Judge one claim, or pairs."""
-    from app.commands.verifier_options import verifier_choice, verifier_source
+    from app.commands.options import device_name
+    from app.commands.verifier_options import check_threshold, verifier_choice, verifier_source
     from app.judging.answer_judge import JudgePlan
     from app.judging.verification import ClaimChecker
-    from app.settings import Settings
-    from model.hardware.device import pick_device
 
-    if not 0.0 < arguments.threshold <= 1.0:
-        raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
+    check_threshold(arguments)
     if (arguments.pairs is None) == (arguments.claim is None):
         raise UsageError('give a claim and its evidence (--evidence FILE "claim"), or --pairs FILE.jsonl, not both')
     if arguments.pairs is not None and (arguments.evidence or arguments.question or arguments.unanswerable):
@@ -88,7 +78,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if arguments.claim is not None and not any(c.isalnum() for c in arguments.claim):
         raise UsageError(f"the claim {arguments.claim!r} has no letter and no digit")
     evidence = tuple(_evidence(arguments.evidence)) if arguments.claim is not None else ()
-    device = str(pick_device(arguments.device or Settings().device))
+    device = device_name(arguments)
     kind: Choice = "facts" if choice == "facts" else "judge" if choice == "judge" else "entailment"
     plan = JudgePlan(kind, "contexts", arguments.verifier_model, arguments.threshold, device, source)
     checker = ClaimChecker(plan)
@@ -151,16 +141,23 @@ def _lines(checked: CheckedClaim) -> Iterator[str]:
     """One claim, for a person."""
     yield f"{checked.label}  support {_support(checked)}"
     for verdict in checked.verdicts:
-        if len(checked.verdicts) > 1:
-            shown = "unscored" if verdict.support is None else f"{verdict.support:.3f}"
-            yield f"  {shown} {verdict.label}: {verdict.claim.text}"
-        for e in verdict.evidence:
-            yield f'  best evidence {e.document_id} {e.start}-{e.end}: "{e.text}"'
+        yield from verdict_lines(verdict, alone=len(checked.verdicts) == 1)
     if checked.weak:
         words = ", ".join(f'"{checked.pair.claim[w.start : w.end]}" (+{w.gain:.2f})' for w in checked.weak)
         yield f"  weak words (support without them): {words}"
-    if checked.label == "unscored":
-        yield f"  {checked.reason}"
+    if checked.label == "unscored" and not checked.verdicts:
+        yield f"  because: {checked.reason}"
+
+
+def verdict_lines(verdict: Verdict, *, alone: bool) -> Iterator[str]:
+    """One claim's verdict, why, and its best evidence. alone: its label and text are said already."""
+    if not alone:
+        support = "unscored" if verdict.support is None else f"{verdict.support:.3f}"
+        yield f"  {support} {verdict.label}: {verdict.claim.text}"
+    if verdict.label != "supported" and verdict.reason:
+        yield f"  because: {verdict.reason}"
+    for e in verdict.evidence:
+        yield f'  best evidence {e.document_id} {e.start}-{e.end}: "{e.text}"'
 
 
 def _short(checked: CheckedClaim) -> str:

@@ -39,6 +39,7 @@ _SENTENCE_WORDS = 4
 """A reference of so many words states something; a shorter one only names the answer."""
 AT_ONCE = 64
 """Answers judged in one call: the scorer sorts them by length, and so many are lost at most when the process dies."""
+_FIRST = min(8, AT_ONCE)
 FAILURES_IN_A_ROW = 8
 """After so many answers in a row that the verifier failed on, it is not asked again: the rest stays unscored."""
 
@@ -104,7 +105,8 @@ def open_answer_judge(
     if not with_references and not with_contexts:
         raise AppError(
             f"none of the {total} answers has contexts or references, so there is nothing to judge them by: name the "
-            "field with --contexts-field or --references-field (what was found is listed by --json under columns)"
+            "field that holds them",
+            parameter="contexts_field",
         )
     notes = []
     choice: Choice = plan.choice
@@ -114,13 +116,13 @@ def open_answer_judge(
         if choice == "reference" and with_contexts:
             notes.append(
                 f"Judged by references (factuality). {with_contexts} of {total} answers have contexts too, which judge "
-                "what an answer says beside answering; --verifier reference leaves that out, --verifier entailment "
+                "what an answer says beside answering; the verifier reference leaves that out, entailment "
                 "measures faithfulness to the contexts alone."
             )
         elif choice == "entailment" and with_references and plan.evidence == "contexts":
             notes.append(
                 f"Judged by contexts (faithfulness): only {with_references} of {to_answer} answers have references. "
-                "--verifier reference measures factuality on those."
+                "The verifier reference measures factuality on those."
             )
     if choice == "reference":
         both = plan.choice == "auto" and with_contexts > 0
@@ -145,8 +147,9 @@ def open_answer_judge(
     texts = [r.contexts if kind == "contexts" else r.references for r in records]
     if not any(texts):
         raise AppError(
-            f"none of the {total} answers has {kind} to judge it by: name the field with --{kind}-field, or judge by "
-            + ("references with --verifier reference" if kind == "contexts" else "contexts with --evidence contexts")
+            f"none of the {total} answers has {kind} to judge it by: name the field that holds them, or judge by "
+            + ("references (the verifier reference)" if kind == "contexts" else "contexts"),
+            parameter=f"{kind}_field",
         )
     missing = tuple("" if held else f"the answer came with no {kind[:-1]}" for held in texts)
     # An answer's evidence is its own, so each answer is judged under a question of its own.
@@ -236,8 +239,7 @@ def judge_answers(
     if progress is not None:
         progress(done, len(records))
     in_a_row = 0
-    for start in range(0, len(open_places), AT_ONCE):
-        places = open_places[start : start + AT_ONCE]
+    for places in _growing(open_places):
         if in_a_row >= FAILURES_IN_A_ROW:
             found = [JudgedAnswer(i, AnswerEvaluation("unscored", (), _GIVEN_UP), True) for i in places]
         else:
@@ -256,6 +258,14 @@ def judge_answers(
         if progress is not None:
             progress(done, len(records))
         yield tuple(found)
+
+
+def _growing(places: Sequence[int]) -> Iterator[Sequence[int]]:
+    """In parts that double up to AT_ONCE: the first ones soon tell how long all of them take."""
+    start, size = 0, _FIRST
+    while start < len(places):
+        yield places[start : start + size]
+        start, size = start + size, min(2 * size, AT_ONCE)
 
 
 _GIVEN_UP = f"the verifier failed on {FAILURES_IN_A_ROW} answers in a row and was not asked again"

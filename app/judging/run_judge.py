@@ -44,7 +44,8 @@ class VerifierPlan:
 
     def __post_init__(self) -> None:
         if self.choice not in get_args(VerifierChoice):
-            raise AppError(f"there is no verifier {self.choice!r}: choose from {', '.join(get_args(VerifierChoice))}")
+            known = ", ".join(get_args(VerifierChoice))
+            raise AppError(f"there is no verifier {self.choice!r}: choose from {known}", parameter="verifier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,8 @@ def open_judge(
             return Judge(ReferenceVerifier())  # no documents to search: references judge, what has none is unscored
         raise AppError(
             f"{bare} of {len(questions)} questions have no reference answer, and {_called(plan)} by the documents of "
-            f"a trusted collection (--trusted NAME; --verifier reference leaves such questions unscored): {error}"
+            f"a trusted collection (the verifier reference leaves such questions unscored): {error}",
+            parameter="trusted",
         ) from error
     search = pipeline.search(name)  # as the collection is searched, whatever the arm does
     retriever = search.retriever

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.errors import AppError
@@ -12,7 +12,9 @@ from app.judging.answer_judge import FAILURES_IN_A_ROW, JudgePlan, ScorerLoader,
 from app.judging.verifier_sources import open_fact_verifier, open_language_judge, reads_together
 from data.refused import Refused
 from evaluation.claims.splitting import extract_by
-from evaluation.outcomes import Claim, Label, Verdict
+from evaluation.contrast.contradiction import contradiction
+from evaluation.contrast.statement import sentence_spans
+from evaluation.outcomes import Claim, Evidence, Label, Verdict
 from evaluation.verifiers.context_evidence import AnsweredQuestion
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceText
@@ -21,6 +23,9 @@ from evaluation.verifiers.verifier import FAILED, VerificationItem, Verifier, fa
 
 AT_ONCE = 256
 """Pairs judged in one call of the scorer, which sorts them by length."""
+
+_MOST_CHARACTERS = 200_000
+"""Of evidence that is looked through for a contradiction: a second or so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,10 @@ class ClaimChecker:
                 failing = [v.claim for v in found[i] if v.label == "unverifiable"]
                 marked = self._marking.mark(questions[i], failing, claims[i]) if failing else ()
                 weak = tuple(w for m in marked for w in m.weak)
-            results.append(_result(pair, found[i], weak))
+            verdicts = (
+                found[i] if self._marking is None else tuple(with_contradiction(v, pair.evidence) for v in found[i])
+            )
+            results.append(_result(pair, verdicts, weak))
         return tuple(results)
 
 
@@ -216,6 +224,24 @@ def _sentences(claim: str, split: bool) -> tuple[Claim, ...]:
     """The sentences of a claim, or simpler claims; all of it where it has one, or none that claims anything."""
     found = extract_by(split, claim).claims
     return found if len(found) > 1 else (Claim(claim, 0, len(claim)),)
+
+
+def with_contradiction(verdict: Verdict, evidence: Sequence[EvidenceText]) -> Verdict:
+    """An unverifiable verdict whose claim the evidence contradicts by rule becomes "contradicted", with the reason and
+    the sentence; any other stays as it is. A network of support alone cannot tell a contradiction from silence."""
+    if verdict.label != "unverifiable":
+        return verdict
+    claim = verdict.claim.text
+    reason = contradiction(claim, "\n".join(text.text for text in evidence)[:_MOST_CHARACTERS])
+    if not reason:
+        return verdict
+    for text in evidence:
+        for start, end in sentence_spans(text.text[:_MOST_CHARACTERS]):
+            sentence = text.text[start:end]
+            if found := contradiction(claim, sentence):
+                place = Evidence(text.document_id, text.start + start, text.start + end, sentence)
+                return replace(verdict, label="contradicted", reason=found, evidence=(place,))
+    return replace(verdict, label="contradicted", reason=reason)
 
 
 def _worst(verdicts: Sequence[Verdict]) -> Verdict | None:

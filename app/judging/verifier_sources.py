@@ -46,7 +46,9 @@ def open_fact_verifier(source: VerifierSource) -> FactVerifier:
     from evaluation.verifiers.facts import FactVerifier
 
     if not source.facts:
-        raise AppError("--verifier facts needs a table: --facts URL#TABLE or --facts FILE.csv (subject,relation,value)")
+        raise AppError(
+            "the verifier facts needs a table: URL#TABLE, or FILE.csv of subject,relation,value", parameter="facts"
+        )
     return FactVerifier(open_facts(source.facts), source.tolerance, source.split)
 
 
@@ -56,7 +58,7 @@ def open_label_verifier(source: VerifierSource) -> LabelVerifier:
     from evaluation.verifiers.human_labels import LabelVerifier
 
     if source.labels is None:
-        raise AppError("--verifier labels needs a file: --labels FILE of question, answer and label")
+        raise AppError("the verifier labels needs a file of question, answer and label", parameter="labels")
     return LabelVerifier(load_verdict_labels(source.labels))
 
 
@@ -73,7 +75,9 @@ def open_language_judge(
     from evaluation.verifiers.language_judge import LanguageJudge
 
     if not source.judge:
-        raise AppError("--verifier judge needs a model: --judge FOLDER, transformers:FOLDER or openai:URL#MODEL")
+        raise AppError(
+            "the verifier judge needs a model: FOLDER, transformers:FOLDER or openai:URL#MODEL", parameter="judge"
+        )
     settings = Settings()
     try:
         generator = open_generator(
@@ -84,5 +88,5 @@ def open_language_judge(
             home=home,
         )
     except AppError as error:  # its words are those of --model
-        raise AppError(str(error).replace("--model", "--judge")) from error
+        raise AppError(str(error), parameter="judge") from error
     return LanguageJudge(generator, evidence, threshold, source.votes, source.split)

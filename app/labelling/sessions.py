@@ -116,9 +116,9 @@ def _changed(stored: StoredDraw, request: DrawRequest) -> StoredDraw | None:
     """The stored draw with as many questions wanted as are asked for; None where nothing changes."""
     other = []
     if request.arms and request.arms != stored.draw.arms:
-        other.append(f"--arms {','.join(stored.draw.arms)}")
+        other.append(f"the arms {','.join(stored.draw.arms)}")
     if request.seed is not None and request.seed != stored.draw.seed:
-        other.append(f"--seed {stored.draw.seed}")
+        other.append(f"the seed {stored.draw.seed}")
     if request.stratify and len(stored.draw.strata) == 1:
         other.append("no strata")
     if request.active and not stored.draw.active:
@@ -126,16 +126,18 @@ def _changed(stored: StoredDraw, request: DrawRequest) -> StoredDraw | None:
     if stored.draw.active and request.questions is not None:
         other.append("a number of questions that chance gave")
     elif stored.stratified and request.questions not in (None, stored.wanted):
-        other.append(f"--questions {stored.wanted}, by strata")
+        other.append(f"{stored.wanted} questions, by strata")
     if other:
         raise UsageError(
-            f"this run's draw has {', '.join(other)}: leave the option out to go on with it, or give --redraw to draw "
-            "anew (labels of responses that are drawn again are kept)"
+            f"this run's draw has {', '.join(other)}: leave the argument out to go on with it, or draw anew "
+            "(labels of responses that are drawn again are kept)",
+            parameter="redraw",
         )
     if request.questions is None or request.questions == stored.wanted:
         return None
     if not 2 <= request.questions <= len(stored.draw.questions):
-        raise UsageError(f"--questions is {request.questions}: name 2 to {len(stored.draw.questions)}")
+        most = len(stored.draw.questions)
+        raise UsageError(f"{request.questions} questions cannot be drawn: name 2 to {most}", parameter="questions")
     return replace(stored, wanted=request.questions)
 
 

@@ -1,4 +1,4 @@
-"""Which generator a --model (PLUMBLINE_MODEL) names, and opening it."""
+"""Which generator a model's name (PLUMBLINE_MODEL) stands for, and opening it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def open_generator(
     if precision and not _is_decoder(choice, home):
         raise AppError(
             f"precision {precision} is for the folder of a Hugging Face decoder; {choice or 'the embedded reader'} has "
-            "its own: leave --precision (PLUMBLINE_PRECISION) out"
+            "its own: leave the precision (PLUMBLINE_PRECISION) out",
+            parameter="precision",
         )
     template = read_prompt(Path(prompt).expanduser()) if prompt else None
     if not choice or choice == "reader":
@@ -73,7 +74,9 @@ def open_generator(
         folder = _folder(rest, choice, home)
         if (folder / "reader.json").is_file():
             raise AppError(
-                f"--model {choice}: that folder is a reader, which transformers does not know: leave out transformers:"
+                f"the model {choice!r}: that folder is a reader, which transformers does not know: leave out "
+                "transformers:",
+                parameter="model",
             )
         from generation.causal.transformers_generator import TransformersGenerator
 
@@ -139,7 +142,8 @@ def _refuse_prompt(choice: str, prompt: str) -> None:
     if prompt:
         raise AppError(
             f"the prompt {prompt} is for a language model; {choice or 'the embedded reader'} takes none: leave "
-            "--prompt (PLUMBLINE_PROMPT) out, or name a --model"
+            "the prompt (PLUMBLINE_PROMPT) out, or name a language model",
+            parameter="prompt",
         )
 
 
@@ -148,10 +152,10 @@ def _checkpoint(choice: str, home: Path | None) -> Path:
     path = decoder_folder(choice, home)
     if path.suffix.lower() == ".gguf" and not path.is_dir():
         if not path.is_file():
-            raise AppError(f"--model {choice}: no such file")
+            raise AppError(f"the model {choice!r}: no such file", parameter="model")
         return path
     if path.is_file():
-        raise AppError(f"--model {choice}: that file is not a GGUF file (FILE.gguf); give {CHOICES}")
+        raise AppError(f"the model {choice!r} is no GGUF file (FILE.gguf); give {CHOICES}", parameter="model")
     return _folder(choice, choice, home)
 
 
@@ -162,7 +166,7 @@ def _is_gguf_file(path: Path) -> bool:
 def _folder(path: str, choice: str, home: Path | None) -> Path:
     folder = decoder_folder(path, home)
     if not path or not folder.is_dir():
-        raise AppError(f"--model {choice}: no such folder; give {CHOICES}")
+        raise AppError(f"the model {choice!r}: no such folder; give {CHOICES}", parameter="model")
     return folder
 
 
@@ -183,5 +187,5 @@ def _remote(
         )
     except GenerationError as error:
         # Not the choice itself: a URL may hold a password.
-        raise AppError(f"--model {kind}:URL#MODEL: {error}. The choices are {CHOICES}") from error
+        raise AppError(f"the model {kind}:URL#MODEL: {error}. The choices are {CHOICES}", parameter="model") from error
     return OpenAIGenerator(options, template=template)

@@ -72,18 +72,19 @@ def analyse_further(
             entailing = CachedEntailment(scorer)
         elif looking.signals != AUTO:
             raise UsageError(
-                f"--signals {looking.signals}: that model judged the run, and a signal must not be told by its own "
-                "judge: name another one"
+                f"the model {looking.signals} judged the run, and a signal must not be told by its own judge: name "
+                "another one",
+                parameter="signals",
             )
         else:
             notes.append(
                 "Semantic entropy and self-inconsistency are missing: the shipped entailment model judged this run, "
-                "and a signal must not be told by its own judge. Name another model with --signals MODEL."
+                "and a signal must not be told by its own judge. Name another model for the signals."
             )
         if sampling_cell(info.config) is None or not any(d.greedy for d in info.config.grid):
             notes.append(
                 "Signals are missing: they need a greedy answer beside at least two samples of each question, which "
-                "plumbline evaluate --signals --n 2 (or more) draws."
+                "an evaluation with signals and two or more samples draws."
             )
     store = ExtraVerdicts(pipeline.store)
     judged_by = ""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from app.pipeline import Pipeline
+from app.run_names import distinct_names
 from app.runs.report import report_data
 from evaluation.exports.records import ExportRun
 from evaluation.reports.comparison import compare_runs
 from evaluation.reports.report_data import ReportData
 from evaluation.runs.run_store import RunStore
-
-_SHORT = 8
 
 
 def comparison_data(pipeline: Pipeline, run_id: str, against_id: str) -> ReportData:
@@ -18,7 +17,8 @@ def comparison_data(pipeline: Pipeline, run_id: str, against_id: str) -> ReportD
     Raises EvaluationError for unknown runs and for runs that share no question or no arm, AppError for one without a
     finished sample.
     """
-    names = _short_names(run_id, against_id)
+    runs = RunStore(pipeline.store)
+    names = distinct_names(runs.load_run(run_id), runs.load_run(against_id))
     return compare_runs(report_data(pipeline, run_id), report_data(pipeline, against_id), *names)
 
 
@@ -37,11 +37,3 @@ def export_run(pipeline: Pipeline, run_id: str) -> ExportRun:
         runs.load_questions(info.id),
         runs.load_samples(info.id),
     )
-
-
-def _short_names(run_id: str, against_id: str) -> tuple[str, str]:
-    """Enough of each id to tell them apart."""
-    length = _SHORT
-    while run_id[:length] == against_id[:length] and length < len(run_id):
-        length += 1
-    return run_id[:length], against_id[:length]

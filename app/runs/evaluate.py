@@ -18,6 +18,7 @@ from evaluation.runs.dry_run import DryRun, probe
 from evaluation.runs.experiment import Progress, RunResult, configure, run_experiment
 from evaluation.runs.run_config import Decoding, RunConfig
 from evaluation.runs.run_store import RunStore
+from retrieval.collections import collection_info
 from retrieval.retriever import Fusion, Mode
 
 LEFT_OUT = "left out"
@@ -156,10 +157,26 @@ def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Ope
         grid=plan.grid,
     )
     config = replace(config, owner=plan.owner)
-    left_out = ((LEFT_OUT, plan.left_out),) if plan.left_out else ()
-    told = ("prompt", prompt_hash(pipeline.generator, pipeline.settings.prompt))
-    labels = (("collection", collection), ("model", pipeline.generator.name), *judge.labels, told, *left_out)
+    published = collection_info(pipeline.store, collection).published_at if collection else None
+    labels = (
+        ("collection", collection),
+        ("model", pipeline.generator.name),
+        ("collection published", published.isoformat(timespec="seconds") if published else ""),
+        ("prompt", _prompt(pipeline)),
+        ("prompt hash", prompt_hash(pipeline.generator, pipeline.settings.prompt)),
+        *judge.labels,
+        *(((LEFT_OUT, plan.left_out),) if plan.left_out else ()),
+    )
     return _Opened(config, arms, judge, labels)
+
+
+def _prompt(pipeline: Pipeline) -> str:
+    """The prompt file of a language model, "" for a reader, which takes none."""
+    from generation.reader.reader import EmbeddedReader
+
+    if isinstance(pipeline.generator, EmbeddedReader):
+        return ""
+    return pipeline.settings.prompt or "the default"
 
 
 def _named(plan: EvaluationPlan) -> tuple[ArmName, ...]:

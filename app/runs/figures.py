@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from app.labelling.sessions import DrawRequest, LabelSession, open_draw
 from app.pipeline import Pipeline
+from app.rates_in_short import rates_html, rates_line
 from app.runs.analysis import AnalysisOptions
 from app.runs.evaluate import EvaluationPlan, evaluate, full_run_id
 from app.runs.report import report_data
@@ -16,7 +17,7 @@ from evaluation.runs.experiment import Progress
 from evaluation.statistics.summary import RunSummary
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RunFigures:
     """id: of the run. summary: rates and paired differences by the verifier. corrected: by people's labels too, None
     while nobody labelled. analysis: what the run says beside its rates. notes: what a reader should know.
@@ -27,6 +28,13 @@ class RunFigures:
     corrected: CorrectedFigures | None
     analysis: RunAnalysis | None
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"RunFigures({self.id!r}, {rates_line(self.summary)})"
+
+    def _repr_html_(self) -> str:
+        """The arms' rates, for a notebook."""
+        return rates_html(f"run {self.id}", self.summary)
 
 
 def run_figures(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None = None) -> RunFigures:

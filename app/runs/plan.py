@@ -42,15 +42,22 @@ class PrecisionTarget:
 
     def __post_init__(self) -> None:
         if (self.half_width is None) == (self.detect is None):
-            raise UsageError("name one of --half-width and --detect")
+            raise UsageError("give the half-width or the difference to detect, one of the two", parameter="detect")
         if self.half_width is not None and not 0.0 < self.half_width < 1.0:
-            raise UsageError(f"--half-width is {self.half_width}: it must lie between 0 and 1, e.g. 0.05 for 5 points")
+            raise UsageError(
+                f"the half-width is {self.half_width}: it must lie between 0 and 1, e.g. 0.05 for 5 points",
+                parameter="half_width",
+            )
         if self.detect is not None and not 0.0 < abs(self.detect) < 1.0:
-            raise UsageError(f"--detect is {self.detect}: it must lie between 0 and 1, e.g. 0.05 for 5 points")
+            raise UsageError(
+                f"the difference to detect is {self.detect}: it must lie between 0 and 1, e.g. 0.05 for 5 points",
+                parameter="detect",
+            )
         if not 0.0 < self.power < 1.0:
-            raise UsageError(f"--power is {self.power}: it must lie between 0 and 1, e.g. 0.8")
+            raise UsageError(f"the power is {self.power}: it must lie between 0 and 1, e.g. 0.8", parameter="power")
         if not self.samples or min(self.samples) < 1 or max(self.samples) > 1000:
-            raise UsageError(f"--samples is {','.join(map(str, self.samples))}: each must be 1 to 1000")
+            named = ", ".join(map(str, self.samples))
+            raise UsageError(f"the numbers of samples are {named}: each must be 1 to 1000", parameter="samples")
 
     @property
     def goal(self) -> Goal:
@@ -142,14 +149,20 @@ def pilot_of_numbers(
 
     Raises UsageError for numbers that cannot be, EvaluationError for a pilot of 1 to 4 questions.
     """
-    for name, value in (*(("--rate", r) for r in rates), ("--within", within)):
+    for name, value in (*(("rate", r) for r in rates), ("sample_correlation", within)):
         if not 0.0 <= value <= 1.0:
-            raise UsageError(f"{name} is {value}: it must lie between 0 and 1")
+            raise UsageError(f"{name} is {value}: it must lie between 0 and 1", parameter=name)
     if not -1.0 <= together <= 1.0:
-        raise UsageError(f"--together is {together}: it must lie between -1 and 1")
+        raise UsageError(
+            f"the correlation of the arms is {together}: it must lie between -1 and 1", parameter="arm_correlation"
+        )
     model = QuestionModel(rates, (within,) * len(rates), together if len(rates) > 1 else 0.0)
     others = simulated_pilots(model, questions, samples, refits, seed) if questions else ()
-    notes = () if questions else ("the numbers are taken as known: no range (--pilot-questions N gives one)",)
+    notes = (
+        ()
+        if questions
+        else ("the numbers are taken as known: without the number of pilot questions there is no range",)
+    )
     return Pilot(("one", "other")[: len(rates)], model, questions, samples, None, verifier, others, notes)
 
 
@@ -166,7 +179,7 @@ def make_plan(
     """
     settings = settings or PlanSettings()
     if wanted.detect is not None and len(pilot.arms) < 2:
-        raise UsageError("--detect is of a difference: name two arms (--arms A,B, or --rate and --other-rate)")
+        raise UsageError("a difference has two arms: name both, or give the rates of both", parameter="detect")
     say = partial(progress, "questions") if progress else None
 
     def planned_for(m: QuestionModel) -> QuestionModel:

@@ -11,6 +11,7 @@ from app.errors import USER_ERRORS, AppError
 from app.labelling.figures import label_figures
 from app.pipeline import Pipeline
 from app.run_citations import run_citations
+from app.run_names import run_title
 from app.runs.analysis import AnalysisOptions, analyse_further
 from app.runs.evaluate import LEFT_OUT
 from data.questions import Question
@@ -275,6 +276,7 @@ def _report_config(info: RunInfo, entailed: bool) -> RunConfig:
             "Generation",
             (
                 ("model", labels.get("model", "")),
+                *((("prompt", labels["prompt"]),) if labels.get("prompt") else ()),
                 ("model fingerprint", config.generator),
                 *((("decoding grid", "; ".join(d.label for d in config.decodings)),) if config.grid else ()),
                 ("temperature", str(decoding.temperature)),
@@ -288,6 +290,11 @@ def _report_config(info: RunInfo, entailed: bool) -> RunConfig:
             "Retrieval",
             (
                 ("collection", labels.get("collection", "") or "none"),
+                *(
+                    (("collection published", labels["collection published"]),)
+                    if labels.get("collection published")
+                    else ()
+                ),
                 ("index generation", config.generation or "none"),
                 ("encoder fingerprint", config.encoder or "none"),
             ),
@@ -302,7 +309,7 @@ def _report_config(info: RunInfo, entailed: bool) -> RunConfig:
     )
     finished = info.finished_at or info.created_at
     return RunConfig(
-        title=info.name or f"Run {info.id}",
+        title=run_title(info),
         created=finished.isoformat(timespec="seconds"),
         command=labels.get("command", ""),
         searched_collection=config.generation or None,

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from rich import box
 from rich.table import Table
 
+from evaluation.reports.first_screen import CHANGES
 from evaluation.reports.limits_text import limits_text
-from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import p_value
 from evaluation.statistics.estimates import HallucinationEstimate
 from evaluation.statistics.summary import RunSummary
@@ -34,28 +34,19 @@ def table(title: str, first: str, columns: tuple[str, ...]) -> Table:
     return made
 
 
-def decoding_line(data: ReportData) -> str:
-    """One line: which decoding and how many samples the rates are of."""
-    entries = {name: value for section in data.config.sections for name, value in section.entries}
-    temperature, samples = entries.get("temperature", ""), entries.get("samples per question and arm", "")
-    if not temperature:
-        return f"{data.config.title}"
-    greedy = float(temperature) == 0
-    how = "greedy" if greedy else f"temperature {temperature}"
-    if not greedy and entries.get("top_p", "1.0") != "1.0":
-        how += f", top-p {entries['top_p']}"
-    served = " (as query and serve answer)" if greedy and samples == "1" else ""
-    plural = "" if samples == "1" else "s"
-    return (
-        f"Measured: {how}, {samples} sample{plural} a question, at most {entries.get('max_tokens', '?')} tokens{served}"
-    )
+def plain_table(columns: tuple[str, ...]) -> Table:
+    """A list: left-aligned columns; long cells are folded, never cut."""
+    made = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for name in columns:
+        made.add_column(name, overflow="fold")
+    return made
 
 
 def arms_table(summary: RunSummary) -> Table:
     """Rows: the arms. Columns: share of all responses with each outcome, then hallucinated among answered ones."""
     made = table(
         f"Share of all responses, {summary.settings.level:.0%} intervals clustered by question;\n"
-        "last column: hallucinated among answered ones",
+        "last column: hallucinated among answered ones (neither abstained nor unscored)",
         "arm",
         ("hallucinated", "supported", "abstained", "unscored", "of answered"),
     )
@@ -88,8 +79,8 @@ def pairs_table(summary: RunSummary) -> Table:
     said = "\nUnscored counts as not hallucinated; {low,high}: if it were all one or the other" if any(unscored) else ""
     made = table(
         "Paired difference in hallucinated (positive: the second arm hallucinates less);\n"
-        "fixed: hallucinated in the first arm and not in the second, broken: the reverse.\n"
-        f"The verifier's own errors inflate both{said}",
+        f"fixed: {CHANGES['fixed']},\nbroken: {CHANGES['broken']};\n"
+        f"errors of the verifier make both larger than they are{said}",
         "pair",
         ("difference", "fixed", "broken", "questions", "p (Holm)"),
     )

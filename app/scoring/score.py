@@ -19,6 +19,7 @@ from app.judging.answer_judge import (
     judge_answers,
     open_answer_judge,
 )
+from app.rates_in_short import rates_html, rates_line
 from data.answer_records import AnswerRecord
 from data.answers import AnswerFile
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
@@ -74,7 +75,7 @@ class ScoredAnswer:
         return tuple(v for v in self.evaluation.verdicts if v.label in ("contradicted", "unverifiable"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ScoreResult:
     """Everything that is shown of scored answers. measure: what the rates are rates of. kind: what was taken as truth.
 
@@ -93,6 +94,13 @@ class ScoreResult:
     notes: tuple[str, ...]
     failed: int = 0
     abstentions: tuple[Abstentions, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"ScoreResult({len(self.answers)} answers, {self.measure}, {rates_line(self.summary)})"
+
+    def _repr_html_(self) -> str:
+        """The systems' rates, for a notebook."""
+        return rates_html(f"{len(self.answers)} answers, {self.measure} by {self.kind}", self.summary)
 
     @property
     def unscored(self) -> int:
@@ -246,7 +254,7 @@ def _group_notes(records: Sequence[AnswerRecord], groups: Sequence[str]) -> list
     if most >= _LUMP and most > _LUMP_SHARE * len(records) and not any(r.group for r in records):
         notes.append(
             f"{most} answers have one question ({group!r}) and count as one unit of independence: where they are about "
-            "different things, name the field that tells them apart with --group FIELD, or the intervals are too wide."
+            "different things, name the field that tells them apart (group), or the intervals are too wide."
         )
     if len(set(groups)) == 1 and len(records) > 1:
         notes.append("All answers belong to one question: an interval from one question says next to nothing.")
@@ -272,7 +280,7 @@ def _pairs(
         else:
             notes.append(f"{one} and {two} have no question in common, so no paired difference is given.")
     if first is not None and baseline is None:
-        notes.append(f"{len(arms)} systems: each is compared with {first} (--baseline NAME chooses another).")
+        notes.append(f"{len(arms)} systems: each is compared with {first} (another baseline can be named).")
     return tuple(pairs), notes
 
 

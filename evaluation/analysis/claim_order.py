@@ -13,7 +13,7 @@ from evaluation.verifiers.entailment import sees_other_claims
 
 SEEN = (
     "claims were read together: a verdict that sees the other claims of its answer makes dependence of its own. Judge "
-    "without --together"
+    "every claim alone"
 )
 SHORT = "every response makes one claim at most: neighbouring claims need answers of several sentences"
 

@@ -16,7 +16,7 @@ from evaluation.signals.samples import QuestionSamples, SampledAnswer, SignalVal
 from evaluation.signals.semantic_entropy import semantic_entropy
 
 Signal = Callable[[QuestionSamples], SignalValue]
-NOT_ASKED = "no entailment model other than the verifier was asked: --signals [MODEL]"
+NOT_ASKED = "no entailment model other than the verifier was asked (signals)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,7 +81,7 @@ class LabelStore:
             return _draw_from_json(found)
         except (KeyError, TypeError, ValueError) as error:
             raise EvaluationError(
-                f"the draw of run {run_id} cannot be read ({error}): draw again (plumbline label {run_id} --redraw)"
+                f"the draw of run {run_id} cannot be read ({error}): draw again", parameter="redraw"
             ) from error
 
     def save(self, run_id: str, decoding: str, given: Iterable[GivenLabel]) -> None:
@@ -100,7 +100,8 @@ class LabelStore:
         except IntegrityError as error:
             raise EvaluationError(
                 f"run {run_id} does not hold one of the responses that were labelled any more, so nothing was kept: "
-                f"draw again (plumbline label {run_id} --redraw)"
+                "draw again",
+                parameter="redraw",
             ) from error
 
     def load(self, run_id: str, decoding: str) -> tuple[GivenLabel, ...]:

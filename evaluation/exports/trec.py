@@ -31,7 +31,7 @@ def retrieving_arm(run: ExportRun) -> str:
         return found[0]
     if not found:
         raise EvaluationError(f"no prompt of run {run.id} was shown a passage: there is nothing for a TREC run")
-    raise EvaluationError(f"run {run.id} has passages in {', '.join(found)}: name one of these arms with --arms")
+    raise EvaluationError(f"run {run.id} has passages in {', '.join(found)}: name one of these arms", parameter="arms")
 
 
 def export_trec(run: ExportRun, path: Path) -> ExportResult:

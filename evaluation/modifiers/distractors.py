@@ -89,7 +89,7 @@ class GoldAtPosition(Modifier):
     def __init__(self, pool: DistractorPool, place: int, k: int) -> None:
         """Raises EvaluationError for a place outside 1..k."""
         if not 1 <= place <= k:
-            raise EvaluationError(f"position:{place}: with {k} chunks shown (--k) it must be in 1..{k}")
+            raise EvaluationError(f"position:{place}: with {k} chunks shown it must be in 1..{k}", parameter="k")
         self._pool, self._place, self._k = pool, place, k
         self.name = f"position:{place}"
         self.settings = f"gold at {place} of {k}"

@@ -118,8 +118,8 @@ def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
         notes.append(f"{figures.used} of the {figures.wanted} questions that are to be labelled are.")
     if figures.ties:
         notes.append(
-            f"On {figures.ties} responses annotators differ evenly and nobody settled it (plumbline label RUN "
-            "--adjudicate): they count as those of which people could not tell."
+            f"On {figures.ties} responses annotators differ evenly and nobody settled it "
+            "(adjudication): they count as those of which people could not tell."
         )
     return tuple(notes)
 

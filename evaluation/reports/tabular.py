@@ -13,6 +13,7 @@ from evaluation.outcomes import OUTCOMES
 from evaluation.reports.analysis_tables import analysis_markdown, analysis_rows
 from evaluation.reports.claim_figures import ArmClaims, claims_of
 from evaluation.reports.corrected_view import CorrectedCell, corrected_cells, corrected_json, corrected_markdown
+from evaluation.reports.first_screen import first_screen
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import interval, p_value, percent
 from evaluation.statistics.estimates import HallucinationEstimate
@@ -87,6 +88,7 @@ def as_json(data: ReportData) -> dict[str, Any]:
     """Settings, summary, notes and every answer; undefined is None, never NaN."""
     return {
         "title": data.config.title,
+        "first_screen": first_screen(data).to_json(),
         "created": data.config.created,
         "command": data.config.command,
         "settings": {s.title: dict(s.entries) for s in data.config.sections},
@@ -123,13 +125,21 @@ def as_json(data: ReportData) -> dict[str, Any]:
 def as_markdown(data: ReportData) -> str:
     """Tables of rates and differences, the notes, and the command that repeats the run."""
     level = f"{100 * data.summary.settings.level:g} %"
-    lines = [f"# {_cell(data.config.title)}", "", f"{level} intervals, clustered by question.", ""]
+    screen = first_screen(data)
+    lines = [f"# {_cell(data.config.title)}", "", "| measured | |", "|---|---|"]
+    lines += [f"| {_cell(name)} | {_cell(value)} |" for name, value in screen.measured]
+    lines += ["", f"**{_cell(screen.headline)}** {_cell(screen.comparison)}".rstrip(), ""]
+    if screen.next_steps:
+        steps = (f"{number}. {_cell(step.text)}" for number, step in enumerate(screen.next_steps, start=1))
+        lines += ["What to do next:", "", *steps, ""]
+    lines += [f"{level} intervals, clustered by question.", ""]
     lines += ["| arm | " + " | ".join(OUTCOMES) + " | of answered | questions | responses |"]
     lines += ["|---" + "|---:" * (len(OUTCOMES) + 3) + "|"]
     for a in data.summary.arms:
         rates = (a.hallucinated, a.supported, a.abstained, a.unscored, a.hall_answered)
         shown = " | ".join(_figure(m.default) for m in rates)
         lines.append(f"| {_cell(a.arm)} | {shown} | {a.questions} | {a.responses} |")
+    lines += ["", *(f"- {_cell(word)}: {_cell(meaning)}" for word, meaning in screen.terms)]
     if data.summary.pairs:
         lines += ["", "| pair | difference | fixed | broken | questions | p (Holm) |", "|---" + "|---:" * 5 + "|"]
         for p in data.summary.pairs:

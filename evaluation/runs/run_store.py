@@ -17,7 +17,7 @@ from data.question_json import question_from_fields, question_to_fields
 from data.questions import Question
 from data.schema import run_questions, runs, samples, verdicts
 from data.store import Store
-from evaluation.errors import EvaluationError
+from evaluation.errors import EvaluationError, UnknownRunError
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import RunConfig, config_from_json, config_to_json
 from evaluation.runs.run_rows import record_from_rows, sample_row, verdict_rows
@@ -74,13 +74,14 @@ class RunStore:
     ) -> str:
         """The run's id; the run and its questions are written if it is new, else marked as running again.
 
-        name: for people, the id by default. labels: what does not determine the run but helps to read it (names of
-        collection and generator, the command line); those of the first time stay.
+        name: for people, the id by default; a run that is there takes it over. labels: what does not determine the
+        run but helps to read it (names of collection and generator, the command line); those of the first time stay.
         """
         run_id = config.run_id
         with self._store.write() as connection:
             if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first() is not None:
-                connection.execute(update(runs).where(runs.c.id == run_id).values(status="running", finished_at=None))
+                again: dict[str, Any] = {"status": "running", "finished_at": None} | ({"name": name} if name else {})
+                connection.execute(update(runs).where(runs.c.id == run_id).values(**again))
                 _note_reviewers(connection, run_id, questions)
                 return run_id
             stored = {"determines": config_to_json(config), "labels": [list(label) for label in labels]}
@@ -189,19 +190,16 @@ class RunStore:
             raise EvaluationError(f"a question of run {info.id} cannot be read: {error}") from error
 
     def load_run(self, run_id: str) -> RunInfo:
-        """A run by its id, or by the beginning of it (at least four characters) if only one fits.
+        """A run by its id, by its name, or by the beginning of its id (at least four characters) if only one fits.
 
-        Raises EvaluationError that lists the known runs.
+        Raises UnknownRunError that lists the known runs.
         """
         known = self.list_runs()
-        exact = [r for r in known if r.id == run_id]
-        fitting = exact or [r for r in known if len(run_id) >= 4 and r.id.startswith(run_id)]
+        named = [r for r in known if r.id == run_id] or [r for r in known if r.name == run_id]
+        fitting = named or [r for r in known if len(run_id) >= 4 and r.id.startswith(run_id)]
         if len(fitting) == 1:
             return fitting[0]
-        names = ", ".join(f"{r.id} ({r.name}, {r.status})" if r.name != r.id else f"{r.id} ({r.status})" for r in known)
-        problem = f"several runs begin with {run_id!r}" if fitting else f"there is no run {run_id!r}"
-        rest = f"known: {names}" if known else "it holds no runs"
-        raise EvaluationError(f"{problem} in {self._store.name}; {rest}")
+        raise UnknownRunError(run_id, tuple((r.id, r.name) for r in known), several=tuple(r.id for r in fitting))
 
     def own_run(self, tenant: str, run_id: str) -> RunInfo | None:
         """The tenant's run of exactly this id; None when it has none."""

@@ -14,11 +14,12 @@ def pick_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError as error:
-        raise ModelError(f"--device {name}: not a device; use auto, cpu, cuda or cuda:N") from error
+        raise ModelError(f"{name!r} is not a device: use auto, cpu, cuda or cuda:N", parameter="device") from error
     if device.type not in ("cpu", "cuda"):
-        raise ModelError(f"--device {name}: not supported; use auto, cpu, cuda or cuda:N")
+        raise ModelError(f"the device {name!r} is not supported: use auto, cpu, cuda or cuda:N", parameter="device")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise ModelError(f"--device {name}: this machine shows {torch.cuda.device_count()} CUDA devices")
+        count = torch.cuda.device_count()
+        raise ModelError(f"there is no device {name!r}: this machine shows {count} CUDA devices", parameter="device")
     return device
 
 

@@ -184,8 +184,8 @@ def supporting_label(names: Mapping[int, str], count: int, where: str, chosen: s
     if count == 2 and [names.get(i, "").upper() for i in (0, 1)] == ["LABEL_0", "LABEL_1"]:
         return 1
     raise ModelError(
-        f"{where}: which label means that the evidence supports the claim? Its labels are {listed}; "
-        "say which with --supported-label NAME"
+        f"{where}: which label means that the evidence supports the claim? Its labels are {listed}; name it",
+        parameter="supported_label",
     )
 
 

@@ -26,7 +26,7 @@ def machine_failure(error: Exception, kept: int, folder: Path) -> ModelError | N
     if isinstance(error, MemoryError | torch.OutOfMemoryError) or any(text in said for text in _NO_MEMORY):
         return ModelError(
             f"memory ran out in training ({said or type(error).__name__}): {stand}; free memory and {again}, or lower "
-            "the tokens per batch, which is another run: give it another --output"
+            "the tokens per batch, which is another run: give it another folder"
         )
     if isinstance(error, torch.AcceleratorError) or any(text in said for text in _NO_DEVICE):
         return ModelError(f"the GPU failed in training ({said}): {stand}; once the GPU works again, {again}")

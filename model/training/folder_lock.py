@@ -23,13 +23,14 @@ def exclusive_run(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise ModelError(f"{folder} cannot be written to ({error}): give another --output") from error
+        raise ModelError(f"{folder} cannot be written to ({error}): give another folder", parameter="output") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise ModelError(
-                f"another run is training into {folder}: wait for it, stop it, or give another --output"
+                f"another run is training into {folder}: wait for it, stop it, or give another folder",
+                parameter="output",
             ) from error
         try:
             yield

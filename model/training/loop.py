@@ -232,11 +232,17 @@ def _descend(
     """One step down; returns the loss. Raises ModelError before a loss or gradient that is no number can do harm."""
     value = float(loss.detach())
     if not math.isfinite(value):
-        raise ModelError(f"the loss became {value} {where}: lower --learning-rate; {folder} keeps a checkpoint")
+        raise ModelError(
+            f"the loss became {value} {where}: lower the learning rate; {folder} keeps a checkpoint",
+            parameter="learning_rate",
+        )
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]  # torch's own stub leaves it untyped
     norm = float(torch.nn.utils.clip_grad_norm_(learn, clip))
     if not math.isfinite(norm):  # found before it reaches the weights, and with them the next checkpoint
-        raise ModelError(f"the gradient became {norm} {where}: lower --learning-rate; {folder} keeps a checkpoint")
+        raise ModelError(
+            f"the gradient became {norm} {where}: lower the learning rate; {folder} keeps a checkpoint",
+            parameter="learning_rate",
+        )
     optimizer.step()
     return value

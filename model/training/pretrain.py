@@ -258,7 +258,8 @@ def _step(
     for name, number in (("loss", float(value)), ("gradient", float(norm))):
         if not math.isfinite(number):
             raise ModelError(
-                f"the {name} became {number} at step {step}: lower --learning-rate; {folder} keeps a checkpoint"
+                f"the {name} became {number} at step {step}: lower the learning rate; {folder} keeps a checkpoint",
+                parameter="learning_rate",
             )
     optimizer.step()
     return float(value)

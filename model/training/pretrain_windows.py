@@ -30,8 +30,9 @@ class WindowPlan:
     def __init__(self, stream: TokenStream, *, context: int, batch: int, seed: int) -> None:
         if len(stream) <= context:
             raise ModelError(
-                f"the corpus has {len(stream)} tokens to train on, one window takes {context + 1}: lower --context or "
-                "give more text"
+                f"the corpus has {len(stream)} tokens to train on, one window takes {context + 1}: lower the context "
+                "or give more text",
+                parameter="context",
             )
         self._stream, self._context, self._batch, self._seed = stream, context, batch, seed
         self.windows = len(stream) // context

@@ -128,11 +128,14 @@ def load_state(
         if before != now:
             changed = sorted(k for k in {*now, *before} if before.get(k) != now.get(k))
             raise ModelError(
-                f"{path} was trained with other {', '.join(changed)}: choose another --output or remove that folder"
+                f"{path} was trained with other {', '.join(changed)}: choose another folder or remove that one",
+                parameter="output",
             )
         learning = {f"weight.{n}": p.shape for n, p in model.named_parameters() if p.requires_grad}
         if learning != {n: t.shape for n, t in tensors.items() if n.startswith("weight.")}:
-            raise ModelError(f"{path} is of a model of other shapes: choose another --output or remove that folder")
+            raise ModelError(
+                f"{path} is of a model of other shapes: choose another folder or remove that one", parameter="output"
+            )
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 if not parameter.requires_grad:

@@ -53,7 +53,7 @@ def chunk_spans(
         raise ValueError(f"the text holds half of a surrogate pair at character {error.start}: repair it") from None
     match params.strategy:
         case "sentences":
-            return by_sentences(text, count, params)
+            return by_sentences(text, count, params, outline.headings if outline else ())
         case "headings":
             return by_headings(text, outline.headings if outline else (), count, params)
         case "tokens":

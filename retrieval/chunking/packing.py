@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -14,9 +15,31 @@ from retrieval.chunking.units import Unit, fits, sentence_units, word_units
 _WORDS = re.compile(r"\w")
 
 
-def by_sentences(text: str, count: TokenCounter, params: ChunkingParams) -> tuple[Span, ...]:
-    """Whole sentences until the next one does not fit; ``overlap_sentences`` of them begin the next chunk."""
-    return _pack(sentence_units(text, count, params), params)
+def by_sentences(
+    text: str, count: TokenCounter, params: ChunkingParams, headings: Sequence[Heading] = ()
+) -> tuple[Span, ...]:
+    """Whole sentences until the next one does not fit; ``overlap_sentences`` of them begin the next chunk.
+
+    headings: of the text. One that would end a chunk begins the next one instead, with the text that it is of.
+    """
+    units = sentence_units(text, count, params)
+    return _pack(units, params, heading_units(text, units, headings))
+
+
+def heading_units(text: str, units: Sequence[Unit], headings: Sequence[Heading]) -> frozenset[Unit]:
+    """The units that hold a heading and no other words."""
+    found: set[Unit] = set()
+    starts = [heading.start for heading in headings]
+    for unit in units:
+        at, covered = bisect_left(starts, unit.start), unit.start
+        while (
+            at < len(headings) and headings[at].end <= unit.end and not _WORDS.search(text, covered, headings[at].start)
+        ):
+            covered = headings[at].end
+            at += 1
+        if covered > unit.start and not _WORDS.search(text, covered, unit.end):
+            found.add(unit)
+    return frozenset(found)
 
 
 def by_headings(
@@ -76,11 +99,16 @@ def _borders(text: str, headings: Sequence[Heading]) -> list[int]:
     return borders
 
 
-def _pack(units: Sequence[Unit], params: ChunkingParams) -> tuple[Span, ...]:
+def _pack(units: Sequence[Unit], params: ChunkingParams, headings: frozenset[Unit] = frozenset()) -> tuple[Span, ...]:
     chunks: list[Span] = []
     current: list[Unit] = []
     for unit in units:
         if current and not fits(_joined([*current, unit]), params):
+            ahead = _trailing(current, headings)
+            if 0 < ahead < len(current) and fits(_joined([*current[-ahead:], unit]), params):
+                chunks.append(Span(current[0].start, current[-ahead - 1].end))
+                current = [*current[-ahead:], unit]
+                continue
             chunks.append(Span(current[0].start, current[-1].end))
             current = current[len(current) - params.overlap_sentences :] if params.overlap_sentences else []
             # An overlap that leaves no room for the next sentence is shortened, so that every chunk brings something
@@ -91,6 +119,14 @@ def _pack(units: Sequence[Unit], params: ChunkingParams) -> tuple[Span, ...]:
     if current:
         chunks.append(Span(current[0].start, current[-1].end))
     return tuple(chunks)
+
+
+def _trailing(units: Sequence[Unit], headings: frozenset[Unit]) -> int:
+    """How many units at the end are headings."""
+    count = 0
+    while count < len(units) and units[-1 - count] in headings:
+        count += 1
+    return count
 
 
 def _joined(units: Sequence[Unit]) -> Unit:

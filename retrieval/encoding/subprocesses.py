@@ -10,6 +10,8 @@ from multiprocessing.process import BaseProcess
 from types import FrameType
 from typing import NoReturn
 
+from plumbline_packages import own_packages_first
+
 
 def start_without_sigint(process: BaseProcess) -> None:
     """Start it with SIGINT held back, until it calls ``work_quietly``: importing what it needs takes it seconds, and an
@@ -17,7 +19,8 @@ def start_without_sigint(process: BaseProcess) -> None:
     resource_tracker.ensure_running()  # started by the first process otherwise, which lets SIGINT through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        process.start()
+        with own_packages_first():
+            process.start()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

@@ -10,9 +10,14 @@ from typing import Any
 from sqlalchemy import Select, func, select
 
 from data.documents import Document
+from data.natural_order import natural_key
 from data.schema import collections, documents, generation_documents, generations
 from data.store import Store
 from retrieval.generations.document_versions import DOCUMENT_COLUMNS, readable_rows, stored_document
+
+MOST_SORTED = 50_000
+"""So many documents are ordered with numbers by their value: their ids are read for every page."""
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +53,25 @@ class GenerationFacts:
 
 
 def list_documents(store: Store, name: str, limit: int, offset: int = 0) -> DocumentPage:
-    """The documents of the published generation of a collection, by id; none where there is no such collection."""
+    """The documents of the published generation of a collection, by id; none where there is no such collection.
+
+    Numbers in ids count by their value ("people.csv#2" before "people.csv#10"), up to MOST_SORTED documents; the
+    database orders those of larger collections, by characters.
+    """
     d = documents.c
     columns = (d.document_id, d.title, func.length(d.text).label("characters"), d.sha256, d.created_at)
     with store.read() as connection, readable_rows("documents"):
-        total = connection.execute(_held(name, func.count())).scalar_one()
-        rows = connection.execute(_held(name, *columns).order_by(d.document_id).limit(limit).offset(offset)).all()
-    return DocumentPage(tuple(DocumentFacts(*row) for row in rows), int(total))
+        total = int(connection.execute(_held(name, func.count())).scalar_one())
+        if total > MOST_SORTED:
+            rows = connection.execute(_held(name, *columns).order_by(d.document_id).limit(limit).offset(offset)).all()
+            return DocumentPage(tuple(DocumentFacts(*row) for row in rows), total)
+        ids = sorted(connection.execute(_held(name, d.document_id)).scalars().all(), key=natural_key)
+        page = ids[offset : offset + limit]
+        facts: dict[str, DocumentFacts] = {}
+        for at in range(0, len(page), _AT_ONCE):
+            wanted = _held(name, *columns).where(d.document_id.in_(page[at : at + _AT_ONCE]))
+            facts.update((row[0], DocumentFacts(*row)) for row in connection.execute(wanted).all())
+    return DocumentPage(tuple(facts[one] for one in page), total)
 
 
 def find_document(store: Store, name: str, document_id: str) -> Document | None:

@@ -15,7 +15,7 @@ from data.document_rows import document_details, document_from_row, document_val
 from data.documents import Document
 from data.schema import collections, documents
 from data.store import Store
-from retrieval.errors import RetrievalError
+from retrieval.errors import RetrievalError, UnknownCollectionError
 
 DOCUMENT_COLUMNS = (
     documents.c.id,
@@ -50,6 +50,12 @@ class StoredDocument:
 
     row: int
     document: Document
+
+
+def unknown_collection(connection: Connection, name: str) -> UnknownCollectionError:
+    """The error for a collection that there is not, with those there are."""
+    known = connection.execute(select(collections.c.name).order_by(collections.c.name)).scalars().all()
+    return UnknownCollectionError(name, known)
 
 
 def collection_key(connection: Connection, collection: str) -> int | None:

@@ -80,7 +80,8 @@ class ChunkerPool:
             codes = ", ".join(str(process.exitcode) for process in self._processes)
             raise RetrievalError(
                 f"a process that cuts documents ended by itself (exit codes {codes}; -9 is what a lack of memory looks "
-                "like); run the same command again, with fewer --workers"
+                "like); index again, with fewer workers",
+                parameter="workers",
             ) from error
         done: list[Spans] = []
         for answer in answers:

@@ -12,12 +12,11 @@ from data.documents import Document
 from data.refused import Refused
 from data.store import Store
 from retrieval.chunking.chunker import Span, chunks_from_spans, searchable_text
-from retrieval.chunking.scripts import has_own_ends
 from retrieval.generations.document_versions import StoredVersion, read_documents
 from retrieval.generations.folder import ChunkTable
 from retrieval.generations.manifest import DocumentVersion
 from retrieval.indexing.chunker_pool import ChunkerPool, Spans, TextToChunk
-from retrieval.indexing.reading import ReadBatch
+from retrieval.indexing.reading import ReadBatch, cut_otherwise_before
 from retrieval.indexing.vector_cache import TextHashes
 
 
@@ -89,7 +88,7 @@ def cut_batches(
         todo: list[TextToChunk] = []
         for document, (document_id, version) in zip(documents, batch.versions, strict=True):
             # Texts with marks of their own were cut otherwise by earlier versions; cutting them again costs little.
-            anew = version.reoutlined or has_own_ends(document.text)
+            anew = version.reoutlined or cut_otherwise_before(document)
             found = None if anew else known.get(DocumentVersion(document_id, version.sha256))
             spans.append(found)
             if found is None:

@@ -29,8 +29,8 @@ class Reading:
     """How far the reading is. Written by the thread that reads, looked at by others; but for ``stopped``, which others
     set to have it end after the document it is at.
 
-    other_words, own_ends: whether a document so far needs the rules of retrieval/chunking/scripts.py for words, for
-    sentences.
+    other_words, own_ends: whether a document so far needs the rules of retrieval/chunking/scripts.py for words, and
+    whether an earlier version cut one otherwise.
     """
 
     documents: int = 0
@@ -42,7 +42,12 @@ class Reading:
     def look_at(self, document: Document) -> None:
         """Take note of the document's scripts, before it is stored."""
         self.other_words = self.other_words or has_other_words(document.title) or has_other_words(document.text)
-        self.own_ends = self.own_ends or has_own_ends(document.text)
+        self.own_ends = self.own_ends or cut_otherwise_before(document)
+
+
+def cut_otherwise_before(document: Document) -> bool:
+    """Whether an earlier version cut such a document otherwise: by other sentence ends, or behind its headings."""
+    return bool(document.outline.headings) or has_own_ends(document.text)
 
 
 def read_source(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from data.html_table import html_table
 from data.refused import Refused
 from retrieval.vectors.params import BuiltKind
 
@@ -26,7 +27,7 @@ class IndexProgress:
     kind: BuiltKind | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class IndexReport:
     """What a run did. The first four count documents against the generation before; refused lists what was not read,
     notes what was read in a way that a person should know of; of each reason the first and the number of the others.
@@ -54,6 +55,26 @@ class IndexReport:
     recall: float | None = None
     removed_ids: tuple[str, ...] = ()
     notes: tuple[Refused, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"IndexReport({self.collection!r}: {self.documents} documents, {self.chunks} chunks, added {self.added}, "
+            f"changed {self.changed}, removed {self.removed}, refused {self.refused_count}, {self.seconds:.1f} s)"
+        )
+
+    def _repr_html_(self) -> str:
+        """The counts, for a notebook."""
+        header = ("documents", "chunks", "added", "changed", "unchanged", "removed", "refused")
+        counts = (
+            self.documents,
+            self.chunks,
+            self.added,
+            self.changed,
+            self.unchanged,
+            self.removed,
+            self.refused_count,
+        )
+        return html_table(f"collection {self.collection}", header, [[str(count) for count in counts]])
 
     @property
     def refused_count(self) -> int:

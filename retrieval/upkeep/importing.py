@@ -63,7 +63,7 @@ def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: s
     manifest = Manifest.from_json(header.get("manifest"), str(file))
     wanted = name if name is not None else header.get("name")
     if not isinstance(wanted, str):
-        raise RetrievalError(f"{file} names no collection: give a name with --name")
+        raise RetrievalError(f"{file} names no collection: give it a name", parameter="name")
     tuned = _search(header, file)
     folder = generations_folder(home, check_name(wanted))
     stored = False
@@ -158,8 +158,8 @@ def _check_free(store: Store, name: str) -> None:
         taken = collection_key(connection, name) is not None
     if taken:
         raise RetrievalError(
-            f"there is a collection {name!r} already: take the file in under another name with --name, or delete that "
-            "one first"
+            f"there is a collection {name!r} already: import the file under another name, or delete that one first",
+            parameter="name",
         )
 
 

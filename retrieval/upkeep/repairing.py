@@ -22,6 +22,7 @@ from retrieval.generations.document_versions import (
     collection_key,
     read_documents,
     readable_rows,
+    unknown_collection,
 )
 from retrieval.generations.folder import ChunkTable, check_hash, load_generation, load_table
 from retrieval.generations.manifest import MANIFEST, DocumentVersion, Manifest, describe_file, read_manifest_copy
@@ -79,7 +80,7 @@ def _held(store: Store, name: str) -> tuple[int, dict[DocumentVersion, _Held]]:
     with store.read() as connection:
         key = collection_key(connection, name)
         if key is None:
-            raise RetrievalError(f"there is no collection {name!r}; `plumbline collections` lists those there are")
+            raise unknown_collection(connection, name)
         rows = connection.execute(
             select(documents.c.id, func.length(documents.c.text)).where(documents.c.collection_id == key)
         ).all()
@@ -155,8 +156,8 @@ def _rebuild(
     if manifest.encoder != encoder.fingerprint:
         raise RetrievalError(
             f"{name!r} was indexed with another encoder (fingerprint {manifest.encoder[:12]}, not "
-            f"{encoder.fingerprint[:12]}); repair it with that one (--encoder, --encoder-precision), or index it again "
-            "with this one"
+            f"{encoder.fingerprint[:12]}); repair it with that one and its precision, or index it again with this one",
+            parameter="encoder",
         )
     wanted = table.versions if table is not None else _linked(store, key)
     rows = _all_held(name, wanted, held)

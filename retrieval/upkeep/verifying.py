@@ -20,6 +20,7 @@ from retrieval.generations.document_versions import (
     collection_key,
     read_documents,
     readable_rows,
+    unknown_collection,
 )
 from retrieval.generations.folder import ChunkTable, check_folder, check_hash, load_table
 from retrieval.generations.manifest import DocumentVersion, Manifest, damaged_files
@@ -85,7 +86,7 @@ def verify_collection(
     """
     with store.read() as connection:
         if collection_key(connection, name) is None:
-            raise RetrievalError(f"there is no collection {name!r}; `plumbline collections` lists those there are")
+            raise unknown_collection(connection, name)
         if connection.dialect.name == "sqlite":
             progress("database", 0, 1)
             said = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())

@@ -243,7 +243,7 @@ def test_without_a_collection_the_message_says_what_to_do(
     make_pipeline: Callable[..., Pipeline], make_settings: Callable[..., Settings], tmp_path: Path
 ) -> None:
     empty = make_pipeline(make_settings(tmp_path / "empty"))
-    with pytest.raises(AppError, match=r"1 of 2.*--trusted.*--verifier"):
+    with pytest.raises(AppError, match=r"1 of 2.*trusted collection.*verifier"):
         open_judge(empty, VerifierPlan(), (BARE, REFERENCED), None, never)
 
 

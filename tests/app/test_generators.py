@@ -67,7 +67,7 @@ def server() -> Iterator[str]:
 def test_what_is_no_generator_is_refused_with_the_choices(choice: str) -> None:
     with pytest.raises(AppError) as caught:
         open_generator(choice)
-    assert f"--model {choice}:" in str(caught.value)
+    assert f"the model {choice!r}" in str(caught.value) and caught.value.parameter == "model"
     assert "openai:URL#MODEL" in str(caught.value)
 
 

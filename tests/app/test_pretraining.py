@@ -262,7 +262,7 @@ def test_what_cannot_be_trained_on_is_refused(text: Path, tmp_path: Path) -> Non
     with pytest.raises(ModelError, match=r"--vocabulary"):
         pretrain_decoder(replace(recipe(text), shard_bytes=100_000), tmp_path / "out", say=quiet)
     long = replace(recipe(text), settings=replace(SETTINGS, context=100_000))
-    with pytest.raises(ModelError, match="lower --context"):
+    with pytest.raises(ModelError, match="lower the context"):
         pretrain_decoder(long, tmp_path / "out", say=quiet)
 
 

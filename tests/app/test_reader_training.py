@@ -174,7 +174,7 @@ def test_scoring_alone(trained: tuple[TrainedReader, list[str]], files: tuple[Pa
 
 
 def test_files_are_checked_before_anything_is_computed(files: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"lights.jsonl:25:.*--skip-bad"):
+    with pytest.raises(DataError, match=r"lights.jsonl:25:.*skip such lines"):
         train_reader(recipe(files, skip_bad=False), tmp_path, say=silent)
     with pytest.raises(DataError, match=r"none\.jsonl"):
         train_reader(recipe(files, reading=(tmp_path / "none.jsonl",)), tmp_path, say=silent)

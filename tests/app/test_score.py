@@ -155,7 +155,7 @@ def test_labels_give_the_verifiers_figures() -> None:
 def test_answers_to_one_question_are_one_unit() -> None:
     many = scored([{**ROWS[1], "answer": f"Zeppelin covers {n} pelicans."} for n in range(12)])
     assert (many.summary.arms[0].questions, many.summary.arms[0].responses) == (1, 12)
-    assert any("--group FIELD" in note for note in many.notes)
+    assert any("(group)" in note for note in many.notes)
     grouped = scored([{**ROWS[1], "answer": f"Zeppelin covers {n} pelicans.", "group": str(n)} for n in range(12)])
     assert grouped.summary.arms[0].questions == 12
     width = [r.summary.arms[0].hallucinated.default for r in (many, grouped)]

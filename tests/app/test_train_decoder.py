@@ -93,10 +93,10 @@ def test_it_learns_what_its_rows_say(train: Train, base: Path, tmp_path: Path) -
         (["--steps", "0"], "--steps is 0"),
         (["--context", "0"], "--context is 0"),
         (["--shard-bytes", "0"], "--shard-bytes is 0"),
-        (["--made", "-1"], "--made is -1"),
+        (["--synthetic", "-1"], "--synthetic is -1"),
         (["--near-misses", "nan"], "--near-misses is nan"),
         (["--chunks", "0"], "max_chunks is 0"),
-        (["--alone", "5"], "alone is 5.0"),
+        (["--own-passage", "5"], "alone is 5.0"),
         (["--learning-rate", "-1"], "learning rate is -1.0"),
     ],
 )

@@ -20,7 +20,7 @@ from model.verifier.encoder import warm_start_support
 from model.verifier.files import SupportUse, load_support, save_support
 
 Train = Callable[..., SimpleNamespace]
-SMALL = ("--layers", 1, "--tokens-at-once", 60, "--made", 0)
+SMALL = ("--layers", 1, "--tokens-at-once", 60, "--synthetic", 0)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_it_trains_and_then_has_nothing_left_to_train(train: Train, data: Path, 
         2,
         "--tokens-at-once",
         60,
-        "--made",
+        "--synthetic",
         0,
         "--layers",
         1,
@@ -87,7 +87,7 @@ def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path
         1,
         "--tokens-at-once",
         60,
-        "--made",
+        "--synthetic",
         0,
         "--balance",
         0.5,
@@ -111,7 +111,7 @@ verifier_training_options.add(PARSER)
         (["--limit", "0"], ("--limit", "0")),
         (["--rows", "-1"], ("--rows", "-1")),
         (["--source-cap", "0"], ("--source-cap", "0")),
-        (["--made", "-1"], ("--made", "-1")),
+        (["--synthetic", "-1"], ("--synthetic", "-1")),
         (["--replies", "-1"], ("--replies", "-1")),
         (["--development", "-1"], ("--development", "-1")),
         (["--check", "-1"], ("--check", "-1")),
@@ -119,8 +119,8 @@ verifier_training_options.add(PARSER)
         (["--balance", "nan"], ("--balance", "nan")),
         (["--windows", "0"], ("--windows", "0")),
         (["--window", "8"], ("window_tokens", "8")),
-        (["--number-lack", "-1"], ("--number-lack", "-1.0")),
-        (["--name-lack", "nan"], ("--name-lack", "nan")),
+        (["--number-penalty", "-1"], ("--number-penalty", "-1.0")),
+        (["--name-penalty", "nan"], ("--name-penalty", "nan")),
         (["--layers", "0"], ("--layers", "0", "6")),
         (["--layers", "7"], ("--layers", "7", "6")),
         (["--layers", "2", "--start", "v"], ("--layers", "--start")),
@@ -134,14 +134,14 @@ verifier_training_options.add(PARSER)
         (["--mix", "v=2"], ("--mix", "'v=2'", "FOLDER=SHARE")),
         (["--mix", "=0.5"], ("--mix", "'=0.5'")),
         (["--mix", "v=0.6", "--mix", "w=0.5"], ("--mix", "1.1")),
-        (["--not-taught", "piers"], ("--not-taught", "--teacher")),
+        (["--no-distill", "piers"], ("--no-distill", "--teacher")),
         (["--rows-from", "rows"], ("--rows-from", "--data")),
         (["--start-share", "2"], ("--start-share", "2.0")),
         (["--start-share", "0.5"], ("--start-share", "--start")),
         (["--teacher-share", "nan"], ("--teacher-share", "nan")),
         (["--altered", "1.5"], ("--altered", "1.5")),
         (["--altered", "nan"], ("--altered", "nan")),
-        (["--altered", "0.5", "--together", "0"], ("--altered", "--together 0")),
+        (["--altered", "0.5", "--joint-tokens", "0"], ("--altered", "--joint-tokens 0")),
         (["--strangers", "1.5"], ("strangers", "[0, 1]")),
         (["--learning-rate", "nan"], ("learning rate", "nan")),
         (["--epochs", "0"], ("epochs", "0")),
@@ -156,7 +156,11 @@ def test_bad_values_are_usage_errors_that_name_them(arguments: list[str], said: 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["--steps", "0"], ("--steps", "0")), (["--start", ""], ("--start",)), (["--made", "some"], ("--made", "some"))],
+    [
+        (["--steps", "0"], ("--steps", "0")),
+        (["--start", ""], ("--start",)),
+        (["--synthetic", "some"], ("--synthetic", "some")),
+    ],
 )
 def test_a_usage_error_ends_the_command_and_writes_nothing(
     train: Train, data: Path, tmp_path: Path, arguments: list[str], said: tuple[str, ...]
@@ -187,7 +191,7 @@ def test_data_that_cannot_be_used_is_an_error_by_name(train: Train, data: Path, 
         (["--data", data, "--teacher", tmp_path], ("verifier.json",)),
         (["--data", data, "--start", shipped_reader(), "--start-share", "0.5"], (str(shipped_reader()), "reader")),
     ):
-        ran = train(*arguments, "--output", tmp_path / "v", "--made", 0)
+        ran = train(*arguments, "--output", tmp_path / "v", "--synthetic", 0)
         assert ran.code == 1, ran.err
         assert all(part in ran.err for part in said)
         assert "Traceback" not in ran.err
@@ -196,7 +200,7 @@ def test_data_that_cannot_be_used_is_an_error_by_name(train: Train, data: Path, 
 
 def test_a_folder_without_documents_is_named(train: Train, data: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    run = train("--data", data, "--output", tmp_path / "v", "--texts", tmp_path / "empty", "--made", 2)
+    run = train("--data", data, "--output", tmp_path / "v", "--texts", tmp_path / "empty", "--synthetic", 2)
     assert run.code == 1
     assert str(tmp_path / "empty") in run.err
 
@@ -210,7 +214,7 @@ def test_a_share_of_a_reader_is_refused_before_anything_is_read(train: Train, tm
 
 def test_rows_are_made_on_one_machine_and_trained_on_by_another(train: Train, data: Path, tmp_path: Path) -> None:
     rows = tmp_path / "rows"
-    made = train("--data", data, "--made", 0, "--rows-to", rows, "--json")
+    made = train("--data", data, "--synthetic", 0, "--rows-to", rows, "--json")
     assert made.code == 0, made.err
     found = json.loads(made.out)
     assert found["files"] == ["held-0000.xz", "part-0000.xz", "rows.json"]
@@ -219,7 +223,7 @@ def test_rows_are_made_on_one_machine_and_trained_on_by_another(train: Train, da
     assert again.code == 1 and str(rows) in again.err and "missing.jsonl" not in again.err  # before anything is read
     nothing = tmp_path / "nothing.jsonl"
     nothing.write_text(data.read_text().splitlines()[-1])  # of a group that is held out
-    none = train("--data", nothing, "--made", 0, "--rows-to", tmp_path / "none")
+    none = train("--data", nothing, "--synthetic", 0, "--rows-to", tmp_path / "none")
     assert none.code == 1 and "no rows" in none.err
     assert not list(tmp_path.glob("*none*"))
     run = ("--rows-from", rows, "--steps", 1, "--tokens-at-once", 60, "--layers", 1)
@@ -227,7 +231,7 @@ def test_rows_are_made_on_one_machine_and_trained_on_by_another(train: Train, da
     assert ran.code == 0, ran.err
     assert f"8 rows of {rows}" in ran.err and ran.out.splitlines()[-1] == f"verifier {tmp_path / 'v'}"
     for wrong, said in (
-        (["--made", 5], ("--made", "--rows-from")),
+        (["--synthetic", 5], ("--synthetic", "--rows-from")),
         (["--skip-bad"], ("--skip-bad", "--rows-from")),
         (["--rows-to", tmp_path / "w"], ("--rows-to", "--rows-from")),
     ):
@@ -238,7 +242,7 @@ def test_rows_are_made_on_one_machine_and_trained_on_by_another(train: Train, da
 
 
 def test_the_clock_ends_a_run_and_others_weights_are_mixed_in(train: Train, data: Path, tmp_path: Path) -> None:
-    common = ("--data", data, "--tokens-at-once", 60, "--made", 0, "--check", 0, "--layers", 1)
+    common = ("--data", data, "--tokens-at-once", 60, "--synthetic", 0, "--check", 0, "--layers", 1)
     first = train(*common, "--output", tmp_path / "a", "--minutes", 0.004, "--json")
     assert first.code == 0, first.err
     training = json.loads(first.out)["training"]
@@ -261,7 +265,7 @@ def test_the_clock_ends_a_run_and_others_weights_are_mixed_in(train: Train, data
 
 @pytest.mark.drill
 def test_a_run_of_full_size_is_mixed_with_the_shipped_one(train: Train, data: Path, tmp_path: Path) -> None:
-    common = ("--data", data, "--tokens-at-once", 60, "--made", 0, "--steps", 1, "--output", tmp_path / "b")
+    common = ("--data", data, "--tokens-at-once", 60, "--synthetic", 0, "--steps", 1, "--output", tmp_path / "b")
     assert train(*common).code == 0
     run = load_file(tmp_path / "b" / "verifier.safetensors")
     assert train(*common, "--mix", f"{shipped_verifier()}=0.5").code == 0

@@ -174,9 +174,9 @@ def test_a_run_takes_facts_or_labels_without_a_collection(places: dict[str, str]
     labels = VerifierPlan("labels", source=VerifierSource(labels=tmp_path / "labels.jsonl"))
     assert open_judge(nowhere, labels, (), None).verifier.name.startswith("labels/1 ")
     for choice in ("facts", "labels"):
-        with pytest.raises(AppError, match=f"--verifier {choice}"):
+        with pytest.raises(AppError, match=f"verifier {choice}"):
             open_judge(nowhere, VerifierPlan(choice), (), None)  # type: ignore[arg-type]
-    with pytest.raises(AppError, match=r"--judge.*nowhere"):
+    with pytest.raises(AppError, match="nowhere"):
         open_language_judge(VerifierSource(judge="nowhere"), ContextEvidence({}), 0.5, "cpu")
 
 

@@ -148,7 +148,7 @@ def test_fields_that_are_not_read_are_named() -> None:
 
 
 def test_a_file_without_an_answer_names_what_it_has() -> None:
-    with pytest.raises(DataError, match=r"hallucinated_answer.*--answer-field"):
+    with pytest.raises(DataError, match=r"hallucinated_answer.*name it as the field answer"):
         read({"knowledge": "Six.", "question": "q", "right_answer": "six", "hallucinated_answer": "nine"})
 
 

@@ -52,7 +52,7 @@ def test_the_stretch_and_its_title_are_found(tmp_path: Path) -> None:
 def test_an_excerpt_of_no_document_there_is_named_by_line(tmp_path: Path, texts: bool) -> None:
     questions, documents = _files(tmp_path, _line(excerpt=_excerpt(document="8")), _line(context="In 1843."))
     given = [documents] if texts else []
-    with pytest.raises(DataError, match=r"q\.jsonl:1: .*document '8'.*--texts.*--skip-bad"):
+    with pytest.raises(DataError, match=r"q\.jsonl:1: .*document '8'.*skip such lines"):
         load_reading([questions], texts=given)
     found = load_reading([questions], texts=given, skip_bad=True)
     assert len(found.examples) == 1
@@ -62,7 +62,7 @@ def test_an_excerpt_of_no_document_there_is_named_by_line(tmp_path: Path, texts:
 def test_documents_that_could_not_be_read_are_named_beside_a_passage_that_is_in_none(tmp_path: Path) -> None:
     questions, documents = _files(tmp_path, _line(excerpt=_excerpt(document="8")))
     documents.write_text(documents.read_text("utf-8") + '\n{"id": "8", "text": 3}\n{', "utf-8")
-    with pytest.raises(DataError, match=r"named by --texts \(2 of them could not be read, the first: .*d\.jsonl:3: "):
+    with pytest.raises(DataError, match=r"documents given \(2 of them could not be read, the first: .*d\.jsonl:3: "):
         load_reading([questions], texts=[documents])
 
 

@@ -78,7 +78,7 @@ def test_links_that_lead_out_are_followed_only_when_asked(tmp_path: Path, follow
     assert ("key" in documents.values()) == follow
     if not follow:
         assert {Path(item.where).name for item in said} == {"file.txt", "folder", "chain.txt", "sibling"}
-        assert all("--follow-links" in item.reason for item in said)
+        assert all("links are followed" in item.reason for item in said)
 
 
 def test_a_given_link_is_read(tmp_path: Path) -> None:

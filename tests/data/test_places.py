@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from data.documents import Document
 from data.location import location_of
 from data.outline import Heading, Outline
+from data.parsing.markdown import markdown_headings
 
 TEXT = "One\nalpha\nTwo\nbeta\nThree\ngamma"
 
@@ -23,7 +24,7 @@ def test_headings_from_the_outermost_in_and_lines_of_the_file() -> None:
     place = location_of(document, at, at + 5)
     assert (place.headings, place.line, place.last_line) == (("One", "Three"), 8, 8)
     assert place.shown() == "One > Three, line 8"
-    assert location_of(document, 0, len(TEXT)).shown() == "One, lines 3-8"
+    assert location_of(document, 0, len(TEXT)).shown() == "One; One > Two; One > Three, lines 3-8"
 
 
 def test_the_marks_before_a_heading_belong_to_it() -> None:
@@ -32,7 +33,7 @@ def test_the_marks_before_a_heading_belong_to_it() -> None:
     document = Document("d", "", text, outline=Outline((Heading(start, start + 6, 2),), first_line=1))
     assert location_of(document, text.index("##"), len(text)).shown() == "Notice, lines 3-5"
     assert location_of(document, start - 4, len(text)).shown() == "Notice, lines 2-5"
-    assert location_of(document, 0, len(text)).shown() == "lines 1-5"
+    assert location_of(document, 0, len(text)).shown() == "Notice, lines 1-5"
 
 
 def test_pages_of_which_some_are_empty() -> None:
@@ -78,3 +79,33 @@ def test_json_keeps_an_outline_and_the_default_is_empty(
     assert Outline.from_json(outline.to_json()) == outline
     assert Outline().to_json() == {}
     assert Outline.from_json(None) == Outline()
+
+
+def _document(text: str) -> Document:
+    return Document("d.md", "", text, outline=Outline(markdown_headings(text)))
+
+
+def test_a_stretch_of_several_sections_names_each_that_it_has_words_of() -> None:
+    text = "# Fees\n\nTwo euros.\n\n# Notice\n\nSix weeks.\n\n# Moving\n\nBy van.\n\n# Pets\n\nNone.\n\n# Keys\n"
+    document = _document(text)
+    assert location_of(document, 0, text.index("# Moving")).shown().startswith("Fees; Notice, ")
+    assert location_of(document, text.index("# Fees"), len(text)).shown().startswith("Fees to Pets, ")
+    # A heading at the end is of the text below, which the stretch does not have.
+    assert location_of(document, text.index("None"), len(text)).sections == (("Pets",),)
+    assert location_of(document, text.index("Two"), text.index("Six") - 2).sections == (("Fees",),)
+    assert location_of(document, text.index("# Keys"), len(text)).sections == (("Keys",),)
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "shown"),
+    [
+        ("people.csv#17", "17", "people.csv row 17"),
+        ("book.xlsx#Prices!3", "3", "book.xlsx#Prices row 3"),
+        ("A-1023", "5", "row 5"),
+        ("people.csv#17", "front", "line 1"),
+        ("notes#7", "", "line 1"),
+    ],
+)
+def test_a_data_row_is_named_by_its_file_and_row(name: str, row: str, shown: str) -> None:
+    document = Document(name, "", "name: Ada", (("row", row),) if row else ())
+    assert location_of(document, 0, 9).shown() == shown

@@ -102,7 +102,7 @@ BAD: list[object] = [
 @pytest.mark.parametrize("bad", BAD, ids=str)
 def test_a_bad_line_is_named_or_left_out(tmp_path: Path, bad: object) -> None:
     folder = write(tmp_path, GOOD, bad)
-    with pytest.raises(DataError, match=r"response\.jsonl:2: .*--skip-bad"):
+    with pytest.raises(DataError, match=r"response\.jsonl:2: .*skip such lines"):
         load_ragtruth(folder)
     read = load_ragtruth(folder, skip_bad=True)
     assert (len(read.responses), len(read.skipped)) == (1, 1)

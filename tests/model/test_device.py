@@ -20,7 +20,7 @@ def test_devices_by_name() -> None:
 
 @pytest.mark.parametrize("name", ["gpu", "", "cuda:99", "mps", "meta", "cpu:x"])
 def test_what_is_no_device_here_is_refused_by_name(name: str) -> None:
-    with pytest.raises(ModelError, match=f"--device {name}:"):
+    with pytest.raises(ModelError, match=f"'{name}'"):
         pick_device(name)
 
 

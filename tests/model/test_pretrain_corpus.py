@@ -129,7 +129,7 @@ def test_too_short_a_stream_is_refused(tmp_path: Path) -> None:
     facts = write(tmp_path)
     assert facts is not None
     stream = TokenStream(tmp_path, facts, "validation")
-    with pytest.raises(ModelError, match=r"501.*--context"):
+    with pytest.raises(ModelError, match=r"501.*context"):
         WindowPlan(stream, context=500, batch=1, seed=0)
     with pytest.raises(ModelError, match="were asked of a stream"):
         stream.read(0, len(stream) + 1)

@@ -118,7 +118,7 @@ def test_a_loss_that_is_no_number_ends_the_run(tmp_path: Path) -> None:
             with torch.no_grad():
                 model.embedding.weight.fill_(math.nan)
 
-    with pytest.raises(ModelError, match=r"loss became nan at step 3.*--learning-rate"):
+    with pytest.raises(ModelError, match=r"loss became nan at step 3.*learning rate"):
         train(model, rows, SETTINGS, tmp_path, progress=spoil, checkpoint_seconds=1e9)
 
 

@@ -58,7 +58,7 @@ def test_what_is_saved_is_read_back_and_forgotten(folder: Path) -> None:
 )
 def test_a_damaged_file_is_named_with_what_to_do(folder: Path, content: str) -> None:
     settings_path(folder, "c").write_text(content)
-    with pytest.raises(RetrievalError, match=r"retrieval\.json.*--forget"):
+    with pytest.raises(RetrievalError, match=r"retrieval\.json.*remove that file"):
         saved_search(folder, "c")
     assert forget_search(folder, "c")
 

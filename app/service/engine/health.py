@@ -101,18 +101,18 @@ class Health:
         problems = [Problem(missing.part, self._public(missing.reason)) for missing in self.parts.open()]
         if problems:
             return Readiness(None, (), tuple(problems))
-        line = self._pipeline
+        pipeline = self._pipeline
         found: tuple[CollectionInfo, ...] = ()
         try:
-            found = tuple(info for info in list_collections(line.store) if info.generation_hash is not None)
+            found = tuple(info for info in list_collections(pipeline.store) if info.generation_hash is not None)
         except (*USER_ERRORS, OSError, OperationalError) as error:
             problems.append(Problem("database", self._public(str(error))))
         for info in found:
             try:
-                line.search(info.name)  # what tune saved must be readable too
+                pipeline.search(info.name)  # what tune saved must be readable too
             except (*USER_ERRORS, OSError, OperationalError) as error:
                 problems.append(Problem("collection", self._public(str(error)), info.tenant, info.shown))
-        return Readiness(line.generator.name, found, tuple(problems))
+        return Readiness(pipeline.generator.name, found, tuple(problems))
 
     def _report(self, found: Readiness) -> None:
         """Log problems that are new: who asks without a key is not told what they are."""

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from app.training.texts import training_documents
 from data.reading_examples import ReadingExample, load_reading
+from data.reading_files import load_reading_files
 from data.splits import split_by_group
 from generation.reader.row_writing import RowWriter
 from generation.reader.rows import ChunkPool, ReaderRows, RowMix, chunk_contexts
@@ -109,7 +110,7 @@ def reading_dataset(
 ) -> ReadingDataset:
     """All rows of a recipe, as ``writer`` writes them. tokenizer: cuts passages. Raises DataError as load_reading."""
     seed, mix = recipe.settings.seed, recipe.mix
-    reading = load_reading(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit, texts=recipe.texts)
+    reading = load_reading_files(recipe.reading, skip_bad=recipe.skip_bad, limit=recipe.limit, texts=recipe.texts)
     split = split_by_group(reading.examples, hold_out=recipe.hold_out)
     say(f"{len(split.train)} examples to train on, {len(split.development)} of other articles to score on")
     skipped, made = reading.skipped, SyntheticQuestions([], [])

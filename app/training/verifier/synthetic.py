@@ -10,7 +10,8 @@ from pathlib import Path
 
 from app.training.texts import training_documents
 from data.pairs import PairExample
-from data.reading_examples import ReadingExample, load_reading
+from data.reading_examples import ReadingExample
+from data.reading_files import load_reading_files
 from data.source_splits import PairSplit
 from evaluation.synthetic_claims.claims import ClaimMix, make_claims
 from evaluation.synthetic_claims.short_answers import short_answer_claims
@@ -67,7 +68,7 @@ def short_answers(
     chance = random.Random(seed)
     asked: list[ReadingExample] = []
     if reading:
-        asked = list(load_reading(reading, skip_bad=skip_bad, limit=limit, texts=texts).examples)
+        asked = list(load_reading_files(reading, skip_bad=skip_bad, limit=limit, texts=texts).examples)
     known = list(short_answer_claims([e for e in asked if e.context not in held], seed=seed))
     chance.shuffle(known)
     if not texts:

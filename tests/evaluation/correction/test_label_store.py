@@ -57,7 +57,7 @@ def test_a_draw_comes_back_as_it_was_and_a_stratified_one_too(store: Store) -> N
     assert stored.stratified and stored.chosen == stored.draw
     with store.write() as connection:
         connection.execute(update(label_draws).values(draw={"seed": 1}))
-    with pytest.raises(EvaluationError, match="--redraw"):
+    with pytest.raises(EvaluationError, match="draw again"):
         labels.load_draw("r")
 
 

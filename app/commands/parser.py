@@ -1,0 +1,248 @@
+"""The argument parser of every command: help in two lengths, suggestions for misspelt names, renamed options."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from app.errors import EXIT_USAGE
+from data.blank import is_blank
+
+_BEFORE = "before the action: "
+"""Begins the names of options that were given before a nested command's name, until that is known."""
+
+Declare = Callable[[argparse.ArgumentParser], None]
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser whose ``--help`` leaves rare options to ``--help-all`` and whose errors suggest names.
+
+    A negative number is a value here ("--temperature -1" is refused as a temperature, not as an option).
+    """
+
+    def __init__(self, *, add_help: bool = True, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(add_help=False, **options)
+        if add_help:
+            self.add_argument("-h", "--help", action="help", help="show this help and exit")
+            self.add_argument("--help-all", action=_HelpAll, help="the same with the rarely needed options")
+
+    def format_help(self) -> str:
+        """The help without rare options."""
+        return self._help(every=False)
+
+    def format_full_help(self) -> str:
+        """The help with every option."""
+        return self._help(every=True)
+
+    def _help(self, *, every: bool) -> str:
+        rare = [action for action in self._actions if _is_rare(action)]
+        hidden = {} if every else {action: action.help for action in rare}
+        for action in self._actions:
+            if isinstance(action, _HelpAll) and (every or not rare):
+                hidden[action] = action.help
+        for action in hidden:
+            action.help = argparse.SUPPRESS
+        self.usage = self.usage or self._short_usage()
+        try:
+            return super().format_help()
+        finally:
+            for action, text in hidden.items():
+                action.help = text
+
+    def _get_formatter(self) -> argparse.HelpFormatter:
+        return argparse.RawDescriptionHelpFormatter(self.prog, max_help_position=26)
+
+    def _short_usage(self) -> str:
+        """The command, "[options]", then what must be given."""
+        needed = [a for a in self._actions if not a.option_strings or a.required]
+        plain = argparse.HelpFormatter(prog="")
+        plain.add_usage(None, needed, [], prefix="")
+        operands = " ".join(plain.format_help().split()).replace("%", "%%")
+        return f"%(prog)s [options] {operands}".rstrip()
+
+    def parse_known_args(  # type: ignore[override]  # one signature in place of argparse's overloads
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Raises SystemExit for an option or operand that the command does not take, with a suggestion."""
+        given = list(sys.argv[1:] if args is None else args)
+        if self._subparsers is None:
+            self._refuse_unknown(given)
+        found, extras = super().parse_known_args(given, namespace)
+        if extras and self._subparsers is None:
+            self.error(f"unexpected {' '.join(map(repr, extras))}: a text with spaces needs quotes")
+        for name in [name for name in vars(found) if name.startswith(_BEFORE)]:
+            setattr(found, name.removeprefix(_BEFORE), getattr(found, name))
+            delattr(found, name)
+        return found, extras
+
+    def _refuse_unknown(self, given: Sequence[str]) -> None:
+        """Before anything else is found missing: what is missing is often what was misspelt."""
+        known = list(self._option_string_actions)
+        shown = [o for o, a in self._option_string_actions.items() if a.help != argparse.SUPPRESS]
+        for word in given:
+            name = word.partition("=")[0]
+            if word == "--":
+                return
+            if name.startswith("--") and " " not in name and not any(option.startswith(name) for option in known):
+                self.error(f"there is no option {name}{did_you_mean(name, shown)}")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices]
+        known = f"choose from {', '.join(choices)}"
+        close = did_you_mean(str(value), choices)
+        if isinstance(action, argparse._SubParsersAction):
+            self.error(f"there is no command {str(value)!r}{close or f': {known}'}")
+        raise argparse.ArgumentError(action, f"there is no {str(value)!r}{close} ({known})")
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with code 2 and a message on stderr."""
+        self.exit(EXIT_USAGE, f"plumbline: {message}\nTry '{self.prog} --help'.\n")
+
+
+class _HelpAll(argparse.Action):
+    """Prints the full help and exits."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:  # noqa: A002
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        sys.stdout.write(parser.format_full_help() if isinstance(parser, Parser) else parser.format_help())
+        parser.exit()
+
+
+class _Before(argparse.Action):
+    """An option of a nested command, given before that command's name."""
+
+    def __init__(self, of: argparse.Action) -> None:
+        super().__init__(
+            of.option_strings,
+            of.dest,
+            nargs=of.nargs,
+            default=of.default,
+            type=of.type,  # type: ignore[arg-type]  # argparse's own names of types are not used here
+            choices=of.choices,
+            help=argparse.SUPPRESS,
+        )
+        self._of = of
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        kept = _BEFORE + self.dest
+        alone = argparse.Namespace(**{self.dest: getattr(namespace, kept, self.default)})
+        self._of(parser, alone, values, option)
+        setattr(namespace, kept, getattr(alone, self.dest))
+
+
+class _Renamed(argparse.Action):
+    """An option's former name: it does what the new one does, and says so on stderr."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, to: argparse.Action) -> None:
+        super().__init__(
+            option_strings,
+            to.dest,
+            nargs=to.nargs,
+            type=to.type,  # type: ignore[arg-type]  # as above
+            choices=to.choices,
+            default=argparse.SUPPRESS,
+            help=argparse.SUPPRESS,
+        )
+        self._to = to
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        new = self._to.option_strings[-1]
+        sys.stderr.write(f"plumbline: {option} is deprecated: write {new}. The next version no longer reads it.\n")
+        self._to(parser, namespace, values, new)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """ "; did you mean 'NAME'?" with the known name nearest to this one, "" where none is near."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def rare(parser: argparse._ActionsContainer, *flags: str) -> None:
+    """Leave these options to ``--help-all``. Raises ValueError for one that the parser does not have."""
+    for flag in flags:
+        action = parser._option_string_actions.get(flag)
+        if action is None:
+            raise ValueError(f"there is no option {flag} to leave to --help-all")
+        setattr(action, "rare", True)  # noqa: B010 - argparse's actions have no such field
+
+
+def _is_rare(action: argparse.Action) -> bool:
+    return bool(getattr(action, "rare", False)) and action.help != argparse.SUPPRESS
+
+
+def renamed(container: argparse._ActionsContainer, old: str, to: argparse.Action) -> None:
+    """Let ``old`` stand for the option ``to`` for one version: hidden, with a line on stderr where it is used."""
+    container.add_argument(old, action=_Renamed, to=to)
+
+
+def add_common(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
+    """--home and --json, which every command takes. nested: of a command below another one, which has them too."""
+    kept: dict[str, Any] = {"default": argparse.SUPPRESS} if nested else {}
+    parser.add_argument(
+        "--home",
+        type=folder,
+        **({"default": None} | kept),
+        help="folder of the database and the indexes (PLUMBLINE_HOME, ~/.plumbline)",
+    )
+    parser.add_argument("--json", action="store_true", **kept, help="print one JSON document on stdout")
+
+
+def add_nested(
+    parser: argparse.ArgumentParser,
+    dest: str,
+    actions: Iterable[tuple[str, str, Declare]],
+    *,
+    default: str | None = None,
+    metavar: str = "ACTION",
+) -> None:
+    """Commands below a command, each (name, text of its help, what declares its arguments).
+
+    default: what is done where none is named. Options of all of them are also read before the name.
+    """
+    below = parser.add_subparsers(dest=dest, metavar=metavar, required=default is None)
+    below.help = f"default {default}" if default else None
+    own = set(parser._option_string_actions)
+    for name, text, declare in actions:
+        lines = text.strip().splitlines()
+        sub = below.add_parser(name, help=lines[0], description=text.strip())
+        add_common(sub, nested=True)
+        declare(sub)
+        for action in sub._actions:
+            if not action.option_strings or own.intersection(action.option_strings):
+                continue
+            if not set(action.option_strings) & set(parser._option_string_actions):
+                parser._add_action(_Before(action))
+    if default is not None:
+        parser.set_defaults(**{dest: default})
+
+
+def options_of(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> frozenset[str]:
+    """The options of the command, perhaps a nested one, that was parsed into ``arguments``."""
+    while below := next((a for a in parser._actions if isinstance(a, argparse._SubParsersAction)), None):
+        chosen = below.choices.get(getattr(arguments, below.dest, None) or "")
+        if chosen is None:
+            break
+        parser = chosen
+    return frozenset(parser._option_string_actions)
+
+
+def folder(text: str) -> Path:
+    """A folder's path. An empty one would be the current folder, which nobody meant."""
+    if is_blank(text):
+        raise argparse.ArgumentTypeError("the name is empty: name a folder, or leave the option out")
+    return Path(text)

@@ -1,0 +1,115 @@
+"""List the evaluation runs, rename or delete one."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from app.commands.confirm import add_yes, confirmed
+from app.commands.parser import add_nested
+from app.console import Output
+from app.errors import EXIT_ERROR, EXIT_OK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evaluation.runs.run_store import RunInfo
+
+_LIST = """List the runs, the newest first: name, model, collection, state, id.
+
+plumbline report NAME prints one."""
+_RENAME = "Give a run another name, which then stands for it wherever a RUN is asked for."
+_DELETE = "Delete a run with its answers, verdicts and labels. Asks first; --yes answers."
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = (("list", _LIST, _no_arguments), ("rename", _RENAME, _add_rename), ("delete", _DELETE, _add_delete))
+    add_nested(parser, "action", actions, default="list")
+
+
+def _no_arguments(_parser: argparse.ArgumentParser) -> None:
+    return
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_id", metavar="RUN", help="its name, its id, or the beginning of that")
+
+
+def _add_rename(parser: argparse.ArgumentParser) -> None:
+    _add_run(parser)
+    parser.add_argument("name", metavar="NAME", help="what it is called from now on")
+
+
+def _add_delete(parser: argparse.ArgumentParser) -> None:
+    _add_run(parser)
+    add_yes(parser)
+
+
+def run(arguments: argparse.Namespace, output: Output) -> int:
+    """Do what was asked."""
+    from app.commands.options import open_pipeline
+    from app.run_names import run_title
+    from evaluation.runs.run_store import RunStore
+    from evaluation.runs.run_upkeep import delete_run, rename_run
+
+    with open_pipeline(arguments) as opened:
+        stored = RunStore(opened.store)
+        if arguments.action == "list":
+            show_runs(stored.list_runs(), output)
+            return EXIT_OK
+        info = stored.load_run(arguments.run_id)
+        if arguments.action == "rename":
+            rename_run(opened.store, info.id, arguments.name)
+            output.say(f"{run_title(info)} ({info.id[:12]}) is now called {arguments.name}")
+            return EXIT_OK
+        state = ", which is marked as running," if info.status == "running" else ""
+        if not confirmed(
+            f"the run {run_title(info)} ({info.id[:12]}){state} with {info.samples:,} answers", arguments.yes, output
+        ):
+            return EXIT_ERROR
+        delete_run(opened.store, info.id)
+        output.say(f"deleted {run_title(info)} ({info.id[:12]})")
+    return EXIT_OK
+
+
+def show_runs(infos: Sequence[RunInfo], output: Output) -> None:
+    """A table for people, or one JSON list."""
+    from app.run_names import collection_of, model_of, run_title
+    from app.runs.tables import plain_table
+
+    if output.as_json:
+        output.json([run_json(info) for info in infos])
+        return
+    if not infos:
+        output.say("no run yet: start one with plumbline evaluate")
+        return
+    table = plain_table(("name", "model", "collection", "arms", "state", "started", "id"))
+    for info in infos:
+        table.add_row(
+            run_title(info),
+            model_of(info),
+            collection_of(info) or "none",
+            ", ".join(arm.name for arm in info.config.arms),
+            info.status,
+            f"{info.created_at:%Y-%m-%d %H:%M}",
+            info.id,
+        )
+    output.out.print(table)
+
+
+def run_json(info: RunInfo) -> dict[str, object]:
+    """What a list says of one run."""
+    from app.run_names import collection_of, model_of
+
+    return {
+        "id": info.id,
+        "name": info.name,
+        "status": info.status,
+        "created_at": info.created_at.isoformat(),
+        "finished_at": info.finished_at.isoformat() if info.finished_at else None,
+        "model": model_of(info),
+        "collection": collection_of(info) or None,
+        "arms": [arm.name for arm in info.config.arms],
+        "samples": info.samples,
+    }

@@ -1,0 +1,30 @@
+"""A summary's rates in one line, and as a small HTML table for notebooks."""
+
+from __future__ import annotations
+
+from data.html_table import html_table
+from evaluation.reports.report_view import interval, percent
+from evaluation.statistics.summary import RunSummary
+
+_SHOWN = 4
+
+
+def rates_line(summary: RunSummary) -> str:
+    """ "hallucinated: rag 12.3 % [8.1, 17.9], oracle 4.0 % [2.2, 7.1]"; of many arms the first."""
+    rates = [
+        f"{arm.arm} {percent(arm.hallucinated.default.rate)} {interval(arm.hallucinated.default)}".rstrip()
+        for arm in summary.arms[:_SHOWN]
+    ]
+    rest = len(summary.arms) - len(rates)
+    return f"hallucinated: {', '.join(rates)}" + (f" and {rest} more" if rest else "")
+
+
+def rates_html(caption: str, summary: RunSummary) -> str:
+    """A row for each arm: shares of all responses with their intervals."""
+    header = ("arm", "hallucinated", "supported", "abstained", "unscored", "responses")
+    rows = []
+    for arm in summary.arms:
+        measured = (arm.hallucinated, arm.supported, arm.abstained, arm.unscored)
+        cells = (f"{percent(m.default.rate)} {interval(m.default)}".rstrip() for m in measured)
+        rows.append((arm.arm, *cells, str(arm.hallucinated.default.responses)))
+    return html_table(caption, header, rows)

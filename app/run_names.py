@@ -1,0 +1,43 @@
+"""What runs are called for people: by the name that was given, else by what was measured."""
+
+from __future__ import annotations
+
+from evaluation.runs.run_store import RunInfo
+
+_LONGEST = 32
+_SHORT = 8
+
+
+def run_title(info: RunInfo) -> str:
+    """The given name; without one "MODEL on COLLECTION"."""
+    if info.name and info.name != info.id:
+        return info.name
+    model, collection = model_of(info), collection_of(info)
+    return f"{model} on {collection}" if collection else model
+
+
+def model_of(info: RunInfo) -> str:
+    """The name of the model that answered."""
+    return dict(info.labels).get("model", "") or "unknown model"
+
+
+def collection_of(info: RunInfo) -> str:
+    """The collection that was searched, "" where none was."""
+    return dict(info.labels).get("collection", "")
+
+
+def distinct_names(one: RunInfo, other: RunInfo) -> tuple[str, str]:
+    """Short names that tell two runs from each other: what is given, else the model, else the collection, else the
+    beginning of the ids."""
+    candidates = [
+        *([(one.name, other.name)] if one.name != one.id and other.name != other.id else []),
+        (model_of(one), model_of(other)),
+        (collection_of(one), collection_of(other)),
+    ]
+    for mine, theirs in candidates:
+        if mine and theirs and mine != theirs and max(len(mine), len(theirs)) <= _LONGEST:
+            return mine, theirs
+    length = _SHORT
+    while one.id[:length] == other.id[:length] and length < len(one.id):
+        length += 1
+    return one.id[:length], other.id[:length]

@@ -1,0 +1,19 @@
+"""Small HTML tables, for notebooks: every text is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+
+def html_table(caption: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """One table with a caption above and a row of headings."""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def shortened(text: str, width: int = 60) -> str:
+    """The text on one line, cut to at most ``width`` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1].rstrip() + "…"

@@ -1,0 +1,45 @@
+"""Every answer of a report as a row of CSV, for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from evaluation.reports.report_data import ReportData, ShownSample
+
+COLUMNS = (
+    *("question_id", "question", "kind", "arm", "sample", "answer", "outcome", "reason", "claims", "unsupported"),
+    *("support", "cited", "label"),
+)
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def answers_csv(data: ReportData) -> str:
+    """The answers with a header. support: of the worst claim; cited: the documents, joined by "; ".
+
+    A text that a spreadsheet would take for a formula begins with an apostrophe, which spreadsheets do not show (OWASP,
+    "CSV Injection"). Empty cells: nothing is known.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for question in data.questions:
+        for arm in question.arms:
+            documents = {chunk.number: chunk.document_id for chunk in arm.chunks}
+            for sample in arm.samples:
+                cited = dict.fromkeys(documents.get(citation.number, "") for citation in sample.citations)
+                unsupported = sum(v.label in ("contradicted", "unverifiable") for v in sample.verdicts)
+                row = (question.id, question.text, question.kind, arm.arm, sample.sample, sample.text, sample.outcome)
+                more = (sample.reason, len(sample.verdicts), unsupported, _support(sample))
+                writer.writerow(map(_cell, (*row, *more, "; ".join(filter(None, cited)), sample.label)))
+    return file.getvalue()
+
+
+def _support(sample: ShownSample) -> str:
+    known = [v.support for v in sample.verdicts if v.support is not None]
+    return f"{min(known):.4f}" if known else ""
+
+
+def _cell(value: object) -> str:
+    text = str(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text
