@@ -1,0 +1,161 @@
+"""Measures verifiers beside each other on what the experiment held out: sources, kinds of contrast, judging cases.
+
+``python -m benchmarks.decoder_verifier_report ROWS.jsonl.bz2 MODEL.gguf --output FOLDER`` measures the adapter in
+FOLDER, the shipped network, and the networks of ``--network NAME=FOLDER``, each with and without the rules of
+evaluation.contrast in front. ``--judging FILE`` adds cases of {contexts, answer, question, expected}, ``--answers`` the
+labelled answers of data/samples/real_answers. Prints a JSON line for each part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+import torch
+from scipy.stats import binomtest
+
+from benchmarks.decoder_verifier import DecoderScorer, load_adapter
+from benchmarks.decoder_verifier_rows import HELD_OUT_KINDS, TRAINED_KINDS, Rows, make_rows
+from benchmarks.decoder_verifier_training import arguments_parser, model_of
+from benchmarks.real_answers import answers, records
+from data.pairs import PairExample
+from evaluation.detection.intervals import ScoreEstimate
+from evaluation.detection.verifier_scores import score_pairs
+from evaluation.verifiers.cached_scorer import CachedScorer
+from evaluation.verifiers.contrast_scorer import ContrastScorer
+from model.pairs.scoring import Pair, PairScorer
+from model.verifier.scorer import load_support_scorer
+
+THRESHOLD = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many of n."""
+
+    count: float
+    n: int
+
+    def __str__(self) -> str:
+        """With the interval of Clopper and Pearson 1934; half counts are rounded down for it."""
+        low, high = binomtest(int(self.count), self.n).proportion_ci(method="exact")
+        return f"{self.count / self.n:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def kind_shares(scorer: PairScorer, rows: Rows) -> dict[str, tuple[Share, Share]]:
+    """By kind: pairs whose right claim has more support than the wrong one (a tie counts half), and claims on the right
+    side of the threshold.
+    """
+    found = {}
+    for kind, pairs in rows.kinds.items():
+        asked = [Pair(p.evidence, claim) for p in pairs for claim in (p.right, p.wrong)]
+        supports = scorer.score(asked)
+        right, wrong = supports[::2], supports[1::2]
+        ordered = sum((r > w) + 0.5 * (r == w) for r, w in zip(right, wrong, strict=True))
+        sides = sum(r >= THRESHOLD for r in right) + sum(w < THRESHOLD for w in wrong)
+        found[kind] = Share(ordered, len(pairs)), Share(sides, 2 * len(pairs))
+    return found
+
+
+def judging_errors(scorer: PairScorer, path: Path) -> dict[str, Share]:
+    """Cases judged otherwise than expected: those that expect H, and those that expect S, in Latin letters without
+    accents (English, nearly all of them) and in other ones.
+    """
+    cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    supports = scorer.score([Pair(" ".join(c["contexts"]), c["answer"], c.get("question", "")) for c in cases])
+    found: dict[str, list[bool]] = {}
+    for case, support in zip(cases, supports, strict=True):
+        plain = "".join(case["contexts"]).isascii()
+        error = (support >= THRESHOLD) != (case["expected"] == "S")
+        found.setdefault(f"{case['expected']}, {'English' if plain else 'other languages'}", []).append(error)
+    return {name: Share(sum(errors), len(errors)) for name, errors in sorted(found.items())}
+
+
+def labelled_answers() -> list[PairExample]:
+    """Answers of a real model to the sample questions, against the documents that answer them."""
+    rows = [row for row in answers() if row["source"] == "samples" and row["label"] != "abstained"]
+    return [
+        PairExample(
+            "\n\n".join(str(text) for text in record["contexts"]),  # type: ignore[attr-defined]
+            row["answer"],
+            row["label"] != "hallucinated",
+            row["question"],
+            source="real_answers",
+            group=row["question"],
+        )
+        for row, record in zip(rows, records(rows), strict=True)
+        if record["contexts"]
+    ]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = arguments_parser()
+    parser.description = __doc__
+    parser.add_argument("--network", action="append", default=[], metavar="NAME=FOLDER")
+    parser.add_argument("--judging", type=Path)
+    parser.add_argument("--answers", action="store_true")
+    parser.add_argument("--only", action="append", help="measure only this one; may be repeated")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    rows = make_rows(arguments.rows)
+    openers: dict[str, Callable[[], PairScorer]] = {
+        "smollm2": partial(_decoder, arguments),
+        "shipped": load_support_scorer,
+    }
+    for name, folder in (said.split("=", 1) for said in arguments.network):
+        openers[name] = partial(load_support_scorer, Path(folder))
+    for name, opener in openers.items():
+        if arguments.only and name not in arguments.only:
+            continue
+        cached = CachedScorer(opener())
+        for rules, scorer in (("", cached), ("with rules", ContrastScorer(cached))):
+            for part, found in _parts(scorer, rows, arguments):
+                print(json.dumps({"name": name, "rules": rules, part: found}), flush=True)
+
+
+def _decoder(arguments: argparse.Namespace) -> DecoderScorer:
+    model, tokens = model_of(arguments)
+    load_adapter(model, arguments.output / "adapter.safetensors")
+    return DecoderScorer(model, tokens, "smollm2")
+
+
+def _parts(scorer: PairScorer, rows: Rows, arguments: argparse.Namespace) -> Iterator[tuple[str, object]]:
+    kinds = kind_shares(scorer, rows)
+    yield "kinds: ordered pairs, claims on the right side", {k: [str(o), str(s)] for k, (o, s) in kinds.items()}
+    for title, names in (("trained kinds", TRAINED_KINDS), ("held-out kinds", HELD_OUT_KINDS)):
+        parts = [[kinds[name][i] for name in names] for i in (0, 1)]
+        yield title, [str(Share(sum(s.count for s in part), sum(s.n for s in part))) for part in parts]
+    if arguments.judging:
+        errors = judging_errors(scorer, arguments.judging)
+        yield "judging cases, errors", {name: f"{share.count} of {share.n}" for name, share in errors.items()}
+    began = time.process_time()
+    report = score_pairs(scorer, list(chain.from_iterable(rows.sources.values())))
+    spent = time.process_time() - began
+    areas = {row.source: [row.scores.n, row.scores.groups, _text(row.scores.auroc)] for row in report.table.sources}
+    yield "sources: claims, texts, AUROC", areas
+    yield "macro AUROC", _text(report.table.macro_auroc)
+    yield "balanced accuracy", _text(report.table.overall.balanced_accuracy)
+    if isinstance(scorer, CachedScorer):  # behind the rules nothing is computed again
+        yield "pairs, CPU seconds", [report.pairs, round(spent, 1)]
+    if arguments.answers:
+        real = score_pairs(scorer, labelled_answers()).table.overall
+        yield "real answers: n, AUROC, balanced accuracy", [real.n, _text(real.auroc), _text(real.balanced_accuracy)]
+
+
+def _text(estimate: ScoreEstimate) -> str:
+    if estimate.estimate is None:
+        return f"- ({estimate.reason})"
+    if estimate.lower is None or estimate.upper is None:
+        return f"{estimate.estimate:.3f} ({estimate.reason})"
+    return f"{estimate.estimate:.3f} [{estimate.lower:.3f}, {estimate.upper:.3f}]"
+
+
+if __name__ == "__main__":
+    main()

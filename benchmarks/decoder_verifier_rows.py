@@ -1,0 +1,128 @@
+"""The rows of the experiment: short rows of public sets and contrast pairs to train on, others to measure on.
+
+``python -m benchmarks.decoder_verifier_rows ROWS.jsonl.bz2 TRAIN.jsonl`` writes the training rows for
+``plumbline train verifier --data``, which trains the small network on the same ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.contrast_pairs import ContrastPair, contrast_pairs
+from data.pairs import PairExample, load_pairs
+
+HELD_OUT_SOURCES = (
+    "begin",
+    "factcheck_gpt",
+    "summedits_ectsum",
+    "summedits_qmsumm",
+    "summedits_sales_call",
+    "summedits_sales_email",
+    "summedits_samsum",
+    "summedits_scitldr",
+    "wice",
+)
+TRAINED_KINDS = ("passive", "comparative", "values", "negation")
+HELD_OUT_KINDS = ("converse", "bounds", "quantifier", "direction")
+TRAINED_HALF, HELD_OUT_HALF = 0, 1
+_SHARES = {"snli": 0.3, "fever": 0.3, "halueval_qa": 0.04, "ares_nq": 0.015, "ares_wow": 0.015}
+"""Of the training rows; the contrast pairs have the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """train: in random order. development: of other evidence of the same sources, and a few contrast pairs of each kind
+    with other words; they are looked at while it trains. sources: claims of the held-out sources that have such rows.
+    kinds: contrast pairs by kind, none of them in development.
+    """
+
+    train: tuple[PairExample, ...]
+    development: tuple[PairExample, ...]
+    sources: dict[str, tuple[PairExample, ...]]
+    kinds: dict[str, tuple[ContrastPair, ...]]
+
+
+def make_rows(
+    path: Path,
+    *,
+    count: int = 8500,
+    per_source: int = 50,
+    per_kind: int = 40,
+    words: int = 100,
+    long_words: int = 300,
+    seed: int = 0,
+) -> Rows:
+    """count: training rows. per_source, per_kind: rows and pairs to measure on, of each. words: of a training row, at
+    most; long_words: of a row to measure on. Raises DataError as load_pairs does.
+    """
+    by_source: dict[str, list[PairExample]] = defaultdict(list)
+    for example in load_pairs([path]).examples:
+        by_source[example.source].append(example)
+    chance = random.Random(seed)
+    train: list[PairExample] = []
+    development: list[PairExample] = []
+    for source, share in _SHARES.items():
+        short = [e for e in by_source[source] if _words(e) <= words]
+        groups = sorted({e.group for e in short})
+        aside = set(chance.sample(groups, len(groups) // 20))
+        rows = _balanced([e for e in short if e.group not in aside], chance)
+        train += rows[: round(share * count)]
+        development += _balanced([e for e in short if e.group in aside], chance)[: round(share * 100)]
+    left = round((1 - sum(_SHARES.values())) * count / 2 / len(TRAINED_KINDS))
+    train += as_examples(list(contrast_pairs(TRAINED_KINDS, left, half=TRAINED_HALF, seed=seed)))
+    chance.shuffle(train)
+    measured = contrast_pairs(TRAINED_KINDS + HELD_OUT_KINDS, per_kind, half=HELD_OUT_HALF, seed=seed + 1)
+    kinds: dict[str, list[ContrastPair]] = defaultdict(list)
+    for pair in measured:
+        kinds[pair.kind].append(pair)
+    few = contrast_pairs(TRAINED_KINDS + HELD_OUT_KINDS, 6, half=HELD_OUT_HALF, seed=seed + 2)
+    development += as_examples(list(few))
+    sources = {
+        source: tuple(_balanced([e for e in by_source[source] if _words(e) <= long_words], chance)[:per_source])
+        for source in HELD_OUT_SOURCES
+    }
+    # Resampling by evidence needs more than one.
+    sources = {source: found for source, found in sources.items() if len({e.group for e in found}) > 1}
+    return Rows(tuple(train), tuple(development), sources, {kind: tuple(pairs) for kind, pairs in kinds.items()})
+
+
+def as_examples(pairs: Sequence[ContrastPair]) -> list[PairExample]:
+    """Both claims of each pair."""
+    return [
+        PairExample(pair.evidence, claim, supported, source=f"contrast:{pair.kind}", group=pair.evidence)
+        for pair in pairs
+        for claim, supported in ((pair.right, True), (pair.wrong, False))
+    ]
+
+
+def _words(example: PairExample) -> int:
+    return len(f"{example.evidence} {example.question} {example.claim}".split())
+
+
+def _balanced(examples: Sequence[PairExample], chance: random.Random) -> list[PairExample]:
+    """As many supported as unsupported ones, in turn, in random order."""
+    found = list(examples)
+    chance.shuffle(found)
+    good, bad = ([e for e in found if e.supported is wanted] for wanted in (True, False))
+    return [e for pair in zip(good, bad, strict=False) for e in pair]
+
+
+def main() -> None:
+    """Write the training rows."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rows", type=Path)
+    parser.add_argument("output", type=Path)
+    arguments = parser.parse_args()
+    fields = ("evidence", "claim", "question", "supported", "source", "group")
+    lines = [json.dumps({name: getattr(e, name) for name in fields}) + "\n" for e in make_rows(arguments.rows).train]
+    arguments.output.write_text("".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
