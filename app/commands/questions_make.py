@@ -24,6 +24,7 @@ _LARGEST = 100_000
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from app.commands.choices import PRECISIONS
     from app.commands.options import add_encoder
 
     parser.add_argument("collection", metavar="COLLECTION", help="an indexed collection")
@@ -46,8 +47,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="language model that writes: smollm2, FOLDER, FILE.gguf, openai:URL#MODEL (default: by rule)",
     )
     group.add_argument("--model-context", type=int, default=None, help="tokens that a server's model takes (4096)")
-    group.add_argument("--precision", choices=("fp32", "bf16", "int8", "auto"), default=None, help="of its weights")
-    group.add_argument("--temperature", type=float, default=0.0, help="of the model (default 0, greedy)")
+    group.add_argument("--precision", choices=PRECISIONS, default=None, help="of its weights")
+    group.add_argument("--temperature", type=float, default=None, help="of the model (default 0, greedy)")
     add_encoder(group)
 
 
@@ -66,8 +67,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError(f"--seed is {arguments.seed}: it must not be negative")
     if not 0 <= arguments.unanswerable < 1:
         raise UsageError(f"--unanswerable is {arguments.unanswerable}: it must be a share, at least 0 and below 1")
-    if not 0 <= arguments.temperature <= 10:
-        raise UsageError(f"--temperature is {arguments.temperature}: 0 (greedy) to 10")
+    temperature = arguments.temperature or 0.0
+    if not 0 <= temperature <= 10:
+        raise UsageError(f"--temperature is {temperature}: 0 (greedy) to 10")
     if arguments.model is not None and not arguments.model.strip():
         raise UsageError("--model is empty: name a language model, or leave it out")
     if arguments.output.exists() and not arguments.force:
@@ -83,7 +85,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         settings,
         arguments.model or "",
         not arguments.no_round_trip,
-        arguments.temperature,
+        temperature,
     )
     started = time.monotonic()
     if journal_path(arguments.output).exists():

@@ -183,6 +183,9 @@ DIFFER = {
     "--skip-bad": "train verifier must know whether it was given",
     "--texts": "likewise",
     "--limit": "likewise",
+    "--n": "evaluate draws samples, questions make counts questions",
+    "--check": "train verifier counts steps, calibrate reads a certificate",
+    "--unanswerable": "verify says it of one claim, questions make takes a share",
 }
 """Options that commands of different kinds share by name, and why they differ; "": sizes of models."""
 
