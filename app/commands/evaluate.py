@@ -47,8 +47,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_collection(parser, "which documents the arms rag and oracle read")
     parser.add_argument(
         "--arms",
-        default="closed_book,rag,oracle",
-        help="comma-separated, see docs/arms.md (default closed_book,rag,oracle)",
+        default=None,
+        help="comma-separated, see docs/arms.md (default closed_book,rag,oracle; rag,oracle for a reader, which cannot "
+        "answer without passages)",
     )
     add_limit(parser, "questions")
     parser.add_argument("--name", default="", help="what the run is called, and found by (plumbline report NAME)")

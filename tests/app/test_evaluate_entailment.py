@@ -256,7 +256,7 @@ def questions_file(folder: Path) -> Path:
 def test_the_command_end_to_end(
     pipeline: Pipeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(app.judging, "load_scorer", overlap)
+    monkeypatch.setattr(app.judging.run_judge, "load_scorer", overlap)
     report = tmp_path / "report.html"
     arguments: argparse.Namespace = build_parser().parse_args(
         ["evaluate", str(questions_file(tmp_path)), "--arms", "closed_book,rag", "--n", "2", "--threshold", "0.8",

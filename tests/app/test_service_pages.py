@@ -37,7 +37,7 @@ def test_a_collection_is_made_filled_and_deleted_with_forms_alone(client: TestCl
     work(pipeline)
     html = check_page(client.get("/collections/house"))
     assert "data-following" not in html
-    assert "added 2, changed 0" in html
+    assert "Added 2, changed 0" in html
     assert "<script>alert" not in html
     assert "&lt;b&gt;.exe" in html  # refused, with the reason
     assert client.post("/collections/house/remove", data={"document": "a.txt"}).status_code == 200

@@ -78,7 +78,7 @@ def test_another_reader_another_network_and_a_damaged_file_are_refused(
     folder = Path(shutil.copytree(shipped_verifier(), tmp_path / "verifier"))
     said = json.loads((folder / CONFIG).read_text("utf-8"))
     (folder / CONFIG).write_text(json.dumps({**said, "reading": reading}), "utf-8")
-    monkeypatch.setattr(app.shipped_verifier, "shipped_verifier", lambda: folder)
+    monkeypatch.setattr(app.models.shipped_verifier, "shipped_verifier", lambda: folder)
     with pytest.raises(ModelError, match=message):
         load_shipped_verifier()
 

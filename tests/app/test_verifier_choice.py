@@ -115,7 +115,7 @@ def test_labels_of_people(places: dict[str, str], tmp_path: Path, capsys: pytest
 
 
 def test_a_judge_reads_contexts(places: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.generators, "open_generator", lambda *_, **__: YesToYears())
+    monkeypatch.setattr(app.models.generators, "open_generator", lambda *_, **__: YesToYears())
     rows = [{**ROWS[0]}, {**ROWS[0], "answer": "A while."}, {**ROWS[0], "answer": "boom"}, ROWS[3]]
     Path(places["answers"]).write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert outcomes(places, tmp_path, "--judge", "x") == ["supported", "unscored", "unscored", "unscored"]

@@ -159,7 +159,7 @@ import sys
 from sqlalchemy import insert, select, update
 from data import schema
 from data.schema import meta
-from data.sqlite import writers_turn
+from data.sqlite import writer_lock
 from data.store import Store
 sys.stdin.readline()
 with Store.open(sys.argv[1]) as store:

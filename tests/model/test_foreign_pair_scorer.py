@@ -154,8 +154,9 @@ def test_labels_by_name(labels: list[str], expected: int) -> None:
 )
 def test_unclear_labels_are_named(labels: list[str]) -> None:
     names = dict(enumerate(labels))
-    with pytest.raises(ModelError, match=rf"here.*{', '.join(labels)}.*--supported-label"):
+    with pytest.raises(ModelError, match=rf"here.*{', '.join(labels)}") as refused:
         supporting_label(names, len(labels), "here")
+    assert refused.value.parameter == "supported_label"
     assert supporting_label(names, len(labels), "here", labels[1].upper()) == 1
     with pytest.raises(ModelError, match="no label 'x'"):
         supporting_label(names, len(labels), "here", "x")

@@ -11,8 +11,8 @@ import pytest
 from model.errors import ModelError
 from model.training.folder_lock import exclusive_run
 
-HOLD = "import sys; from pathlib import Path; from model.training.folder_lock import only_run\n" + (
-    "with only_run(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()"
+HOLD = "import sys; from pathlib import Path; from model.training.folder_lock import exclusive_run\n" + (
+    "with exclusive_run(Path(sys.argv[1])):\n    print('held', flush=True)\n    sys.stdin.read()"
 )
 
 
