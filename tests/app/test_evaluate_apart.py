@@ -29,7 +29,7 @@ MANY = tuple(Question(f"ref{i}", f"How long does warranty {i} last?", ("three ye
 
 
 @pytest.fixture
-def line(
+def pipeline(
     make_pipeline: Callable[..., Pipeline],
     make_settings: Callable[..., Settings],
     home_copy: Path,

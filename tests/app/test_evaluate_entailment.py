@@ -75,7 +75,7 @@ def never(folder: Path | None, device: str) -> Overlap:
 
 
 @pytest.fixture
-def line(
+def pipeline(
     make_pipeline: Callable[..., Pipeline],
     make_settings: Callable[..., Settings],
     home_copy: Path,

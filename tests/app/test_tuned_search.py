@@ -28,7 +28,7 @@ OPTIONS = "mode=hybrid fusion=rrf dense_weight=0.3"
 
 
 @pytest.fixture
-def line(make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any) -> Pipeline:
+def pipeline(make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any) -> Pipeline:
     found = make_pipeline(make_settings(home_copy), first_words())
     assert isinstance(found, Pipeline)
     return found
@@ -82,7 +82,7 @@ def test_a_run_has_the_search_in_its_hash_and_its_evidence(pipeline: Pipeline) -
     tuned = run()
     assert len({plain, words, tuned}) == 3  # what claims are judged by is searched as tuned, too
     assert arms_of(tuned) == arms_of(words)
-    assert arms_of(tuned) == {"closed_book": "", "rag": "k=4 mode=bm25", "oracle": "k=4 order=search mode=bm25"}
+    assert arms_of(tuned) == {"rag": "k=4 mode=bm25", "oracle": "k=4 order=search mode=bm25"}
     assert arms_of(run(fusion="minmax")) == arms_of(plain)
     assert judge() != judged
     assert judge().startswith(judged.split(" in ")[0])
