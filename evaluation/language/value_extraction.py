@@ -123,6 +123,8 @@ def _unit_after(tokens: Sequence[Token], numeral: Numeral) -> tuple[tuple[Unit, 
             return _powered(word, nouns), frozenset(n for n in nouns if n not in _POWERS), end + 1
         if tokens[end].kind != "word" or word in _NOT_NOUNS or word.endswith(("ed", "n't")):
             break
+        if numeral_at(tokens, end) is not None:  # "the Heron 4 lasts five years": the unit is the other number's
+            break
         nouns.append(singular(word))
         end += 1
     if numeral.times:
