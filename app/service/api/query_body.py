@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from app.answers import QueryRequest
+from app.service.policy_schemas import PolicyFields
 from data.blank import is_blank
 from generation.decoding.params import SamplingParams
 from generation.style.restyling import Style
@@ -21,7 +22,7 @@ _EXAMPLE_QUERY: dict[str, Any] = {
 }
 
 
-class QueryBody(BaseModel):
+class QueryBody(PolicyFields):
     """A question and how to answer it. A field that is not known is refused, so that a misspelt one is not ignored."""
 
     model_config = ConfigDict(
@@ -35,7 +36,7 @@ class QueryBody(BaseModel):
     mode: Mode | None = Field(default=None, description="which retrievers are asked; default as the collection says")
     fusion: Fusion | None = Field(default=None, description="how a hybrid joins them; default as the collection says")
     style: Style = Field(default="short", description='"sentence": short answers as full sentences, made by rule')
-    temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy")
+    temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy; left out with best_of_n: 0.7")
     top_k: int | None = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; default all")
     top_p: float = Field(default=1.0, gt=0, le=1, description="keep the likeliest tokens up to this probability")
     min_p: float = Field(default=0.0, ge=0, le=1, description="keep tokens at least this likely beside the likeliest")
@@ -66,6 +67,7 @@ class QueryBody(BaseModel):
 
     def to_request(self) -> QueryRequest:
         """As the pipeline takes it."""
+        given = self.temperature if "temperature" in self.model_fields_set else None
         return QueryRequest(
             question=self.question,
             collection=self.collection,
@@ -75,7 +77,7 @@ class QueryBody(BaseModel):
             fusion=self.fusion,
             style=self.style,
             params=SamplingParams(
-                temperature=self.temperature,
+                temperature=self.policy_temperature(given, self.n),
                 top_k=self.top_k,
                 top_p=self.top_p,
                 max_tokens=self.max_tokens,
