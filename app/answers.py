@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.errors import AppError
+from app.policy_json import PolicyResult, policy_json
 from data.blank import is_blank
 from data.html_table import html_table, shortened
 from data.questions import Question
@@ -115,7 +116,8 @@ class QueryResult:
     """id: of the stored query. generation: hash of the index generation searched, None without retrieval. search: how,
     in words (Search.settings).
 
-    shared_tokens: of the prompt, how many had been read for other requests before.
+    shared_tokens: of the prompt, how many had been read for other requests before. policy: what policies did with the
+    drawn answers, None where none was asked for.
     """
 
     id: str
@@ -128,6 +130,7 @@ class QueryResult:
     timings: Timings
     shared_tokens: int = 0
     search: str | None = None
+    policy: PolicyResult | None = None
 
     def __repr__(self) -> str:
         question, answer = shortened(self.request.question), shortened(self.text)
@@ -152,12 +155,16 @@ class QueryResult:
 
     @property
     def prompt_tokens(self) -> int:
-        """Of the one prompt that all samples share."""
+        """Of the one prompt that all samples share, and of those that a policy added."""
+        if self.policy is not None:
+            return self.policy.outcome.cost.prompt_tokens
         return max((answer.completion.usage.prompt_tokens for answer in self.answers), default=0)
 
     @property
     def completion_tokens(self) -> int:
-        """Of all samples."""
+        """Of all samples that were drawn."""
+        if self.policy is not None:
+            return self.policy.outcome.cost.completion_tokens
         return sum(answer.completion.usage.completion_tokens for answer in self.answers)
 
     def to_json(self) -> dict[str, Any]:
@@ -173,6 +180,7 @@ class QueryResult:
             "sources": [source_json(source) for source in self.sources],
             "usage": usage_json(self),
             "timings": timings_json(self.timings),
+            "policy": None if self.policy is None else policy_json(self.policy),
         }
 
 

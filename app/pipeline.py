@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
@@ -30,9 +30,11 @@ from data.refused import Refused
 from data.schema import collections, queries
 from data.store import Store
 from evaluation.runs.seeds import derive_seed
+from generation.completion import Completion
 from generation.generator import Generator
+from generation.prompt import Prompt
+from generation.style.restyling import restyled
 from retrieval.chunking.chunker import ChunkingParams
-from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.collections import check_published, list_collections, open_retriever
 from retrieval.encoding.encoder import Encoder
 from retrieval.encoding.subprocess_encoder import SubprocessEncoder
@@ -43,6 +45,19 @@ from retrieval.saved_search import search_params
 from retrieval.search import Search
 from retrieval.sparse.tokenising import TokenisingParams
 from retrieval.vectors.params import DenseParams
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedQuery:
+    """A request with its prompt. collection, search: None without retrieval. places: where chunks stand, in words, by
+    chunk id. retrieval_s: seconds."""
+
+    request: QueryRequest
+    collection: str | None
+    search: Search | None
+    prompt: Prompt
+    places: Mapping[str, str]
+    retrieval_s: float
 
 
 class Pipeline:
@@ -205,28 +220,44 @@ class Pipeline:
         Raises AppError, RetrievalError or GenerationError for a request that cannot be answered; see their messages.
         """
         request = query_request(question, collection)
+        heard = on_text if request.style == "short" else None  # another style is made of the whole answer
+        result = self.draw(self.prepare(request), heard)
+        self.keep([result], [result.collection])
+        return result
+
+    def prepare(self, request: QueryRequest) -> PreparedQuery:
+        """Retrieve, and make the prompt. Raises as ``answer`` does."""
         started = perf_counter()
-        name: str | None = None
-        searched = SearchRecord()
-        chunks: tuple[RetrievedChunk, ...] = ()
-        if request.retrieval:
-            name = self.collection_name(request.collection)
+        name = self.collection_name(request.collection) if request.retrieval else None
         generator = self.generator
-        if name is not None:
-            search = self.search(name, request.mode, request.fusion)
-            chunks = search.retrieve(request.question, request.k)
-            locations = chunk_locations(self.store, name, [found.chunk for found in chunks])
-            searched = SearchRecord(name, search.retriever.generation_hash, search.settings, locations)
-        retrieved = perf_counter()
+        search = None if name is None else self.search(name, request.mode, request.fusion)
+        chunks = () if search is None else search.retrieve(request.question, request.k)
+        places = {} if name is None else chunk_locations(self.store, name, [found.chunk for found in chunks])
+        seconds = perf_counter() - started
         prompt = generator.prompt(request.question, chunks, request.params.max_tokens)
+        return PreparedQuery(request, name, search, prompt, places, seconds)
+
+    def draw(self, prepared: PreparedQuery, on_text: OnText | None = None) -> QueryResult:
+        """Generate; nothing is stored. on_text: as ``answer`` has it. Raises as ``answer`` does."""
+        request, search = prepared.request, prepared.search
+        started = perf_counter()
         seeds = [query_seed(request.params.seed, sample) for sample in range(request.params.n)]
         with self._generating:  # one model, one request at a time: the engine's batching is a room of its own
-            heard = on_text if request.style == "short" else None  # another style is made of the whole answer
-            completions = drawn_aloud(generator, prompt, request.params, seeds, heard)
-        timings = Timings(retrieved - started, perf_counter() - retrieved)
-        result = query_result(uuid.uuid4().hex, request, prompt, completions, searched, timings, model=generator.name)
-        self.keep([result], [name])
-        return result
+            completions = drawn_aloud(self.generator, prepared.prompt, request.params, seeds, on_text)
+        searched = SearchRecord()
+        if search is not None:
+            settings = (search.retriever.generation_hash, search.settings)
+            searched = SearchRecord(prepared.collection, *settings, prepared.places)
+        timings = Timings(prepared.retrieval_s, perf_counter() - started)
+        return query_result(
+            uuid.uuid4().hex, request, prepared.prompt, completions, searched, timings, model=self.generator.name
+        )
+
+    def complete(self, request: QueryRequest, prompt: Prompt, seeds: Sequence[int]) -> tuple[Completion, ...]:
+        """One completion a seed, in the request's style. Raises GenerationError."""
+        with self._generating:
+            drawn = self.generator.generate(prompt, request.params, seeds)
+            return tuple(restyled(completion, request.question, request.style) for completion in drawn)
 
     def keep(self, results: Sequence[QueryResult], stored: Sequence[str | None]) -> None:
         """Store queries and their answers, in one transaction. stored: of each, the name in the store of the collection

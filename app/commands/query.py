@@ -1,4 +1,8 @@
-"""Ask one question, and print the answer with its citations and sources."""
+"""Ask one question, and print the answer with its citations and sources.
+
+--policy has a verifier check the answer: mark or remove what the documents do not support, choose among samples,
+search again, or decline. --max-hallucination-rate answers only with a certificate (docs/policies.md).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,10 @@ from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from app.answers import Answer, QueryResult
+    from app.answers import Answer, QueryRequest, QueryResult
+    from app.pipeline import Pipeline
+    from app.policies.policy_request import PolicyRequest
+    from app.policy_json import PolicyResult
     from generation.completion import TextDelta
 
 CUT = " […]"
@@ -21,6 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.choices import STYLES
     from app.commands.options import add_collection, add_model, add_retrieval, add_sampling
+    from app.commands.policy_options import add_policies
 
     parser.add_argument("question", help="the question, in quotes")
     add_collection(parser, "which documents to answer from")
@@ -38,6 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also judge every claim of the answer by the documents (loads the verifier)",
     )
+    add_policies(parser)
     add_retrieval(parser)
     add_sampling(parser)
     add_model(parser)
@@ -47,6 +56,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Answer and print."""
     from app.answers import QueryRequest
     from app.commands.options import checked_k, open_pipeline, sampling
+    from app.commands.policy_options import policy_request
     from data.blank import is_blank
 
     if is_blank(arguments.question):
@@ -61,11 +71,17 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         style=arguments.style,
         params=sampling(arguments),
     )
-    streamed = Streamed(output) if sys.stdout.isatty() and not output.as_json and request.params.n == 1 else None
+    wanted = policy_request(arguments)
+    # A policy may take back what was written, so nothing is streamed with one.
+    live = sys.stdout.isatty() and not output.as_json and request.params.n == 1 and not wanted.asked
+    streamed = Streamed(output) if live else None
     with open_pipeline(arguments) as opened:
         if arguments.verify:
             opened.collection_name(arguments.collection)  # before a model is loaded: there is nothing to judge by
-        result = opened.answer(request, on_text=streamed.write if streamed else None)
+        if wanted.asked:
+            result = _with_policies(opened, request, wanted)
+        else:
+            result = opened.answer(request, on_text=streamed.write if streamed else None)
         if streamed:
             streamed.end(cut=any(map(is_cut, result.answers)))
         if arguments.verify:
@@ -97,8 +113,19 @@ class Streamed:
             self._output.piece(f"{CUT if cut else ''}\n")
 
 
+def _with_policies(pipeline: Pipeline, request: QueryRequest, wanted: PolicyRequest) -> QueryResult:
+    from app.policies.answering import answer_with_policy
+    from evaluation.policies.plan import PolicyError
+
+    try:
+        return answer_with_policy(pipeline, request, wanted)
+    except PolicyError as error:
+        raise UsageError(str(error)) from error
+
+
 def show(result: QueryResult, output: Output, *, texts: bool = True) -> None:
-    """Print the answers, what a verifier says of them, then what was retrieved; a star marks what was cited.
+    """Print the answers, what a verifier and the policies say of them, then what was retrieved; a star marks what was
+    cited.
 
     texts: whether the answers are printed; not where they were as they were drawn.
     """
@@ -107,6 +134,8 @@ def show(result: QueryResult, output: Output, *, texts: bool = True) -> None:
             output.data(answer.text + (CUT if is_cut(answer) else ""))
         if answer.evaluation is not None:
             _show_verdicts(answer, output)
+    if result.policy is not None:
+        _show_policy(result.policy, output)
     _show_sources(result, output)
     if any(map(is_cut, result.answers)):
         most = result.request.params.max_tokens
@@ -142,6 +171,46 @@ def _show_sources(result: QueryResult, output: Output) -> None:
         output.data(f"{mark}{label} {where}  {_first_words(source.text)}")
     if any(source.number is None for source in result.sources):
         output.say("[-]: retrieved, but did not fit the model's context")
+
+
+def _show_policy(policy: PolicyResult, output: Output) -> None:
+    """What was marked, removed and withheld, and what it cost."""
+    from app.policy_json import policy_json
+
+    shown = policy_json(policy)
+    many = len(shown["answers"]) > 1
+    output.data("")
+    for number, answer in enumerate(shown["answers"], start=1):
+        which = f"answer {number}: " if many else ""
+        for span in answer["flagged"]:
+            support = f"not scored: {span['reason']}" if span["support"] is None else f"support {span['support']:.3f}"
+            output.data(
+                f"{which}unsupported at {span['start']}-{span['end']} ({support}): {_first_words(span['text'])}"
+            )
+        for one in answer["removed"]:
+            output.data(f"{which}removed by {one['policy']} ({one['reason']}): {_first_words(one['text'])}")
+        if answer["reason"] and not answer["removed"]:
+            output.data(f"{which}withheld: {answer['reason']}")
+    for number, one in enumerate(shown["rounds"], start=1):
+        score = "no score" if one["score"] is None else f"score {one['score']:.3f}"
+        output.data(f"round {number}: {'kept' if one['kept'] else 'rejected'}, {score}: {_first_words(one['text'])}")
+    for note in shown["notes"]:
+        output.data(note)
+    certificate = shown["certificate"]
+    if certificate is not None:
+        output.data(
+            f"certificate {certificate['id']}: at most {certificate['alpha']:g} of the answers hallucinate, with "
+            f"probability at least {1 - certificate['delta']:g}; {100 * certificate['answer_rate']:.0f} % of the "
+            "questions were answered"
+        )
+    score = shown["answers"][0]["score"]
+    cost = shown["cost"]
+    threshold = "" if shown["threshold"] is None else f"threshold {shown['threshold']:g}, "
+    scored = "" if many or score is None else f"score {score:.3f}, "
+    output.data(
+        f"policy {','.join(shown['ran'])}: {scored}{threshold}{cost['seconds']:.2f} s, "
+        f"{cost['prompt_tokens']} + {cost['completion_tokens']} tokens"
+    )
 
 
 def _first_words(text: str, width: int = 90) -> str:

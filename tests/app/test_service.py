@@ -194,7 +194,7 @@ def test_openapi_is_complete_and_loads_nothing(client: TestClient) -> None:
     assert set(schema["paths"]) >= {*own, "/v1/chat/completions", "/v1/models", "/v1/models/{model}"}
     query = schema["paths"]["/v1/query"]["post"]
     assert set(query["responses"]) == {
-        *("200", "400", "401", "403", "404", "408", "413", "415", "422", "429", "500", "503")
+        *("200", "400", "401", "403", "404", "408", "409", "413", "415", "422", "429", "500", "503")
     }
     assert "text/event-stream" in query["responses"]["200"]["content"]
     assert query["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/QueryBody")

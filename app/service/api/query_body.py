@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.answers import QueryRequest
+from app.service.api.policy_schemas import PolicyFields
 from app.service.engine.live_query import PendingQuery
 from app.service.engine.small_talk import small_talk_reply
 from app.service.engine.standalone import ConversationTurn
@@ -34,7 +35,7 @@ class TurnBody(BaseModel):
     answer: str = Field(default="", max_length=100_000)
 
 
-class QueryBody(BaseModel):
+class QueryBody(PolicyFields):
     """A question and how to answer it. A field that is not known is refused, so that a misspelt one is not ignored."""
 
     model_config = ConfigDict(
@@ -48,7 +49,7 @@ class QueryBody(BaseModel):
     mode: Mode | None = Field(default=None, description="which retrievers are asked; default as the collection says")
     fusion: Fusion | None = Field(default=None, description="how a hybrid joins them; default as the collection says")
     style: Style = Field(default="short", description='"sentence": short answers as full sentences, made by rule')
-    temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy")
+    temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy; left out with best_of_n: 0.7")
     top_k: int | None = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; default all")
     top_p: float = Field(default=1.0, gt=0, le=1, description="keep the likeliest tokens up to this probability")
     min_p: float = Field(default=0.0, ge=0, le=1, description="keep tokens at least this likely beside the likeliest")
@@ -91,12 +92,14 @@ class QueryBody(BaseModel):
             caller,
             verify=self.verify,
             deadline_s=self.deadline_s,
+            policy=self.policy_request(),
             history=history,
             reply="" if self.history is None else small_talk_reply(self.question),
         )
 
     def to_request(self) -> QueryRequest:
         """As the pipeline takes it."""
+        given = self.temperature if "temperature" in self.model_fields_set else None
         return QueryRequest(
             question=self.question,
             collection=self.collection,
@@ -106,7 +109,7 @@ class QueryBody(BaseModel):
             fusion=self.fusion,
             style=self.style,
             params=SamplingParams(
-                temperature=self.temperature,
+                temperature=self.policy_temperature(given, self.n),
                 top_k=self.top_k,
                 top_p=self.top_p,
                 max_tokens=self.max_tokens,

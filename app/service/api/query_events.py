@@ -1,8 +1,10 @@
 """A streamed query's events: sources first, then text, then the answers with citations, then verdicts, at last usage.
 
-``sources`` once; ``text`` many times, {"sample", "text"}, whose texts joined by sample are the answers'; ``answers``
-once, as POST /v1/query gives them; ``verdicts`` once where they were asked for; ``done`` with usage and timings. Or
-``error``, the error object, in place of whatever was still to come.
+``sources`` once, and again before the text where a policy searched again; its ``buffered`` says that no text is sent
+before the policies have ended, ``policy`` which they are. ``text`` many times, {"sample", "text"}, whose texts joined
+by sample are the answers'; ``answers`` once, as POST /v1/query gives them; ``policy`` once where one was asked for;
+``verdicts`` once where they were asked for; ``done`` with usage and timings. Or ``error``, the error object, in place
+of whatever was still to come.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from app.answers import QueryResult, answer_json, source_json, timings_json, usage_json, verdict_json
+from app.policy_json import policy_json
 from app.service.engine.live_query import LiveQuery
 from app.service.http.errors import error_body
 from app.service.http.sse import event
@@ -28,6 +31,8 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
         "search": searched.settings,
         "model": live.model,
         "sources": [source_json(source) for source in live.sources],
+        "buffered": live.buffered,
+        "policy": None if live.settled is None else list(live.settled.plan.names),
     }
     yield event(head, "sources")
     last: QueryResult | None = None
@@ -36,8 +41,12 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
             if isinstance(item, TextDelta):
                 yield event({"sample": item.sample, "text": item.text}, "text")
             elif last is None:
+                if item.sources != live.sources:  # a policy searched again
+                    yield event({**head, "sources": [source_json(source) for source in item.sources]}, "sources")
                 for chunk in _answered(live, item):
                     yield chunk
+                if item.policy is not None:
+                    yield event(policy_json(item.policy), "policy")
                 last = item
             else:
                 last = item
@@ -53,7 +62,7 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
 
 def _answered(live: LiveQuery, result: QueryResult) -> list[bytes]:
     """The answers; their texts before them where they were held back until they were whole."""
-    held = live.ask.request.style != "short"
+    held = live.ask.request.style != "short" or live.buffered
     texts = [
         event({"sample": sample, "text": answer.text}, "text")
         for sample, answer in enumerate(result.answers)

@@ -22,7 +22,8 @@ from app.service.http.stream_errors import unless_gone
 from app.service.observability.metrics import CONTENT_TYPE
 
 _STREAM = {
-    "description": "The answer; with ``stream``, server-sent events: sources, text, answers, verdicts, done (or error)",
+    "description": "The answer; with ``stream``, server-sent events: sources, text, answers, policy, verdicts, done "
+    "(or error)",
     "content": EVENTS_CONTENT,
 }
 
@@ -44,7 +45,7 @@ router = APIRouter(route_class=JsonRoute)
     "/v1/query",
     response_model=QueryReply,
     summary="Answer a question, with citations and sources",
-    responses={200: _STREAM, **error_responses(400, 401, 403, 404, 408, 413, 415, 422, 429, 500, 503)},
+    responses={200: _STREAM, **error_responses(400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 503)},
     tags=["query"],
 )
 async def query(body: QueryBody, request: Request, service: Service, caller: MayQuery) -> Any:

@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.service.api.policy_schemas import PolicyReply
+
 _EXAMPLE_RESULT: dict[str, Any] = {
     "id": "0f8fad5bd9cb469fa16570867728950e",
     "question": "How long is the warranty of the Heron 4?",
@@ -115,7 +117,7 @@ class VerdictReply(_Reply):
 class AnswerReply(_Reply):
     """One sample. thought: what a reasoning model thought before it answered, no part of text; empty where it did not.
     mean_logprob: natural logarithm, at temperature 1; null when there is no token. logprobs: null unless
-    they were asked for. outcome, verdicts: null unless ``verify`` asked for them."""
+    they were asked for. outcome, verdicts: null unless ``verify`` or a policy asked for them."""
 
     text: str
     thought: str = ""
@@ -179,6 +181,7 @@ class QueryReply(_Reply):
     sources: list[SourceReply]
     usage: TotalUsageReply
     timings: TimingsReply
+    policy: PolicyReply | None = Field(default=None, description="null unless a policy or a rate was asked for")
 
 
 class CollectionReply(_Reply):

@@ -16,6 +16,7 @@ from time import perf_counter
 from app.answers import QueryResult, Timings, query_result
 from app.judging.verification import CheckedClaim
 from app.pipeline import Pipeline, query_seed
+from app.policies.judging import PolicyJudging
 from app.service.engine.admission import Admission, Limits, Turn
 from app.service.engine.batching import MicroBatcher
 from app.service.engine.generation_queue import GenerationQueue
@@ -23,6 +24,7 @@ from app.service.engine.health import Health, not_ready
 from app.service.engine.last_message import preparation, replied, rewrite_as_standalone
 from app.service.engine.live_query import LiveQuery, PendingQuery
 from app.service.engine.memory import memory_left
+from app.service.engine.policies import Policing, checked_plan
 from app.service.engine.preparation import Preparation, PreparedQuery, QueryPreparer
 from app.service.engine.query_writer import QueryWriter
 from app.service.engine.verification import CheckRequest, JudgeRequest, VerificationService
@@ -76,17 +78,22 @@ class QueryService:
         self._checking: MicroBatcher[CheckRequest, tuple[CheckedClaim, ...]] = MicroBatcher(
             verifying.check, name="checking", seen=lambda size: metrics.batch("checking", size)
         )
+        self._policy_judging: MicroBatcher[PolicyJudging, tuple[AnswerEvaluation, ...]] = MicroBatcher(
+            verifying.judge_for_policies, name="policies", seen=lambda size: metrics.batch("policies", size)
+        )
+        self._policing = Policing(pipeline, verifying, self._policy_judging, self._generating)
         self._log = logging.getLogger(LOGGER)
 
     async def begin(self, ask: PendingQuery) -> LiveQuery:
         """Admit the query, retrieve, and begin to generate. Cancel what is returned, or read it to its end.
 
-        Raises ApiError: 404 and 422 for the request, 429 when the queue is full, 503 when something is not ready,
-        memory is short, the server stops or the deadline comes first.
+        Raises ApiError: 404 and 422 for the request, 409 for a rate that is not certified, 429 when the queue is full,
+        503 when something is not ready, memory is short, the server stops or the deadline comes first.
         """
         if not self.health.parts.all_open:
             raise not_ready()
         self._check_limits(ask)
+        plan = checked_plan(ask)
         settings = self.pipeline.settings
         arrived = perf_counter()
         deadline = asyncio.get_running_loop().time() + min(
@@ -99,6 +106,7 @@ class QueryService:
                 queued = perf_counter() - arrived
                 ask = await rewrite_as_standalone(ask, self.pipeline.generator, self._generating)
                 prepared = await self._preparing.do(preparation(ask))
+                settled = None if plan is None else await self._policing.settle(ask, plan, prepared)
         except TimeoutError as error:
             _give_back(turn)
             raise late() from error
@@ -108,7 +116,7 @@ class QueryService:
         except BaseException:
             _give_back(turn)
             raise
-        live = LiveQuery(ask, prepared, self.pipeline.generator.name, arrived, queued)
+        live = LiveQuery(ask, prepared, self.pipeline.generator.name, arrived, queued, settled)
         live.work(self._work(live, deadline), turn.leave)
         return live
 
@@ -137,7 +145,7 @@ class QueryService:
     async def close(self) -> None:
         """Store what is not stored yet, and let the threads go."""
         await self._keeping.close()
-        for batcher in (self._preparing, self._judging, self._checking):
+        for batcher in (self._preparing, self._judging, self._checking, self._policy_judging):
             batcher.close()
         self._generating.close()
 
@@ -163,6 +171,8 @@ class QueryService:
         try:
             async with asyncio.timeout_at(deadline + _GRACE_S):
                 result = await self._generated(live, deadline)
+                if live.settled is not None:
+                    result = await self._policing.apply(live, live.settled, result, deadline)
                 live.answered(result)
                 if live.ask.verify:
                     result = await self._verified(live, result)
@@ -190,7 +200,7 @@ class QueryService:
         try:
             async for delta in generation:
                 first = first or perf_counter() - live.arrived
-                if request.style == "short":  # another style is made of the whole answer
+                if request.style == "short" and not live.buffered:  # another style is made of the whole answer
                     live.said(delta)
             drawn: FinishedRequest = generation.drawn
         finally:

@@ -6,9 +6,11 @@ import asyncio
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.answers import QueryRequest, QueryResult, Source, sources_of
+from app.policies.certifying import SettledPolicy
+from app.policies.policy_request import PolicyRequest
 from app.service.engine.preparation import PreparedQuery
 from app.service.engine.standalone import ConversationTurn
 from app.service.http.access import Caller
@@ -22,6 +24,7 @@ class PendingQuery:
     instructions: of the caller's own. verify: whether its answers are judged. deadline_s: for all of it. history: what
     was said before, which the question may refer to; it is then rewritten, and ``original`` has it as it was put.
     reply: the answer, where it is known without asking a model (to a greeting); nothing is then searched for or drawn.
+    policy: what a verifier does with the answers before they are given.
     """
 
     request: QueryRequest
@@ -32,6 +35,7 @@ class PendingQuery:
     history: tuple[ConversationTurn, ...] = ()
     original: QueryRequest | None = None
     reply: str = ""
+    policy: PolicyRequest = field(default_factory=PolicyRequest)
 
     @property
     def shown(self) -> QueryRequest:
@@ -46,8 +50,18 @@ class LiveQuery:
     when the request came. queued: seconds that it waited for its turn.
     """
 
-    def __init__(self, ask: PendingQuery, prepared: PreparedQuery, model: str, arrived: float, queued: float) -> None:
+    def __init__(
+        self,
+        ask: PendingQuery,
+        prepared: PreparedQuery,
+        model: str,
+        arrived: float,
+        queued: float,
+        settled: SettledPolicy | None = None,
+    ) -> None:
+        """settled: the policies that run, None for none."""
         self.id = uuid.uuid4().hex
+        self.settled = settled
         self.ask, self.prepared, self.model = ask, prepared, model
         self.arrived, self.queued = arrived, queued
         self._events: deque[TextDelta | QueryResult | Exception | None] = deque()
@@ -58,6 +72,11 @@ class LiveQuery:
     def sources(self) -> tuple[Source, ...]:
         """What was retrieved, known before anything is drawn."""
         return sources_of(self.prepared.prompt, self.prepared.searched.locations)
+
+    @property
+    def buffered(self) -> bool:
+        """Whether no text is sent before the policies have ended: what was sent cannot be taken back."""
+        return self.settled is not None and self.settled.plan.judges and not self.ask.reply
 
     def work(self, coroutine: Coroutine[None, None, None], done: Callable[[], None]) -> None:
         """Have the coroutine work on this query, until it ends or is cancelled; ``done`` is called in either case."""

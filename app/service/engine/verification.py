@@ -13,6 +13,7 @@ from app.judging.answer_judge import JudgePlan
 from app.judging.run_judge import load_scorer
 from app.judging.verification import CheckedClaim, ClaimChecker, ClaimPair
 from app.pipeline import Pipeline
+from app.policies.judging import PolicyJudge, PolicyJudging
 from evaluation.outcomes import AnswerEvaluation, outcome_of
 from evaluation.verifiers.context_evidence import AnsweredQuestion
 from evaluation.verifiers.entailment import EntailmentVerifier
@@ -76,6 +77,16 @@ class VerificationService:
                 for index in members:
                     out[index] = tuple(next(checked) for _ in items[index].pairs)
             return out
+
+    def judge_for_policies(self, items: Sequence[PolicyJudging]) -> list[tuple[AnswerEvaluation, ...] | Exception]:
+        """For each item, an evaluation of every answer, in order."""
+        with self._lock:
+            return [*PolicyJudge(self._opened()).judge(items)]
+
+    def policy_judge(self) -> PolicyJudge:
+        """For the names of its verifiers; answers are judged by ``judge_for_policies``."""
+        with self._lock:
+            return PolicyJudge(self._opened())
 
     def _judge(self, stored: str, items: Sequence[JudgeRequest]) -> list[tuple[AnswerEvaluation, ...]]:
         search = self._pipeline.search(stored)

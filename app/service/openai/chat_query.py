@@ -74,6 +74,7 @@ def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
         verify=bool(body.verify),
         history=conversation.history,
         reply=small_talk_reply(conversation.question),
+        policy=body.policy_request(),
     )
     return ChatAsk(ask, seed, tuple(notes))
 
@@ -83,7 +84,7 @@ def _sampling(body: ChatBody, tokens: int, seed: int) -> SamplingParams:
     greedy = body.top_p == 0  # the smallest set of tokens with that probability is the likeliest one alone
     try:
         return SamplingParams(
-            temperature=body.temperature or 0.0,
+            temperature=body.policy_temperature(body.temperature, body.n or 1),
             top_k=1 if greedy else body.top_k,
             top_p=1.0 if greedy or body.top_p is None else body.top_p,
             max_tokens=tokens,

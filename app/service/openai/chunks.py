@@ -27,10 +27,12 @@ _DONE = b"data: [DONE]\n\n"
 async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, usage: bool) -> AsyncIterator[bytes]:
     """The chunks: sources with the first, text, citations and log-probabilities with the last of each choice.
 
-    usage: whether a chunk with the tokens used follows. Verdicts come with the last chunk that has any choice.
+    usage: whether a chunk with the tokens used follows. Verdicts come with the last chunk that has any choice. Where
+    policies judge, the first chunk says ``buffered`` and all text comes with the last, with the sources again where a
+    policy found others.
     """
     fields = head.fields("chat.completion.chunk")
-    held = live.ask.request.style != "short"
+    held = live.ask.request.style != "short" or live.buffered
     nothing = {"usage": None} if usage else {}
 
     def chunk(choices: list[dict[str, Any]], **more: Any) -> bytes:
@@ -39,7 +41,12 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
     samples = range(live.ask.request.params.n)
     opening = {"role": "assistant", "content": ""}
     sources = [source_json(source) for source in live.sources]
-    yield chunk([_choice(sample, opening) for sample in samples], sources=sources)
+    buffering = (
+        {"plumbline": {"buffered": True, "policy": list(live.settled.plan.names)}}
+        if live.buffered and live.settled
+        else {}
+    )
+    yield chunk([_choice(sample, opening) for sample in samples], sources=sources, **buffering)
     last: QueryResult | None = None
     try:
         async for item in live:
@@ -61,7 +68,8 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
         if head.logprobs:
             choice["logprobs"] = logprobs_json(answer.completion, generator)
         choices.append(choice)
-    yield chunk(choices, plumbline=plumbline_json(head, last, live.ask.request.question))
+    again = {} if last.sources == live.sources else {"sources": [source_json(source) for source in last.sources]}
+    yield chunk(choices, plumbline=plumbline_json(head, last, live.ask.request.question), **again)
     if usage:
         yield chunk([], usage=chat_usage_json(last))
     yield _DONE

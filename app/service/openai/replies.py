@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from app.answers import Answer, QueryResult, source_json, timings_json, verdict_json
+from app.policy_json import policy_json
 from generation.completion import Completion
 from generation.generator import Generator
 from generation.live import NamesTokens
@@ -124,6 +125,7 @@ def plumbline_json(head: ChatHead, result: QueryResult, question: str) -> dict[s
         "seed": head.seed,
         "notes": list(head.notes),
         "judged": judged,
+        "policy": None if result.policy is None else policy_json(result.policy),
         "timings": timings_json(result.timings),
     }
 

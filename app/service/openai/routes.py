@@ -34,7 +34,7 @@ chat_router = APIRouter(route_class=JsonRoute, tags=["openai"])
     "/v1/chat/completions",
     response_model=ChatReply,
     summary="Answer the last question of a conversation (OpenAI's interface)",
-    responses={200: _STREAM, **error_responses(400, 401, 403, 404, 408, 413, 415, 429, 500, 503)},
+    responses={200: _STREAM, **error_responses(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503)},
 )
 async def chat(body: ChatBody, request: Request, service: Service, caller: MayQuery) -> Any:
     """Retrieve from the collection that the model names, generate, and answer; whole, or in chunks."""

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
+from app.service.api.policy_schemas import PolicyFields, PolicyReply
 from app.service.api.schemas import SourceReply, TimingsReply, VerdictReply
 from app.service.openai.content import CONTENT_SCHEMA, Role
 from app.service.openai.parameters import without_unsupported
@@ -65,7 +66,7 @@ class StreamOptions(BaseModel):
         return wanted
 
 
-class ChatBody(BaseModel):
+class ChatBody(PolicyFields):
     """A conversation whose last message is the question. The model's name chooses the collection."""
 
     model_config = ConfigDict(
@@ -224,7 +225,8 @@ class PlumblineReply(_Reply):
     """What OpenAI's interface has no place for.
 
     question: as it was searched for and answered, which a follow-up is rewritten to. notes: what of the request could
-    not be followed, in words. judged: null unless ``verify`` asked for it.
+    not be followed, in words. judged: null unless ``verify`` or a policy asked for it. policy: null unless one was
+    asked for.
     """
 
     query_id: str
@@ -234,6 +236,7 @@ class PlumblineReply(_Reply):
     seed: int
     notes: list[str]
     judged: list[Judged] | None
+    policy: PolicyReply | None = None
     timings: TimingsReply
 
 

@@ -1,0 +1,127 @@
+"""A query answered with policies, outside the service: draw, judge, apply, keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.answers import Answer, QueryRequest, QueryResult, sources_of
+from app.judging.run_judge import load_scorer
+from app.pipeline import Pipeline, PreparedQuery, query_seed
+from app.policies.certifying import SettledPolicy, settle
+from app.policies.judging import PolicyJudge, PolicyJudging
+from app.policies.policy_request import PolicyRequest, plan_of
+from app.policy_json import PolicyResult
+from app.retrieval.chunk_locations import chunk_locations
+from evaluation.outcomes import AnswerEvaluation
+from evaluation.policies.outcome import PolicyOutcome
+from evaluation.policies.running import run_now, run_policies
+from generation.completion import Completion
+from generation.generator import Generator
+from generation.live import InstructedGenerator
+from generation.prompt import Prompt
+from retrieval.chunking.chunks import RetrievedChunk
+
+
+def answer_with_policy(
+    pipeline: Pipeline, request: QueryRequest, wanted: PolicyRequest, judge: PolicyJudge | None = None
+) -> QueryResult:
+    """As ``Pipeline.answer``, with policies. judge: by default the shipped verifier, opened only where it is needed.
+
+    Raises PolicyError for what cannot be asked, NoCertificateError where a rate is not certified (nothing is generated
+    then), and what ``Pipeline.answer`` raises.
+    """
+    plan = plan_of(wanted, request)
+    prepared = pipeline.prepare(request)
+    if plan.judges:
+        judge = judge or PolicyJudge(load_scorer(None, pipeline.device))
+    settled = settle(
+        pipeline, judge if plan.judges else None, wanted, plan, request, prepared.collection, prepared.search
+    )
+    drawn = pipeline.draw(prepared)
+    outcome = run_now(
+        run_policies(
+            settled.plan,
+            request.question,
+            prepared.prompt,
+            [answer.completion for answer in drawn.answers],
+            _Tools(pipeline, prepared, settled, judge),
+            verifier=settled.verifier,
+            drawing_s=drawn.timings.generation,
+        )
+    )
+    result = with_policy(drawn, outcome, settled, wanted)
+    if (prompt := new_prompt(outcome, prepared.prompt)) is not None:
+        chunks = [c.retrieved.chunk for c in prompt.chunks] + [r.chunk for r in prompt.omitted]
+        places = chunk_locations(pipeline.store, prepared.collection or "", chunks)
+        result = replace(result, sources=sources_of(prompt, places))
+    pipeline.keep([result], [prepared.collection])
+    return result
+
+
+def with_policy(
+    drawn: QueryResult, outcome: PolicyOutcome, settled: SettledPolicy, wanted: PolicyRequest
+) -> QueryResult:
+    """The result with the answers that the policies give."""
+    judged = settled.plan.judges
+    return replace(
+        drawn,
+        answers=tuple(Answer(c.completion, c.evaluation if judged else None) for c in outcome.answers),
+        policy=PolicyResult(outcome, settled.certificate, wanted.max_rate),
+    )
+
+
+def new_prompt(outcome: PolicyOutcome, prompt: Prompt) -> Prompt | None:
+    """The prompt that the answer was drawn from where it is not the first one."""
+    last = outcome.answers[0].prompt
+    return None if last is prompt else last
+
+
+def correction_prompt(
+    generator: Generator, request: QueryRequest, found: Sequence[RetrievedChunk], earlier: Prompt, instructions: str
+) -> Prompt:
+    """The same question with the passages found for a claim, in turns with those of the earlier prompt."""
+    before = [chunk.retrieved for chunk in earlier.chunks]
+    turns = [
+        chunk
+        for place in range(max(len(found), len(before)))
+        for chunk in (*found[place : place + 1], *before[place : place + 1])
+    ]
+    distinct: dict[str, RetrievedChunk] = {}
+    for chunk in turns:
+        distinct.setdefault(chunk.chunk.id, chunk)
+    ranked = tuple(replace(chunk, rank=rank) for rank, chunk in enumerate(distinct.values(), start=1))
+    longest = request.params.max_tokens
+    if instructions and isinstance(generator, InstructedGenerator):
+        return generator.instructed_prompt(request.question, ranked, longest, instructions)
+    return generator.prompt(request.question, ranked, longest)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tools:
+    """PolicyTools that work at once, in this thread."""
+
+    pipeline: Pipeline
+    prepared: PreparedQuery
+    settled: SettledPolicy
+    policy_judge: PolicyJudge | None
+
+    @property
+    def longest(self) -> int:
+        return self.prepared.request.params.max_tokens
+
+    async def judge(self, answers: Sequence[tuple[Prompt, Completion]]) -> tuple[AnswerEvaluation, ...]:
+        if self.policy_judge is None:
+            raise AssertionError("a policy that judges was run without a judge")
+        item = PolicyJudging(self.prepared.request.question, tuple(answers), self.settled.search)
+        return self.policy_judge.judge([item])[0]
+
+    async def search(self, query: str, earlier: Prompt) -> Prompt:
+        request, search = self.prepared.request, self.prepared.search
+        found = () if search is None else search.retrieve(query, request.k)
+        return correction_prompt(self.pipeline.generator, request, found, earlier, "")
+
+    async def draw(self, prompt: Prompt, number: int) -> Completion:
+        request = self.prepared.request
+        seed = query_seed(request.params.seed, request.params.n - 1 + number)
+        return self.pipeline.complete(request, prompt, [seed])[0]

@@ -1,0 +1,80 @@
+"""PolicyRequest: what a query asks of policies, as the command line and the API take it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.answers import QueryRequest
+from evaluation.errors import EvaluationError
+from evaluation.guarantee.levels import check_level
+from evaluation.policies.plan import (
+    ROUNDS,
+    THRESHOLD,
+    TOKENS,
+    PolicyError,
+    PolicyPlan,
+    check_samples,
+    policy_names,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRequest:
+    """policies: names in any order, None for none, or for ``abstain`` where a rate is asked for. threshold, rounds,
+    tokens: None for the default. max_rate: the hallucination rate among answers that a certificate must guarantee.
+    """
+
+    policies: tuple[str, ...] | None = None
+    max_rate: float | None = None
+    threshold: float | None = None
+    rounds: int | None = None
+    tokens: int | None = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether anything is asked of policies."""
+        return self != PolicyRequest()
+
+
+def plan_of(wanted: PolicyRequest, request: QueryRequest) -> PolicyPlan:
+    """The checked plan; its threshold is still to be replaced by the certificate's where a rate is asked for.
+
+    Raises PolicyError, naming the parameter, for values that cannot be, settings of policies that do not run, and
+    policies that judge an answer without passages to judge it by.
+    """
+    if wanted.max_rate is not None:
+        try:
+            check_level("max_hallucination_rate", wanted.max_rate)
+        except EvaluationError as error:
+            raise PolicyError("max_hallucination_rate", str(error)) from None
+    default = ("none",) if wanted.max_rate is None else ("abstain",)
+    names = policy_names(default if wanted.policies is None else wanted.policies)
+    plan = PolicyPlan(
+        names,
+        THRESHOLD if wanted.threshold is None else wanted.threshold,
+        ROUNDS if wanted.rounds is None else wanted.rounds,
+        TOKENS if wanted.tokens is None else wanted.tokens,
+    )
+    if wanted.max_rate is not None:
+        if "abstain" not in names:
+            raise PolicyError(
+                "policy",
+                f"policy is {', '.join(names)}: a guaranteed rate needs abstain, which withholds what is below the "
+                "certified threshold",
+            )
+        if wanted.threshold is not None:
+            raise PolicyError(
+                "threshold", f"threshold is {wanted.threshold:g}: with max_hallucination_rate the certificate sets it"
+            )
+    if wanted.threshold is not None and not plan.judges:
+        raise PolicyError("threshold", f"threshold is {wanted.threshold:g}, and no policy uses it: name a policy")
+    for name, value in (("correct_rounds", wanted.rounds), ("correct_tokens", wanted.tokens)):
+        if value is not None and not plan.draws_again:
+            raise PolicyError(name, f"{name} is {value}: it is the budget of the policy correct, which is not named")
+    if plan.judges and not request.retrieval:
+        raise PolicyError(
+            "policy",
+            f"policy is {', '.join(names)}: without retrieval there are no passages to judge an answer by",
+        )
+    check_samples(plan, request.params.n, request.params.temperature)
+    return plan

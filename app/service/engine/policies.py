@@ -1,0 +1,145 @@
+"""Policies on queries under way: checked before anything is retrieved, settled before anything is drawn, then run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from app.answers import QueryResult, sources_of
+from app.pipeline import Pipeline, query_seed
+from app.policies.answering import correction_prompt, new_prompt, with_policy
+from app.policies.certifying import NoCertificateError, SettledPolicy, settle
+from app.policies.judging import PolicyJudging
+from app.policies.policy_request import plan_of
+from app.retrieval.chunk_locations import chunk_locations
+from app.service.engine.batching import MicroBatcher
+from app.service.engine.generation_queue import GenerationQueue
+from app.service.engine.live_query import LiveQuery, PendingQuery
+from app.service.engine.preparation import PreparedQuery
+from app.service.engine.verification import VerificationService
+from app.service.http.errors import ApiError
+from evaluation.outcomes import AnswerEvaluation
+from evaluation.policies.plan import PolicyError, PolicyPlan
+from evaluation.policies.running import run_policies
+from generation.completion import Completion
+from generation.generator import GenerationTask
+from generation.prompt import Prompt
+from generation.style.restyling import restyled
+
+PolicyBatcher = MicroBatcher[PolicyJudging, tuple[AnswerEvaluation, ...]]
+_REPLIED = "a greeting was replied to without the model: no policy ran"
+
+
+def checked_plan(ask: PendingQuery) -> PolicyPlan | None:
+    """The plan of a query, None where it asks for no policy. Raises ApiError 422."""
+    if not ask.policy.asked:
+        return None
+    request = ask.request
+    if ask.reply and not request.retrieval:  # nothing is judged
+        return PolicyPlan()
+    try:
+        return plan_of(ask.policy, request)
+    except PolicyError as error:
+        raise ApiError(422, str(error), code="invalid_value", param=error.parameter) from error
+
+
+class Policing:
+    """Belongs to one event loop; blocking work goes to threads and batches."""
+
+    def __init__(
+        self, pipeline: Pipeline, verifying: VerificationService, judging: PolicyBatcher, generating: GenerationQueue
+    ) -> None:
+        self._pipeline, self._verifying, self._judging, self._generating = pipeline, verifying, judging, generating
+
+    async def settle(self, ask: PendingQuery, plan: PolicyPlan, prepared: PreparedQuery) -> SettledPolicy:
+        """Raises ApiError 409 where a rate is asked for that no valid certificate guarantees, 503 where the collection
+        was published anew since the question was searched for.
+        """
+        return await asyncio.to_thread(self._settled, ask, plan, prepared)
+
+    def _settled(self, ask: PendingQuery, plan: PolicyPlan, prepared: PreparedQuery) -> SettledPolicy:
+        if not plan.judges:
+            return SettledPolicy(plan, "")
+        request, stored = ask.request, prepared.stored or prepared.judge
+        if stored is None:
+            raise AssertionError("a query with policies was prepared without a collection")
+        search = self._pipeline.search(stored, request.mode, request.fusion)
+        if prepared.searched.generation not in (None, search.retriever.generation_hash):
+            raise ApiError(
+                503, "the collection was published anew meanwhile: try again", code="collection_changed", retry_after=1
+            )
+        judge = self._verifying.policy_judge()
+        try:
+            return settle(self._pipeline, judge, ask.policy, plan, request, stored, search, ask.instructions)
+        except NoCertificateError as error:
+            raise ApiError(409, str(error), code="no_certificate", param="max_hallucination_rate") from error
+
+    async def apply(self, live: LiveQuery, settled: SettledPolicy, result: QueryResult, deadline: float) -> QueryResult:
+        """The result after the policies. Raises what judging, searching and generating raise."""
+        completions = [answer.completion for answer in result.answers]
+        plan = PolicyPlan() if live.ask.reply else settled.plan
+        outcome = await run_policies(
+            plan,
+            live.ask.request.question,
+            live.prepared.prompt,
+            completions,
+            _Tools(self._pipeline, self._judging, self._generating, live, settled, deadline),
+            verifier=settled.verifier,
+            drawing_s=result.timings.generation,
+        )
+        if live.ask.reply:
+            outcome = replace(outcome, notes=(*outcome.notes, _REPLIED))
+        given = with_policy(result, outcome, replace(settled, plan=plan), live.ask.policy)
+        if (prompt := new_prompt(outcome, live.prepared.prompt)) is not None:
+            chunks = [c.retrieved.chunk for c in prompt.chunks] + [r.chunk for r in prompt.omitted]
+            stored = live.prepared.stored or ""
+            places = await asyncio.to_thread(chunk_locations, self._pipeline.store, stored, chunks)
+            given = replace(given, sources=sources_of(prompt, places))
+        if live.buffered:  # no text was sent yet
+            given = replace(given, timings=replace(given.timings, first_token=perf_counter() - live.arrived))
+        return given
+
+
+@dataclass(frozen=True, slots=True)
+class _Tools:
+    """PolicyTools of one query in the service. deadline: of the event loop's clock."""
+
+    pipeline: Pipeline
+    judging: PolicyBatcher
+    generating: GenerationQueue
+    live: LiveQuery
+    settled: SettledPolicy
+    deadline: float
+
+    @property
+    def longest(self) -> int:
+        return self.live.ask.request.params.max_tokens
+
+    async def judge(self, answers: Sequence[tuple[Prompt, Completion]]) -> tuple[AnswerEvaluation, ...]:
+        return await self.judging.do(PolicyJudging(self.live.ask.request.question, tuple(answers), self.settled.search))
+
+    async def search(self, query: str, earlier: Prompt) -> Prompt:
+        return await asyncio.to_thread(self._found, query, earlier)
+
+    def _found(self, query: str, earlier: Prompt) -> Prompt:
+        ask, request = self.live.ask, self.live.ask.request
+        search = self.pipeline.search(self.live.prepared.stored or "", request.mode, request.fusion)
+        found = search.retrieve(query, request.k)
+        return correction_prompt(self.pipeline.generator, request, found, earlier, ask.instructions)
+
+    async def draw(self, prompt: Prompt, number: int) -> Completion:
+        request = self.live.ask.request
+        params = request.params
+        left = max(0.001, self.deadline - asyncio.get_running_loop().time())
+        seed = query_seed(params.seed, params.n - 1 + number)
+        task = GenerationTask(prompt, replace(params, deadline_seconds=left), (seed,), self.live.ask.caller.tenant)
+        generation = self.generating.begin(self.pipeline.generator, task)
+        try:
+            async for _ in generation:
+                pass
+            completion = generation.drawn.completions[0]
+        finally:
+            generation.close()
+        return restyled(completion, request.question, request.style)

@@ -1,0 +1,32 @@
+"""best_of_n: of several samples from one prompt, the one that the verifier supports most is given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from evaluation.policies.candidate import Candidate
+from evaluation.policies.policy import Draft, PolicyTools
+
+
+class BestOfN:
+    """The highest score; among equals the earlier sample. Where no score reaches the threshold, a sample that declines
+    is better than one that is not supported.
+    """
+
+    name = "best_of_n"
+
+    def __init__(self, threshold: float) -> None:
+        self._threshold = threshold
+
+    async def apply(self, draft: Draft, tools: PolicyTools) -> Draft:
+        """One answer."""
+        best = max(range(len(draft.candidates)), key=lambda i: (*self._rank(draft.candidates[i]), -i))
+        return replace(draft, candidates=(draft.candidates[best],))
+
+    def _rank(self, candidate: Candidate) -> tuple[int, float]:
+        score = candidate.score_now
+        if score is not None and score >= self._threshold:
+            return 2, score
+        if candidate.evaluation.outcome == "abstained":
+            return 1, 0.0
+        return 0, -1.0 if score is None else score

@@ -1,0 +1,85 @@
+"""correct: search again for what an answer could not support, and answer again, within a budget."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from evaluation.policies.candidate import Candidate, judged
+from evaluation.policies.policy import Draft, PolicyTools, Round
+from generation.prompt import Prompt
+
+_MOST_CHARACTERS = 1000
+_SHOWN = 80
+
+
+class Correct:
+    """Rounds of search, answer and judgement. A new answer replaces the earlier one only where its score is higher.
+
+    The query is rewritten by rule: the question followed by the least supported claim that was not searched for yet, or
+    that claim alone where the first finds no passage that the answer was not given already. A claim that leads to the
+    same prompt is passed over. A round begins only if its prompt and the longest possible answer fit what is left of
+    the token budget.
+    """
+
+    name = "correct"
+
+    def __init__(self, threshold: float, rounds: int, tokens: int) -> None:
+        """rounds, tokens: the budget for one question; tokens of prompts and answers together."""
+        self._threshold, self._rounds, self._tokens = threshold, rounds, tokens
+
+    async def apply(self, draft: Draft, tools: PolicyTools) -> Draft:
+        """The answer after at most so many rounds. Expects one answer (see ``check_samples``)."""
+        (best,) = draft.candidates
+        rounds: list[Round] = []
+        asked: set[str] = set()
+        left = self._tokens
+        notes: list[str] = []
+        while len(rounds) < self._rounds:
+            claim = next((c for c in self._open_claims(best) if c not in asked), None)
+            if claim is None:
+                break
+            asked.add(claim)
+            query, prompt, found = await _searched(draft.question, claim, best.prompt, tools)
+            if prompt.token_ids == best.prompt.token_ids:
+                notes.append(f"correct found no other passages for {claim[:_SHOWN]!r}")
+                continue
+            if len(prompt.token_ids) + tools.longest > left:
+                notes.append(
+                    f"correct stopped before round {len(rounds) + 1}: its prompt of {len(prompt.token_ids)} tokens and "
+                    f"an answer of up to {tools.longest} do not fit the {left} tokens that are left of the budget"
+                )
+                break
+            completion = await tools.draw(prompt, len(rounds) + 1)
+            (evaluation,) = await tools.judge([(prompt, completion)])
+            new = judged(completion, prompt, evaluation)
+            better = _value(new) > _value(best)
+            used = completion.usage
+            rounds.append(
+                Round(query, claim, new.text, new.score, better, found, used.prompt_tokens, used.completion_tokens)
+            )
+            left -= used.prompt_tokens + used.completion_tokens
+            if better:
+                best = new
+        return replace(draft, candidates=(best,), rounds=(*draft.rounds, *rounds), notes=(*draft.notes, *notes))
+
+    def _open_claims(self, candidate: Candidate) -> list[str]:
+        """Claims to search for, the least supported first: of the text, or those that were cut until none was left."""
+        failing = sorted(candidate.unsupported(self._threshold), key=lambda v: v.support or 0.0)
+        cut = [r.text for r in candidate.removed] if candidate.withheld else []
+        return list(dict.fromkeys([*(v.claim.text for v in failing), *cut]))
+
+
+async def _searched(question: str, claim: str, earlier: Prompt, tools: PolicyTools) -> tuple[str, Prompt, int]:
+    """Query, prompt, and how many of its passages the earlier prompt had not."""
+    known = {chunk.retrieved.chunk.id for chunk in earlier.chunks}
+    tried: list[tuple[str, Prompt, int]] = []
+    for query in (f"{question[:_MOST_CHARACTERS]} {claim[:_MOST_CHARACTERS]}", claim[:_MOST_CHARACTERS]):
+        prompt = await tools.search(query, earlier)
+        tried.append((query, prompt, sum(chunk.retrieved.chunk.id not in known for chunk in prompt.chunks)))
+        if tried[-1][2]:
+            break
+    return max(tried, key=lambda one: one[2])  # the first of equals
+
+
+def _value(candidate: Candidate) -> float:
+    return -1.0 if candidate.score_now is None else candidate.score_now

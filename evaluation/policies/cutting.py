@@ -1,0 +1,143 @@
+"""Cutting claims out of a text so that the rest still reads: whole claims, with their punctuation and citations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from evaluation.language.citation_marks import MARK
+from retrieval.chunking.sentences import Span
+
+_CLOSERS = re.compile(r"[.,;:!?…。！？；，)\]}\"'”’»」』*_`]*")
+_BLANKS = re.compile(r"[^\S\n]*")
+_BULLET = re.compile(
+    r"[ \t>]*(?:(?:[-*+•‣◦▪·–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\)|#{1,6})[ \t]+(?:\[[ xX]\][ \t]+)?)?"
+    r"[\"'“‘«「『(\[*_`]*"
+)
+_SENTENCE_END = re.compile(r"[.!?…。！？\n]")
+
+
+def behind_marks(text: str, claim: Span) -> Span:
+    """The claim without citations at its beginning, which belong to the sentence before it; as it is in a text that
+    puts citations first, and where nothing else would be left.
+    """
+    if _marks_first(text):
+        return claim
+    start = claim.start
+    while (mark := MARK.match(text, start, claim.end)) is not None:
+        start = mark.end()
+        while start < claim.end and text[start].isspace():
+            start += 1
+    return Span(start, claim.end) if start < claim.end else claim
+
+
+def _marks_first(text: str) -> bool:
+    return MARK.match(text, len(text) - len(text.lstrip())) is not None
+
+
+def cut_spans(text: str, claims: Sequence[Span], removed: Sequence[bool]) -> tuple[Span, ...]:
+    """What to cut of a text so that the removed claims are gone: disjoint, in order.
+
+    claims: of the text, in order of place. A claim is cut with its opening and closing punctuation, its list mark, the
+    citations behind it (those before it, in a text that puts them first) and the blanks that would be left. Claims of
+    one sentence are cut together, since half a sentence does not read.
+    """
+    marks_first = _marks_first(text)
+    spans: list[Span] = []
+    groups = _sentence_groups(text, claims)
+    for place, group in enumerate(groups):
+        if not any(removed[i] for i in group):
+            continue
+        floor = max((claims[i].end for g in groups[:place] for i in g), default=0)
+        ceiling = min((claims[i].start for g in groups[place + 1 :] for i in g), default=len(text))
+        start = _opening(text, claims[group[0]].start, floor, marks_first)
+        end = _closing(text, max(claims[i].end for i in group), ceiling, marks_first)
+        spans.append(_with_blanks(text, start, end))
+    return _merged(spans)
+
+
+def without_spans(text: str, spans: Sequence[Span]) -> str:
+    """The text without the spans, which are disjoint and in order."""
+    kept, place = [], 0
+    for span in spans:
+        kept.append(text[place : span.start])
+        place = span.end
+    return "".join([*kept, text[place:]])
+
+
+def moved(position: int, spans: Sequence[Span]) -> int:
+    """Where a position outside the spans stands once they are cut."""
+    return position - sum(span.end - span.start for span in spans if span.end <= position)
+
+
+def _sentence_groups(text: str, claims: Sequence[Span]) -> list[list[int]]:
+    """Indices of claims by sentence: claims that overlap, or stand in one sentence, belong together."""
+    groups: list[list[int]] = []
+    reach = 0
+    for index, claim in enumerate(claims):
+        # A quotation or brackets may close behind the end of a sentence.
+        before = text[:reach].rstrip("\"'”’»」』)]*_")[-1:] + text[reach : claim.start]
+        if groups and (claim.start < reach or not _SENTENCE_END.search(before)):
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+        reach = max(reach, claim.end)
+    return groups
+
+
+def _opening(text: str, start: int, floor: int, marks_first: bool) -> int:
+    """Where the claim begins with its opening punctuation, list mark and, in such a text, the citations before it."""
+    line = text.rfind("\n", 0, start) + 1
+    if line >= floor and _BULLET.fullmatch(text, line, start):
+        return line
+    while start > floor and not (text[start - 1].isspace() or text[start - 1].isalnum() or text[start - 1] in ".!?]"):
+        start -= 1
+    if marks_first:
+        for mark in reversed(list(MARK.finditer(text, floor, start))):
+            if text[mark.end() : start].strip():
+                break
+            start = mark.start()
+    return start
+
+
+def _closing(text: str, end: int, ceiling: int, marks_first: bool) -> int:
+    """Where the claim ends with its closing punctuation and the citations behind it."""
+    while True:
+        end = _match_end(_CLOSERS, text, end, ceiling)
+        mark = None if marks_first else MARK.match(text, _match_end(_BLANKS, text, end, ceiling), ceiling)
+        if mark is None:
+            return end
+        end = mark.end()
+
+
+def _match_end(pattern: re.Pattern[str], text: str, start: int, ceiling: int) -> int:
+    found = pattern.match(text, start, ceiling)
+    return found.end() if found else start
+
+
+def _with_blanks(text: str, start: int, end: int) -> Span:
+    """With the blanks behind it, or those before it at the end of a line; with the line break where a line is left
+    empty.
+    """
+    end = _match_end(_BLANKS, text, end, len(text))
+    if end == len(text) or text[end] == "\n":
+        while start > 0 and text[start - 1] in " \t":
+            start -= 1
+        if end == len(text):
+            while start > 0 and text[start - 1].isspace():
+                start -= 1
+        elif start == 0 or text[start - 1] == "\n":
+            end += 1
+            while start == 0 and end < len(text) and text[end].isspace():
+                end += 1
+    return Span(start, end)
+
+
+def _merged(spans: Sequence[Span]) -> tuple[Span, ...]:
+    out: list[Span] = []
+    for span in spans:
+        if out and span.start <= out[-1].end:
+            out[-1] = Span(out[-1].start, max(out[-1].end, span.end))
+        else:
+            out.append(span)
+    return tuple(out)

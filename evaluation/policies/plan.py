@@ -1,0 +1,96 @@
+"""PolicyPlan: which policies run, in which order, with which threshold and budgets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, cast, get_args
+
+from evaluation.errors import EvaluationError
+
+PolicyName = Literal["none", "flag", "strip", "best_of_n", "correct", "abstain"]
+ORDER: tuple[PolicyName, ...] = get_args(PolicyName)
+"""The order in which policies run, whatever order they are named in."""
+THRESHOLD = 0.5
+ROUNDS, TOKENS = 2, 8192
+MOST_ROUNDS, MOST_TOKENS = 16, 1_000_000
+
+
+class PolicyError(EvaluationError):
+    """A policy or a setting of one that cannot be used. parameter: which."""
+
+    def __init__(self, parameter: str, message: str) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyPlan:
+    """names: in running order, each once. threshold: in [0, 1], on a claim's support and on an answer's score.
+
+    rounds, tokens: the budget of ``correct`` for one question; tokens of prompts and answers together. Raises
+    PolicyError for values that cannot be.
+    """
+
+    names: tuple[PolicyName, ...] = ("none",)
+    threshold: float = THRESHOLD
+    rounds: int = ROUNDS
+    tokens: int = TOKENS
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.threshold) and 0.0 <= self.threshold <= 1.0):
+            raise PolicyError("threshold", f"threshold is {self.threshold}: it must lie between 0 and 1")
+        for name, value, most in (
+            ("correct_rounds", self.rounds, MOST_ROUNDS),
+            ("correct_tokens", self.tokens, MOST_TOKENS),
+        ):
+            if not 1 <= value <= most:
+                raise PolicyError(name, f"{name} is {value}: the budget must lie between 1 and {most}")
+
+    @property
+    def judges(self) -> bool:
+        """Whether a verifier is needed."""
+        return self.names != ("none",)
+
+    @property
+    def draws_again(self) -> bool:
+        """Whether the model may be asked again, with other passages."""
+        return "correct" in self.names
+
+    def certified_name(self, samples: int) -> str:
+        """What a certificate calls the policies: those that change which answer is given, with their settings.
+
+        ``flag`` changes no text and is left out, so that ``flag,abstain`` is certified as ``abstain``.
+        """
+        settings = {"best_of_n": f"(n={samples})", "correct": f"(rounds={self.rounds} tokens={self.tokens})"}
+        named = [f"{name}{settings.get(name, '')}" for name in self.names if name not in ("none", "flag")]
+        return ",".join(named) or "none"
+
+
+def policy_names(given: Sequence[str]) -> tuple[PolicyName, ...]:
+    """The named policies in running order. Raises PolicyError for an unknown name, one named twice, and none beside
+    others or no name at all.
+    """
+    names = [name.strip() for name in given]
+    for name in names:
+        if name not in ORDER:
+            raise PolicyError("policy", f"there is no policy {name[:40]!r}: choose from {', '.join(ORDER)}")
+        if names.count(name) > 1:
+            raise PolicyError("policy", f"policy {name!r} is named {names.count(name)} times: name each once")
+    if not names:
+        raise PolicyError("policy", f"policy names nothing: choose from {', '.join(ORDER)}")
+    if "none" in names and len(names) > 1:
+        raise PolicyError("policy", f"policy 'none' is named beside others ({', '.join(names)}): leave it out")
+    return tuple(name for name in ORDER if name in cast("list[PolicyName]", names))
+
+
+def check_samples(plan: PolicyPlan, samples: int, temperature: float) -> None:
+    """Raises PolicyError where the policies cannot work on so many samples drawn at this temperature."""
+    if "best_of_n" in plan.names:
+        if samples < 2:
+            raise PolicyError("n", f"n is {samples}: best_of_n chooses among samples, ask for at least 2")
+        if temperature == 0:
+            raise PolicyError("temperature", "temperature is 0: the samples of best_of_n would all be the same answer")
+    elif "correct" in plan.names and samples > 1:
+        raise PolicyError("n", f"n is {samples}: correct works on one answer, add best_of_n or ask for 1")

@@ -1,0 +1,127 @@
+"""Running a plan's policies, in order, over the answers to one question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from time import perf_counter
+from typing import Any, TypeVar
+
+from evaluation.outcomes import AnswerEvaluation
+from evaluation.policies.abstain import Abstain
+from evaluation.policies.best_of_n import BestOfN
+from evaluation.policies.candidate import judged
+from evaluation.policies.correct import Correct
+from evaluation.policies.flag import Flag
+from evaluation.policies.none import GiveAsDrawn
+from evaluation.policies.outcome import PolicyCost, PolicyOutcome, PolicyStep, Sample
+from evaluation.policies.plan import PolicyName, PolicyPlan
+from evaluation.policies.policy import Draft, Policy, PolicyTools
+from evaluation.policies.strip import Strip
+from generation.completion import Completion
+from generation.prompt import Prompt
+
+Returned = TypeVar("Returned")
+
+
+def open_policy(name: PolicyName, plan: PolicyPlan) -> Policy:
+    """The policy of a name, with the plan's settings."""
+    makers: dict[PolicyName, Callable[[], Policy]] = {
+        "none": GiveAsDrawn,
+        "flag": Flag,
+        "strip": lambda: Strip(plan.threshold),
+        "best_of_n": lambda: BestOfN(plan.threshold),
+        "correct": lambda: Correct(plan.threshold, plan.rounds, plan.tokens),
+        "abstain": lambda: Abstain(plan.threshold),
+    }
+    return makers[name]()
+
+
+async def run_policies(
+    plan: PolicyPlan,
+    question: str,
+    prompt: Prompt,
+    completions: Sequence[Completion],
+    tools: PolicyTools,
+    *,
+    verifier: str = "",
+    drawing_s: float = 0.0,
+    clock: Callable[[], float] = perf_counter,
+) -> PolicyOutcome:
+    """The answers after all policies. completions: samples of one prompt. drawing_s: seconds that drawing them took.
+
+    Raises what the tools raise.
+    """
+    metered = _Metered(tools)
+    begun = clock()
+    evaluations: Sequence[AnswerEvaluation]
+    if plan.judges:
+        evaluations = await metered.judge([(prompt, c) for c in completions])
+    else:
+        evaluations = [AnswerEvaluation("unscored", (), "no policy asked for a verifier")] * len(completions)
+    drawn = tuple(judged(c, prompt, e) for c, e in zip(completions, evaluations, strict=True))
+    draft = Draft(question, drawn)
+    steps: list[PolicyStep] = []
+    for name in plan.names:
+        before = draft.candidates
+        draft = await open_policy(name, plan).apply(draft, metered)
+        now = clock()
+        steps.append(PolicyStep(name, draft.candidates != before, metered.spent(now - begun)))
+        begun = now
+    given = {(c.completion.seed, id(c.prompt)) for c in draft.candidates}
+    samples = tuple(
+        Sample(c.text, c.completion.seed, c.score, (c.completion.seed, id(c.prompt)) in given) for c in drawn
+    )
+    costs = [step.cost for step in steps]
+    cost = PolicyCost(
+        drawing_s + sum(c.seconds for c in costs),
+        max((c.usage.prompt_tokens for c in completions), default=0) + sum(c.prompt_tokens for c in costs),
+        sum(c.usage.completion_tokens for c in completions) + sum(c.completion_tokens for c in costs),
+        sum(c.judged for c in costs),
+    )
+    return PolicyOutcome(
+        plan, verifier if plan.judges else "", draft.candidates, samples, tuple(steps), draft.rounds, cost, draft.notes
+    )
+
+
+def run_now(coroutine: Coroutine[Any, Any, Returned]) -> Returned:
+    """The result of a coroutine that never waits, because its tools work at once. Needs no event loop.
+
+    Raises RuntimeError for one that waits.
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as ended:
+        result: Returned = ended.value
+        return result
+    coroutine.close()
+    raise RuntimeError("the coroutine waits for something: run it in an event loop")
+
+
+class _Metered:
+    """Tools that count what was asked of them since ``spent`` was last called."""
+
+    def __init__(self, tools: PolicyTools) -> None:
+        self._tools = tools
+        self._prompt_tokens = self._completion_tokens = self._judged = 0
+
+    @property
+    def longest(self) -> int:
+        return self._tools.longest
+
+    async def judge(self, answers: Sequence[tuple[Prompt, Completion]]) -> tuple[AnswerEvaluation, ...]:
+        self._judged += len(answers)
+        return await self._tools.judge(answers)
+
+    async def search(self, query: str, earlier: Prompt) -> Prompt:
+        return await self._tools.search(query, earlier)
+
+    async def draw(self, prompt: Prompt, number: int) -> Completion:
+        completion = await self._tools.draw(prompt, number)
+        self._prompt_tokens += completion.usage.prompt_tokens
+        self._completion_tokens += completion.usage.completion_tokens
+        return completion
+
+    def spent(self, seconds: float) -> PolicyCost:
+        cost = PolicyCost(seconds, self._prompt_tokens, self._completion_tokens, self._judged)
+        self._prompt_tokens = self._completion_tokens = self._judged = 0
+        return cost
