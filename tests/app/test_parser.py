@@ -184,6 +184,8 @@ DIFFER = {
     "--texts": "likewise",
     "--limit": "likewise",
     "--n": "evaluate draws samples, questions make counts questions",
+    "--policy": "query runs several, calibrate names the one that a certificate is of",
+    "--threshold": "judging has 0.5, query a policy's own",
     "--check": "train verifier counts steps, calibrate reads a certificate",
     "--unanswerable": "verify says it of one claim, questions make takes a share",
 }
