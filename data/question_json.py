@@ -25,7 +25,8 @@ _KNOWN = (
     "evidence",
     "reviewed_by",
 )
-_READ = frozenset((*_KNOWN, *_IDS, *_TEXTS, *_REFERENCES, *_ANSWERABLE, *UNANSWERABLE))
+_WRITTEN_BY_COMMANDS = ("provenance", "review")  # by "questions make", "import" and "review"; reports read them
+_READ = frozenset((*_KNOWN, *_IDS, *_TEXTS, *_REFERENCES, *_ANSWERABLE, *UNANSWERABLE, *_WRITTEN_BY_COMMANDS))
 _PASSED_OVER = re.compile(
     r"(?:plausible|wrong|incorrect|false|hallucinated|distractor)_?\w*|\w+_(?:start|type|span|spans|length|url|format|"
     r"language|source|category|index|offset|count)s?|metadata|answer_?starts?|contexts?|supporting_facts"

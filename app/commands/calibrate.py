@@ -28,7 +28,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.options import add_model
 
-    parser.add_argument("run_id", nargs="?", metavar="RUN", help="a finished, labelled run's id, or its beginning")
+    parser.add_argument(
+        "run_id", nargs="?", metavar="RUN", help="a finished, labelled run: its name, its id, or the beginning of that"
+    )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--list", action="store_true", help="the certificates of this home")
     instead.add_argument("--check", type=Path, metavar="FILE", help="whether a certificate holds here and now")

@@ -23,7 +23,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.fail_if import add_fail_if
 
-    parser.add_argument("run_id", metavar="RUN", help='a finished run\'s id, or its beginning, or "latest"')
+    parser.add_argument(
+        "run_id", metavar="RUN", help='a finished run: its name, its id, the beginning of that, or "latest"'
+    )
     parser.add_argument("--baseline", type=Path, required=True, metavar="FILE", help="the baseline file")
     parser.add_argument("--renew", action="store_true", help="write RUN as the new baseline; compares nothing")
     parser.add_argument("--level", type=float, default=0.95, help="of all tests together, one-sided (default 0.95)")

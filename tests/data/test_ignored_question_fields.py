@@ -37,3 +37,12 @@ def test_many_fields_stay_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixt
     file = _file(tmp_path / "q.jsonl", {f"column{n}": n for n in range(50)})
     [line] = _warned(caplog, file)
     assert "and 40 more" in line and "\n" not in line
+
+
+def test_fields_that_the_question_commands_write_are_not_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    written = {"provenance": {"writer": "rule"}, "review": [{"by": "ann", "action": "keep"}]}
+    assert _warned(caplog, _file(tmp_path / "q.jsonl", written)) == []
+    [line] = _warned(caplog, _file(tmp_path / "r.jsonl", {**written, "reviewed": "yes"}))
+    assert "'reviewed' (1)" in line and "provenance" not in line
