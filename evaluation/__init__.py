@@ -1,1 +1,1 @@
-"""Claims, verifiers, arms, experiments, estimates and reports. Knows nothing of HTTP or the environment."""
+"""Claims, verifiers, arms, experiments, estimates and reports. Independent of HTTP and environment variables."""

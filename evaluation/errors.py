@@ -1,4 +1,4 @@
-"""Errors of the evaluation room that a caller can act on."""
+"""Errors of the evaluation package."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _SHOWN = 12
 
 
 class EvaluationError(PlumblineError):
-    """A run, a question set or an estimate's input is wrong; the message names what and what to do."""
+    """Invalid run, question set or input of an estimate; the message says what is wrong and what to do."""
 
 
 class UnknownRunError(EvaluationError):
-    """No single run is called this. asked: the name; known: (id, name) of every run; several: ids that it fits."""
+    """No single run has this name. asked: the name; known: (id, name) of every run; several: ids that match."""
 
     def __init__(self, asked: str, known: Sequence[tuple[str, str]], several: Sequence[str] = ()) -> None:
         self.asked, self.known, self.several = asked, tuple(known), tuple(several)

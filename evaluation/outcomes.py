@@ -1,4 +1,4 @@
-"""Claim, Verdict and AnswerEvaluation: from a completion's text to one of four outcomes."""
+"""Claim, Verdict and AnswerEvaluation: from the text of a completion to one of four outcomes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ Label = Literal["supported", "contradicted", "unverifiable", "unscored"]
 Outcome = Literal["supported", "hallucinated", "abstained", "unscored"]
 OUTCOMES: tuple[Outcome, ...] = ("hallucinated", "supported", "abstained", "unscored")
 
-UNRESPONSIVE = "the evidence bears out all that is said, and none of it answers the question"
-"""Reason of the verdict on an answer that is supported and unresponsive."""
+UNRESPONSIVE = "the evidence supports all claims, but none of them answers the question"
+"""Reason of the verdict on an answer that is supported but unresponsive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Where a verdict rests: ``document.text[start:end]``, or a reference answer (document_id None)."""
+    """Location of the evidence: ``document.text[start:end]``, or a reference answer (document_id None)."""
 
     document_id: str | None
     start: int
@@ -34,9 +34,9 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a verifier says of one claim.
+    """Verdict of a verifier on one claim.
 
-    support: V(c) in [0, 1], or None exactly when label is "unscored"; then reason says why. verifier: name/version.
+    support: V(c) in [0, 1], or None exactly if label is "unscored"; reason then says why. verifier: name/version.
     """
 
     claim: Claim
@@ -57,7 +57,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEvaluation:
-    """The outcome of one completion and the verdicts it rests on; reason says why when it is unscored."""
+    """Outcome of one completion and its verdicts; reason says why if it is unscored."""
 
     outcome: Outcome
     verdicts: tuple[Verdict, ...]
@@ -65,11 +65,11 @@ class AnswerEvaluation:
 
 
 def outcome_of(verdicts: tuple[Verdict, ...], refused: bool, reason: str = "") -> AnswerEvaluation:
-    """Fold claim verdicts into the outcome (docs/architecture.md, rule 2).
+    """Derive the outcome from claim verdicts (docs/architecture.md, rule 2).
 
     Hallucinated if any scored claim is contradicted or unverifiable; otherwise unscored if any claim is unscored;
-    otherwise supported. An answer without a claim is abstained when it refuses, else unscored: it says nothing that
-    could be true or false, and nothing that declines. reason: why it makes none, where that is known.
+    otherwise supported. An answer without a claim is abstained if it refuses, else unscored: it contains nothing that
+    could be true or false, and no refusal. reason: why there is no claim, if known.
     """
     if not verdicts:
         if refused:
@@ -84,5 +84,5 @@ def outcome_of(verdicts: tuple[Verdict, ...], refused: bool, reason: str = "") -
 
 
 def is_unresponsive(evaluation: AnswerEvaluation) -> bool:
-    """Whether a supported answer does not answer its question: a part of "supported" that is counted apart."""
+    """Whether a supported answer does not answer its question; a subset of "supported" with its own count."""
     return evaluation.outcome == "supported" and any(v.reason == UNRESPONSIVE for v in evaluation.verdicts)

@@ -1,1 +1,3 @@
-"""What a finished run says beside its rates: decoding grids, drift, claim calibration, signals, retrieval's part."""
+"""Analyses of a finished run beyond its rates: decoding grids, drift, claim calibration, signals, effect of
+retrieval.
+"""

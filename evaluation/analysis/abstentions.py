@@ -1,4 +1,4 @@
-"""Abstentions told apart: right where the documents do not answer the question, wrong where they do."""
+"""Abstentions by kind: correct if the documents do not answer the question, wrong if they do."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from evaluation.outcomes import AnswerEvaluation, is_unresponsive
 
 @dataclass(frozen=True, slots=True)
 class Abstentions:
-    """Of one arm. responses: all of it. rightly, wrongly: abstained and known to be so; unknown: the rest of them.
+    """Abstentions of one arm.
 
-    to_decline, to_answer: how many responses were to questions that the documents do not answer, and that they do.
+    responses: number of responses of the arm.
+    rightly, wrongly: abstentions known to be correct or wrong; unknown: all other abstentions.
+    to_decline, to_answer: responses to questions that the documents do not answer, and that they do.
     supported, unresponsive: supported answers, and those of them that do not answer their question.
     """
 
@@ -30,9 +32,9 @@ class Abstentions:
 def count_abstentions(
     responses: Iterable[tuple[str, AnswerEvaluation, bool | None]],
 ) -> tuple[Abstentions, ...]:
-    """Counts by arm, in the order in which arms first appear, from (arm, evaluation, whether the documents answer).
+    """Count abstentions by arm, in the order in which the arms first appear.
 
-    None: nobody says whether they do.
+    Each row is (arm, evaluation, whether the documents answer the question). None means that this is unknown.
     """
     tally: dict[str, list[int]] = {}
     for arm, evaluation, answered in responses:
@@ -48,7 +50,7 @@ def count_abstentions(
 
 
 def abstention_line(found: Abstentions) -> str:
-    """One line for a terminal; "" where nothing was abstained and every supported answer answers its question."""
+    """One line for a terminal; "" if there is no abstention and every supported answer is responsive."""
     parts = []
     if found.rightly:
         parts.append(f"{found.rightly} rightly (of {found.to_decline} to questions that the documents do not answer)")

@@ -1,4 +1,4 @@
-"""Samples of one arm as arrays by question: what every ratio of totals is made from."""
+"""Samples of one arm as arrays by question, the input of every ratio of totals."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from evaluation.statistics.measure import Resampler, measure_ratio
 
 @dataclass(frozen=True, slots=True)
 class QuestionShares:
-    """Of each question's responses, the shares with an event and in the denominator: (N,), (N,). counted: responses in
-    the denominator."""
+    """Shares of each question's responses with an event and in the denominator: (N,), (N,).
+
+    counted: number of responses in the denominator.
+    """
 
     event: Floats
     base: Floats
@@ -29,9 +31,10 @@ def shares_by_question(
     event: Callable[[SampleRecord], bool],
     questions: Sequence[str] | None = None,
 ) -> QuestionShares:
-    """Shares of a question's responses for which ``base``, and for which ``base`` and ``event`` hold.
+    """Shares of a question's responses for which ``base`` holds, and for which ``base`` and ``event`` hold.
 
-    questions: the rows wanted, one without a response being 0 in both; by default those that have one, by id.
+    questions: rows of the result; both shares are 0 for a question without a response. The default is all questions
+    with a response, sorted by id.
     """
     ids = sorted({r.question_id for r in records}) if questions is None else list(questions)
     place = {question: i for i, question in enumerate(ids)}
@@ -55,6 +58,6 @@ def measured_share(
     resampler: Resampler,
     name: str,
 ) -> Measurement:
-    """The ratio of totals with its intervals; undefined where ``base`` never holds. name: of the event, for people."""
+    """Ratio of totals with its intervals; undefined if ``base`` never holds. name: display name of the event."""
     found = shares_by_question(records, base, event)
     return measure_ratio(found.event, found.base, found.counted, resampler, event=name)

@@ -1,4 +1,4 @@
-"""An entailment model as signals ask it: does one text entail another. Each pair of texts is scored once."""
+"""Entailment model for signals. Each pair of texts is scored once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ THRESHOLD = 0.5
 
 
 class CachedEntailment:
-    """A pair scorer with a memory. A text beyond the scorer's window is cut, as the scorer cuts it."""
+    """Pair scorer with a cache. A text longer than the scorer's window is truncated by the scorer."""
 
     def __init__(self, scorer: PairScorer, threshold: float = THRESHOLD) -> None:
         self._scorer, self._threshold = scorer, threshold
@@ -22,17 +22,20 @@ class CachedEntailment:
         return f"{self._scorer.name} >={self._threshold:g}"
 
     def supports(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Of each (text, statement), how far the first supports the second, in [0, 1]. Raises what scoring raises."""
+        """Support of the second text by the first, in [0, 1], for each (text, statement).
+
+        Raises the errors of the scorer.
+        """
         new = [p for p in dict.fromkeys(pairs) if p not in self._known and _says(p[1])]
         scores = self._scorer.score([Pair(text, statement) for text, statement in new]) if new else ()
         self._known.update(zip(new, (float(s) for s in scores), strict=True))
         return [self._known.get(pair, 0.0) for pair in pairs]
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """Of each (premise, hypothesis), whether the support reaches the threshold."""
+        """Whether the support of each (premise, hypothesis) reaches the threshold."""
         return [support >= self._threshold for support in self.supports(pairs)]
 
 
 def _says(text: str) -> bool:
-    """A scorer refuses a claim without letters or digits: nothing supports it."""
+    """Whether a text has a letter or digit. Scorers reject a claim without one, so nothing supports it."""
     return any(c.isalnum() for c in text)

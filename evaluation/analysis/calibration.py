@@ -1,4 +1,4 @@
-"""P(c | x) from a run's samples against V(c): who states a claim, and how sure the model is of what is false."""
+"""P(c | x) from a run's samples against the verdicts V(c): how confident the model is of its false claims."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from evaluation.runs.records import SampleRecord
 from evaluation.signals.claim_calibration import ClaimCalibration, ClaimProbability, claim_calibration
 
 States = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
-"""Of each (answer, claim), whether the answer states the claim."""
+"""For each (answer, claim), whether the answer states the claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArmCalibration:
-    """One arm. by: how it was told whether a sample states a claim."""
+    """Claim calibration of one arm. by: method that decides whether a sample states a claim."""
 
     arm: str
     found: ClaimCalibration
@@ -27,11 +27,14 @@ class ArmCalibration:
 def run_calibration(
     records: Sequence[SampleRecord], arms: Sequence[str], questions: dict[str, str], entailing: CachedEntailment | None
 ) -> tuple[ArmCalibration, ...]:
-    """Every claim of every sample, with how many of the question's other samples state it too.
+    """Estimate P(c | x) for every claim of every sample, from the question's other samples.
 
-    records: of one decoding. questions: text by id. entailing: tells whether a sample states a claim; without it a
-    sample states a claim when one of its own claims has the same words, articles, case and punctuation aside, which is
-    enough for short answers and too little for sentences. Arms with one sample a question are left out.
+    records: of one decoding.
+    questions: text by id.
+    entailing: decides whether a sample states a claim. Without it, a sample states a claim if one of its own claims has
+        the same words, ignoring articles, case and punctuation. This suffices for short answers but not for sentences.
+
+    Arms with one sample per question are left out.
     """
     by = f"entailment by {entailing.name}" if entailing else "equal words"
     found = []

@@ -1,4 +1,4 @@
-"""Drift in a run: every arm's responses as sequences of claims, in the order of the text."""
+"""Drift in a run: each arm's responses as sequences of claims in the order of the text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from evaluation.statistics.measure import Settings
 from evaluation.verifiers.entailment import sees_other_claims
 
 SEEN = (
-    "claims were read together: a verdict that sees the other claims of its answer makes dependence of its own. Judge "
-    "every claim alone"
+    "the verifier read the claims of an answer together, so its verdicts depend on each other. Judge each claim "
+    "separately"
 )
-SHORT = "every response makes one claim at most: neighbouring claims need answers of several sentences"
+SHORT = "every response has at most one claim: drift needs answers of several sentences"
 
 
 @dataclass(frozen=True, slots=True)
 class ArmDrift:
-    """One arm. found: None where there is nothing to look at, and why. several: responses of two claims or more."""
+    """Drift of one arm. found: None if there is nothing to test, with the reason. several: responses with at least
+    two claims.
+    """
 
     arm: str
     several: int
@@ -31,9 +33,9 @@ class ArmDrift:
 def run_drift(
     records: Sequence[SampleRecord], arms: Sequence[str], settings: Settings, verifier: str = ""
 ) -> tuple[ArmDrift, ...]:
-    """Drift of every arm by its claims' verdicts, which must come from a verifier that sees no earlier claim.
+    """Drift of each arm, from the verdicts of its claims. The verifier must not see earlier claims.
 
-    verifier: the run's, by name; where it reads the claims of an answer together there is no drift to be found.
+    verifier: name of the run's verifier. Drift cannot be tested if it reads the claims of an answer together.
     """
     if sees_other_claims(verifier):
         return tuple(ArmDrift(arm, 0, None, SEEN) for arm in arms)
@@ -46,7 +48,7 @@ def run_drift(
 
 
 def sequence_of(record: SampleRecord) -> ClaimSequence:
-    """A response's claims by their place in the text."""
+    """Claims of a response by their position in the text."""
     ordered = sorted(record.evaluation.verdicts, key=lambda v: (v.claim.start, v.claim.end))
     labels = tuple(None if v.label == "unscored" else v.label != "supported" for v in ordered)
     return ClaimSequence(record.question_id, labels)

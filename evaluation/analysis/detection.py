@@ -1,4 +1,7 @@
-"""Reference-free signals of a run as detectors of the verdict of a separate answer at low temperature."""
+"""Reference-free signals of a run as detectors of hallucinated answers.
+
+The verdict is that of a separate answer at low temperature.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ from evaluation.signals.samples import QuestionSamples, SampledAnswer, SignalVal
 from evaluation.signals.semantic_entropy import semantic_entropy
 
 Signal = Callable[[QuestionSamples], SignalValue]
-NOT_ASKED = "no entailment model other than the verifier was asked (signals)"
+NOT_ASKED = "no entailment model other than the verifier was used (signals)"
 
 
 @dataclass(frozen=True, slots=True)
 class ArmSignals:
-    """One arm. answered_at, sampled_at: labels of the decodings of the answer that is judged and of the samples.
+    """Detectors of one arm. answered_at, sampled_at: labels of the decodings of the judged answer and of the samples.
 
-    entailment: the model that told meanings apart, "" where none was asked. bias: of discrete semantic entropy, the
-    mean over questions, to first order; None without it.
+    entailment: the model that compared meanings, "" if none was used. bias: first-order bias of discrete semantic
+    entropy, the mean over questions; None without it.
     """
 
     arm: str
@@ -39,10 +42,11 @@ class ArmSignals:
 def run_signals(
     config: RunConfig, records: Sequence[SampleRecord], questions: dict[str, str], entailing: CachedEntailment | None
 ) -> tuple[ArmSignals, ...]:
-    """The detectors of every arm; empty for a run without a greedy answer beside at least two samples.
+    """Detectors of each arm; empty if the run has no greedy answer with at least two samples.
 
-    The samples are those at temperature 1 untruncated where the run has them, because only for these the probabilities
-    under the distribution that was sampled from are known; else those of the headline. questions: text by id.
+    The samples are those at temperature 1 without truncation if the run has them, because only for these the
+    probabilities under the sampling distribution are known; otherwise those of the headline decoding. questions: text
+    by id.
     """
     greedy = next((d for d in config.grid if d.greedy), None)
     sampled = sampling_cell(config)
@@ -57,7 +61,7 @@ def run_signals(
 
 
 def sampling_cell(config: RunConfig) -> Decoding | None:
-    """The decoding whose samples the signals are made of; None where none has two."""
+    """Decoding whose samples the signals use; None if no decoding has two samples."""
     usable = [d for d in config.decodings if not d.greedy and config.samples_of(d) > 1]
     return next((d for d in usable if _untruncated(d)), usable[0] if usable else None)
 
@@ -69,7 +73,7 @@ def _untruncated(decoding: Decoding) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A question's samples, the claims of its main answer, and whether that one is hallucinated."""
+    """Samples of a question, the claims of its main answer, and whether that answer is hallucinated."""
 
     samples: QuestionSamples
     statements: tuple[str, ...]
@@ -107,7 +111,7 @@ def _answer(record: SampleRecord, decoding: Decoding) -> SampledAnswer | None:
     completion = record.completion
     if completion is None:
         return None
-    # A probability above 1 by rounding is 1.
+    # Rounding may give a probability slightly above 1.
     logprobs = tuple(min(p, 0.0) for p in completion.token_logprobs)
     known = logprobs if logprobs or not completion.usage.completion_tokens else None
     return SampledAnswer(completion.text, known, known if _untruncated(decoding) else None)

@@ -1,7 +1,7 @@
-"""Judging a run's answers by the chunks they were given: faithfulness, beside the factuality that arms are compared by.
+"""Faithfulness: verdicts on a run's answers by the chunks that the answers were given.
 
-Verdicts are stored beside the run's own under another verifier's name, a question at a time, so that a run is judged
-once and an interrupted judging goes on.
+Arms are compared by factuality; faithfulness is reported in addition. The verdicts are stored under another verifier
+name than the run's own, one question at a time, so a run is judged once and an interrupted analysis resumes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from evaluation.verifiers.verifier import VerificationItem
 from model.pairs.scoring import PairScorer
 
 AT_ONCE = 16
-"""Prompts judged and committed in one go: the scorer sorts their pairs by length."""
+"""Number of prompts judged and committed at a time; the scorer sorts their pairs by length."""
 
 
 def key_of(record: SampleRecord) -> SampleKey:
-    """The name of a sample within its run."""
+    """Key of a sample within its run."""
     return record.question_id, record.arm, record.decoding, record.sample
 
 
 def verifier_name(scorer: PairScorer, threshold: float, together: bool = False) -> str:
-    """Of the verifier that ``judge_faithfulness`` judges with."""
+    """Name of the verifier that ``judge_faithfulness`` uses."""
     return f"faithful | {EntailmentVerifier(scorer, ContextEvidence({}), threshold, together=together).name}"
 
 
@@ -43,10 +43,13 @@ def judge_faithfulness(
     *,
     together: bool = False,
 ) -> None:
-    """Judge every answer that was given chunks and has no such verdict yet, and store the verdicts.
+    """Judge each answer that was given chunks and has no faithfulness verdict yet, and store the verdicts.
 
-    together: whether an answer's claims are read together; as in the run, since what is compared is evidence.
-    progress: called with (done, all) prompts. Raises what scoring raises; what was committed stays.
+    together: whether the claims of an answer are read together, as in the run: only the evidence differs from the run's
+        verdicts.
+    progress: called with (done, total) prompts.
+
+    Raises the errors of the scorer; verdicts that were committed remain.
     """
     name = verifier_name(scorer, threshold, together)
     known = store.load(run_id, name)
@@ -66,7 +69,7 @@ def judge_faithfulness(
             asked = by_id[samples[0].question_id]
             question = AnsweredQuestion(str(i), asked.text, answerable=asked.answerable)
             for record in samples:
-                # The claims as the run's verifier read them: what is compared is evidence, not reading.
+                # Use the claims as the run's verifier read them: only the evidence may differ.
                 claims = tuple(v.claim for v in record.evaluation.verdicts)
                 found.append((record, VerificationItem(question, claims, _text(record))))
         verdicts = verifier.verify([item for _, item in found])
@@ -76,7 +79,7 @@ def judge_faithfulness(
 
 
 def faithful_outcomes(verdicts: dict[SampleKey, tuple[Verdict, ...]]) -> dict[SampleKey, Outcome]:
-    """Each sample's outcome by these verdicts."""
+    """Outcome of each sample by these verdicts."""
     return {key: outcome_of(mine, refused=False).outcome for key, mine in verdicts.items()}
 
 

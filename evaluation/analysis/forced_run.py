@@ -1,5 +1,7 @@
-"""The forced version of drift in a run: its planted continuations judged, those that restate the planting marked, and
-the difference of every arm."""
+"""Forced drift in a run: verdicts on its planted continuations, and the difference for each arm.
+
+Claims that restate the planted claim are marked.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,11 @@ _SEPARATOR = "+planted:"
 
 @dataclass(frozen=True, slots=True)
 class ForcedRun:
-    """The planted continuations of a run. follows: of each sample with claims, whether each restates or follows from
-    the planted one, in the order of its verdicts. told_by: what told."""
+    """Planted continuations of a run.
+
+    follows: for each sample with claims, whether each claim restates or follows from the planted one, in the order of
+    the sample's verdicts. told_by: the method that decided this.
+    """
 
     records: tuple[SampleRecord, ...]
     follows: Mapping[SampleKey, tuple[bool, ...]]
@@ -37,7 +42,9 @@ class ForcedRun:
 
 @dataclass(frozen=True, slots=True)
 class ArmForced:
-    """One arm. found: None where there is nothing to compare, and why. told_by: what told restatements."""
+    """Forced drift of one arm. found: None if there is nothing to compare, with the reason. told_by: as in
+    ForcedRun.
+    """
 
     arm: str
     found: ForcedDrift | None
@@ -46,12 +53,12 @@ class ArmForced:
 
 
 def planted_name(arm: str, planted: Planted) -> str:
-    """The arm's name with a planted first claim."""
+    """Name of the arm with a planted first claim."""
     return f"{arm}{_SEPARATOR}{planted}"
 
 
 def follows_name(scorer: PairScorer, threshold: float) -> str:
-    """Under which it is stored what restates or follows from a planted claim."""
+    """Name under which the marks of restatements are stored."""
     return f"{FOLLOWS}{scorer.name} >={threshold:g} or names it"
 
 
@@ -64,9 +71,10 @@ def mark_followers(
     store: ExtraVerdicts,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Mark the claims that name the planted answer, or that the planted sentence entails, and store the marks.
+    """Mark the claims that name the planted answer or that the planted sentence entails, and store the marks.
 
-    A mark is a verdict: supported means that it follows. What is marked already is left. Raises what scoring raises.
+    A mark is a verdict: "supported" means that the claim follows. Claims that have a mark are skipped. Raises the
+    errors of the scorer.
     """
     name = follows_name(scorer, threshold)
     known = store.load(run_id, name)
@@ -99,12 +107,12 @@ def mark_followers(
 
 
 def followers(verdicts: Mapping[SampleKey, tuple[Verdict, ...]]) -> dict[SampleKey, tuple[bool, ...]]:
-    """The marks of ``mark_followers``, by sample."""
+    """Marks of ``mark_followers``, by sample."""
     return {key: tuple(v.label == "supported" for v in mine) for key, mine in verdicts.items()}
 
 
 def forced_parts(run: ForcedRun, resampler: Resampler) -> tuple[ArmForced, ...]:
-    """The difference in every arm that was planted in, in the order of the records."""
+    """Difference for each arm with planted claims, in the order of the records."""
     arms = dict.fromkeys(r.arm.partition(_SEPARATOR)[0] for r in run.records)
     found = []
     for arm in arms:
@@ -122,7 +130,9 @@ def forced_parts(run: ForcedRun, resampler: Resampler) -> tuple[ArmForced, ...]:
 
 
 def _continuation(record: SampleRecord, planted: Planted, follows: tuple[bool, ...]) -> Continuation:
-    """In the order of the text. Left alone, the model's own first claim stands where the others are planted."""
+    """Continuation in the order of the text. Without planting, the model's own first claim takes the planted claim's
+    place.
+    """
     marks = follows or (False,) * len(record.evaluation.verdicts)
     ordered = sorted(zip(record.evaluation.verdicts, marks, strict=True), key=lambda m: m[0].claim.start)
     later = ordered[1:] if planted == "none" else ordered
@@ -143,7 +153,7 @@ def _planted_answer(record: SampleRecord, question: Question, plantings: Planted
 
 
 def _names(claim: str, answer: str) -> bool:
-    """Whether the claim has the answer's words, one behind the other."""
+    """Whether the claim contains the words of the answer in sequence."""
     words = normalise(answer)
     return bool(words) and f" {words} " in f" {normalise(claim)} "
 

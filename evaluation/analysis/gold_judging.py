@@ -1,8 +1,9 @@
-"""Judging a run's claims by two sources of evidence: what a search fetches for the claim, and the gold passages.
+"""Verdicts on a run's claims by two sources of evidence: search results for the claim, and the gold passages.
 
-Arms are compared by evidence that is fetched by the claim. A search that finds the passage which misled the answer errs
-for retriever and verifier alike and flatters the arm that retrieves; the same claims by the question's gold passages,
-read by the same scorer, show how much. Verdicts are stored beside the run's own.
+Arms are compared by evidence that is retrieved for each claim. If that search returns the passage that misled the
+answer, retriever and verifier err alike, which favours the arm that retrieves. The same claims, judged by the same
+scorer with the question's gold passages, show the size of this effect. The verdicts are stored in addition to the run's
+own.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from evaluation.verifiers.verifier import VerificationItem
 from model.pairs.scoring import PairScorer
 
 FETCHED, GOLD = "fetched | ", "gold | "
-"""How the names begin under which the verdicts are stored."""
+"""Prefixes of the verifier names under which the verdicts are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class TwoEvidenceSources:
-    """One scorer, threshold and k over two sources of evidence."""
+    """One scorer, threshold and k with two sources of evidence."""
 
     fetched: EntailmentVerifier
     gold: EntailmentVerifier
@@ -34,12 +35,12 @@ class TwoEvidenceSources:
 
     @property
     def fetched_name(self) -> str:
-        """Under which verdicts by fetched evidence are stored."""
+        """Verifier name of the verdicts by retrieved evidence."""
         return f"{FETCHED}{self.fetched.name}"
 
     @property
     def gold_name(self) -> str:
-        """Under which verdicts by gold passages are stored."""
+        """Verifier name of the verdicts by gold passages."""
         return f"{GOLD}{self.gold.name}"
 
 
@@ -52,9 +53,11 @@ def two_sources(
     *,
     together: bool = False,
 ) -> TwoEvidenceSources:
-    """Both verifiers over one collection; source: its passages. together: as of EntailmentVerifier, as in the run.
+    """Create both verifiers over one collection.
 
-    Raises EvaluationError as EntailmentVerifier does."""
+    source: passages of the collection. together: as in EntailmentVerifier and the run. Raises EvaluationError as
+    EntailmentVerifier does.
+    """
     return TwoEvidenceSources(
         EntailmentVerifier(scorer, fetched, threshold, together=together),
         EntailmentVerifier(scorer, gold, threshold, together=together),
@@ -63,7 +66,10 @@ def two_sources(
 
 
 def names_gold(question: Question) -> bool:
-    """Whether a question says where its answer stands. (One that nothing answers names what comes closest: no gold.)"""
+    """Whether a question names its gold evidence.
+
+    An unanswerable question names only the closest passages, which are not gold.
+    """
     return question.answerable and bool(question.evidence or question.relevant_document_ids)
 
 
@@ -75,10 +81,10 @@ def judge_by_both(
     store: ExtraVerdicts,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Judge every claim of questions whose gold passages the collection holds, by both sources, and store the verdicts.
+    """Judge each claim by both sources and store the verdicts, for questions with gold passages in the collection.
 
-    What is stored already is not judged again. progress: called with (done, all) cells. Raises what search and scorer
-    raise; what was committed stays.
+    Stored verdicts are not computed again. progress: called with (done, total) cells. Raises the errors of search and
+    scorer; verdicts that were committed remain.
     """
     held = {q.id: q for q in questions if names_gold(q) and gold_chunks(q, sources.source)}
     both = ((sources.fetched_name, sources.fetched), (sources.gold_name, sources.gold))
@@ -105,7 +111,7 @@ def _judge(
     store: ExtraVerdicts,
 ) -> None:
     items = [
-        # The claims as the run's verifier read them: what is compared is evidence, not reading.
+        # Use the claims as the run's verifier read them: only the evidence may differ.
         VerificationItem(
             questions[r.question_id],
             tuple(v.claim for v in r.evaluation.verdicts),

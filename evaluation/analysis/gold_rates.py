@@ -1,4 +1,4 @@
-"""Rates by gold passages beside rates by fetched evidence: the same claims, scorer and threshold. Pure."""
+"""Rates by gold passages and by retrieved evidence: the same claims, scorer and threshold. Pure functions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SCORED = (*_JUDGED, "abstained")
 
 @dataclass(frozen=True, slots=True)
 class BothOutcomes:
-    """Outcomes of a run's answers by fetched evidence and by gold passages, and the verifiers they are of."""
+    """Outcomes of a run's answers by retrieved evidence and by gold passages, and the names of the two verifiers."""
 
     fetched: Mapping[SampleKey, Outcome]
     gold: Mapping[SampleKey, Outcome]
@@ -33,9 +33,9 @@ class BothOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class SourceRates:
-    """Hallucinated share of the same responses by the run's own verifier, by fetched evidence and by gold passages.
+    """Hallucinated share of the same responses by the run's verifier, by retrieved evidence and by gold passages.
 
-    change: gold less fetched, by MOVER over questions from the responses that changed either way.
+    change: gold minus retrieved, by MOVER over questions from the responses whose outcome changed.
     """
 
     own: HallucinationEstimate
@@ -46,7 +46,8 @@ class SourceRates:
 
 @dataclass(frozen=True, slots=True)
 class GoldArm:
-    """One arm. of_all: of responses that both sources judged, or that declined; of_answered: without the latter.
+    """Rates of one arm. of_all: over responses that both sources judged or that abstained; of_answered: without the
+    latter.
 
     unjudged: responses to these questions that are in neither.
     """
@@ -61,7 +62,7 @@ class GoldArm:
 
 @dataclass(frozen=True, slots=True)
 class GoldPair:
-    """The difference of two arms' shares (of all responses) by each source, on the same questions."""
+    """Difference of two arms' shares (of all responses) by each source, on the same questions."""
 
     baseline: str
     other: str
@@ -72,7 +73,11 @@ class GoldPair:
 
 @dataclass(frozen=True, slots=True)
 class GoldComparison:
-    """questions: that have gold passages. left_out: how many others, by reason. fetched_by, gold_by: the verifiers."""
+    """Comparison of both sources of evidence.
+
+    questions: number of questions with gold passages. left_out: number of other questions, by reason. fetched_by,
+    gold_by: names of the verifiers.
+    """
 
     questions: int
     left_out: tuple[tuple[str, int], ...]
@@ -90,7 +95,10 @@ def gold_beside(
     both: BothOutcomes,
     resampler: Resampler,
 ) -> GoldComparison:
-    """records: of one decoding. An arm without a response to such a question is left out, and its pairs."""
+    """Compare the rates by both sources of evidence.
+
+    records: of one decoding. An arm without a response to a question with gold passages is left out, with its pairs.
+    """
     reasons = _left_out(records, questions, both)
     kept = {q.id for q in questions} - reasons.keys()
     by_arm = {arm: [r for r in records if r.arm == arm and r.question_id in kept] for arm in arms}
@@ -110,10 +118,10 @@ def gold_beside(
 
 
 def _left_out(records: Sequence[SampleRecord], questions: Sequence[Question], both: BothOutcomes) -> dict[str, str]:
-    """Why a question is not compared, by its id, for those that are not.
+    """Reason why a question is not compared, by question id.
 
-    Whether the collection held its gold passages is told by its claims: one that has claims, and no verdict by gold
-    passages, was passed over. (Where every answer declined there is nothing to pass over, and both sources agree.)
+    The claims show whether the collection held the gold passages: a question with claims but without a verdict by gold
+    passages was skipped. (If every answer abstained, there is nothing to judge and both sources agree.)
     """
     claimed = {r.question_id for r in records if r.completion is not None and r.evaluation.verdicts}
     judged = {key[0] for key in both.gold} & {key[0] for key in both.fetched}
@@ -133,7 +141,7 @@ def _key(record: SampleRecord) -> SampleKey:
 
 
 def _outcome(record: SampleRecord, by: Mapping[SampleKey, Outcome]) -> Outcome:
-    """By one of the sources; an answer that declined has no claim, and declines by any."""
+    """Outcome by one of the sources. An answer that abstained has no claims and is an abstention by every source."""
     return "abstained" if record.evaluation.outcome == "abstained" else by.get(_key(record), "unscored")
 
 
@@ -179,7 +187,7 @@ def _rates(
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    """Of one question in one arm: responses that both sources scored, and the shares that each calls hallucinated."""
+    """Responses of one question in one arm that both sources scored, and the share that each calls hallucinated."""
 
     responses: int
     fetched: float

@@ -1,4 +1,4 @@
-"""The rate as a function of temperature, top-p and top-k: every setting on the same questions, limits simultaneous."""
+"""Rate as a function of temperature, top-p and top-k, on the same questions, with simultaneous limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.statistics.measure import Resampler, mean_responses
 
 @dataclass(frozen=True, slots=True)
 class GridSetting:
-    """One decoding of the grid. top_k: None keeps all tokens. samples: a question and arm."""
+    """One decoding of the grid. top_k: None keeps all tokens. samples: number per question and arm."""
 
     label: str
     temperature: float
@@ -28,9 +28,9 @@ class GridSetting:
 
 @dataclass(frozen=True, slots=True)
 class ArmGrid:
-    """One arm's hallucinated share at every setting: of all responses, and of those that answered and were scored.
+    """Hallucinated share of one arm at every setting: of all responses, and of the scored answers.
 
-    Each band holds for all settings of this arm together. responses: of each setting.
+    The limits of a band hold for all settings of the arm together. responses: of each setting.
     """
 
     arm: str
@@ -42,7 +42,7 @@ class ArmGrid:
 
 @dataclass(frozen=True, slots=True)
 class PairGrid:
-    """baseline less other at every setting, on the questions that both have at all of them."""
+    """baseline minus other at every setting, on the questions that both have at all settings."""
 
     baseline: str
     other: str
@@ -52,7 +52,7 @@ class PairGrid:
 
 @dataclass(frozen=True, slots=True)
 class GridFigures:
-    """headline: the place of the setting whose rates are compared elsewhere. settings: by temperature, top-p, top-k."""
+    """headline: index of the setting whose rates the report compares. settings: sorted by temperature, top-p, top-k."""
 
     settings: tuple[GridSetting, ...]
     headline: int
@@ -67,8 +67,10 @@ def grid_figures(
     resampler: Resampler,
     apart: Collection[str] = (),
 ) -> GridFigures | None:
-    """The grid of a run, None where it has one setting only. pairs: (baseline, other) arms to compare. apart: questions
-    that are in no difference."""
+    """Grid of a run, None if the run has one setting only.
+
+    pairs: (baseline, other) arms to compare. apart: questions that are excluded from differences.
+    """
     if not config.grid:
         return None
     ordered = sorted(config.decodings, key=lambda d: (d.temperature, -d.top_p, -(d.top_k or 10**9), d.label))

@@ -1,4 +1,4 @@
-"""Rates of what arms look for beside the outcome: followed a suggestion, obeyed an instruction, marked an answer."""
+"""Rates of events that arms observe in addition to the outcome: followed a suggestion, obeyed an instruction."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from evaluation.statistics.measure import Resampler
 
 @dataclass(frozen=True, slots=True)
 class ObservedRate:
-    """How often something happened, of the responses of an arm in which it could be told.
+    """How often an event happened, of the responses of an arm for which this is known.
 
-    untold: the other responses of the arm, with the reasons and how many each.
+    untold: numbers of the other responses of the arm, by reason.
     """
 
     arm: str
@@ -29,7 +29,7 @@ class ObservedRate:
 
 
 def observed_rates(records: Sequence[SampleRecord], resampler: Resampler) -> tuple[ObservedRate, ...]:
-    """One for every arm and event, in order of appearance."""
+    """One rate for every arm and event, in order of appearance."""
     names: dict[tuple[str, str], None] = {}
     for record in records:
         names.update(dict.fromkeys((record.arm, seen.name) for seen in record.observed))
@@ -59,5 +59,5 @@ def _rate(arm: str, name: str, records: Sequence[SampleRecord], resampler: Resam
 
 
 def _general(reason: str) -> str:
-    """A reason without the question it names, so that equal ones are counted together."""
+    """The reason without its question id, so that equal reasons are counted together."""
     return re.sub(r"'[^']*'|\"[^\"]*\"", "...", reason) or "no answer"

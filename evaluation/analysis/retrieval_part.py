@@ -1,4 +1,4 @@
-"""Retrieval's part in a rate: hallucinated given where the gold passage was shown, and faithful beside factual."""
+"""Effect of retrieval on a rate: outcomes by the rank of the gold passage, and faithfulness against factuality."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SampleKey = tuple[str, str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class GoldRow:
-    """Responses whose best gold passage stood at ``rank`` (from 1) of those shown; None: at none.
+    """Responses whose best gold passage had rank ``rank`` (from 1) among the chunks shown; None: it was not shown.
 
-    hallucinated, supported, abstained: of all of them.
+    hallucinated, supported, abstained: shares of these responses.
     """
 
     rank: int | None
@@ -34,9 +34,10 @@ class GoldRow:
 
 @dataclass(frozen=True, slots=True)
 class FaithfulTable:
-    """Of answers that were judged both ways: faithful to the chunks shown, factual by the run's verifier.
+    """Answers that were judged both ways: faithful to the chunks shown, and factual by the run's verifier.
 
-    The four add up to 1. judged: responses; unjudged: other responses of the arm. verifier: what judged faithfulness.
+    The four shares add up to 1. judged: number of these responses; unjudged: other responses of the arm. verifier: name
+    of the faithfulness verifier.
     """
 
     judged: int
@@ -50,9 +51,10 @@ class FaithfulTable:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalPart:
-    """One arm that searches. shown: questions whose gold passage was shown, of ``known`` that name one. rows: by rank.
+    """One arm that retrieves.
 
-    unknown: questions that do not say what their gold passage is. faithful: None where it was not asked for.
+    shown: number of questions whose gold passage was shown, of the ``known`` questions that name one. rows: by rank.
+    unknown: number of questions that do not name a gold passage. faithful: None if faithfulness was not judged.
     """
 
     arm: str
@@ -64,8 +66,11 @@ class RetrievalPart:
 
 
 def gold_rank(question: Question, chunks: Sequence[PromptChunk]) -> int | None:
-    """The number n of the first chunk shown that touches the question's evidence, else that lies in a relevant document
-    (where it has no evidence); None where there is none."""
+    """Number n of the first chunk shown that holds gold evidence; None if there is none.
+
+    A chunk holds it if it overlaps the question's evidence or, for a question without evidence, if it belongs to a
+    relevant document.
+    """
     for chunk in chunks:
         held = chunk.retrieved.chunk
         start, end = held.start + chunk.start, held.start + chunk.end
@@ -86,9 +91,9 @@ def retrieval_part(
     verifier: str,
     resampler: Resampler,
 ) -> tuple[RetrievalPart, ...]:
-    """For every arm that shows chunks a search found: those of the base rag, and your own.
+    """Compute the effect of retrieval for each arm that shows chunks of a search: the built-in rag arm and custom arms.
 
-    faithful: the outcome of each answer against its own chunks, by ``verifier``; None where that was not judged.
+    faithful: outcome of each answer against its own chunks, by ``verifier``; None if faithfulness was not judged.
     """
     by_id = {q.id: q for q in questions}
     parts = []

@@ -1,4 +1,4 @@
-"""All that is said of a run beside its rates and differences. Pure: the same samples give the same figures."""
+"""All analyses of a run beyond its rates and differences. Pure: the same samples give the same figures."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ from evaluation.verifiers.routing import stands_apart
 
 @dataclass(frozen=True, slots=True)
 class RunAnalysis:
-    """grid: None for one setting. All others are of the headline's setting, but signals, which say which they use.
-    gold: None where it was not asked for. forced: drift with planted claims, empty where none were planted."""
+    """grid: None for one setting. gold: None if it was not requested. forced: empty if no claims were planted.
+
+    All other analyses use the headline setting, except signals, which name the setting that they use.
+    """
 
     grid: GridFigures | None
     observed: tuple[ObservedRate, ...]
@@ -46,8 +48,11 @@ class RunAnalysis:
 
 @dataclass(frozen=True, slots=True)
 class FurtherVerification:
-    """What takes more verification, where it was asked for. entailing: tells meanings apart. faithful: outcomes of
-    answers by their own chunks, and faithful_by the verifier they are of. gold: by fetched evidence and gold passages.
+    """Input that takes further verification, where requested.
+
+    entailing: entailment model that compares meanings.
+    faithful: outcomes of answers by their own chunks; faithful_by: the verifier.
+    gold: outcomes by retrieved evidence and by gold passages.
     forced: continuations of planted claims.
     """
 
@@ -66,15 +71,18 @@ def analyse(
     settings: Settings,
     closer: FurtherVerification | None = None,
 ) -> RunAnalysis:
-    """records: of all settings of the run. pairs: (baseline, other) arms that the run compares. Raises what the
-    entailment model raises."""
+    """Compute all analyses of a run.
+
+    records: of all settings of the run. pairs: (baseline, other) arms that the run compares. Raises the errors of the
+    entailment model.
+    """
     closer = closer or FurtherVerification()
     resampler = Resampler(settings)
     arms = [spec.name for spec in config.arms]
     headline = [r for r in records if r.decoding == config.decoding.label]
     texts = {q.id: q.text for q in questions}
     apart = {q.id for q in questions if stands_apart(config.verifier, q)}
-    # Their verdicts are of faithfulness, and may be the entailment model's own, which must not tell its own signal.
+    # The verdicts may come from the entailment model itself, which must not evaluate its own signal.
     others = [r for r in records if r.question_id not in apart]
     factual = [r for r in headline if r.question_id not in apart]
     return RunAnalysis(

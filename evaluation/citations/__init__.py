@@ -1,1 +1,1 @@
-"""Whether the citations of an answer bear its sentences out (ALCE, Gao et al. 2023)."""
+"""Whether the citations of an answer support its sentences (ALCE, Gao et al. 2023)."""

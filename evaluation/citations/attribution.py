@@ -1,4 +1,4 @@
-"""Sentences of an answer, each with the citations that stand in it or behind it."""
+"""Sentences of an answer with the citations inside or after them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from generation.completion import Citation
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A claim of the answer. numbers: of the chunks it cites, each once, in order of place."""
+    """A claim of the answer with its citations. numbers: of the cited chunks, without duplicates, in order of
+    position.
+    """
 
     claim: Claim
     numbers: tuple[int, ...]
 
 
 def cited_sentences(claims: Sequence[Claim], citations: Sequence[Citation]) -> tuple[CitedSentence, ...]:
-    """Every claim with its citations: those from its start up to the next claim's start.
+    """Assign each citation to a claim: a claim has the citations from its start up to the start of the next claim.
 
-    A citation before the first claim belongs to the first. Claims are taken in order of place.
+    A citation before the first claim belongs to the first. Claims are sorted by position.
     """
     ordered = sorted(claims, key=lambda claim: claim.start)
     found: list[CitedSentence] = []

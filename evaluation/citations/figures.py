@@ -1,4 +1,4 @@
-"""Citation precision and recall of an arm, with intervals clustered by question, and what to look at."""
+"""Citation precision and recall of an arm, with intervals clustered by question, and a list of faults."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ Fault = Literal["wrong", "missing", "needless"]
 
 @dataclass(frozen=True, slots=True)
 class FaultyCitation:
-    """wrong: what is cited does not bear the sentence out; missing: it cites nothing; needless: others suffice.
-    numbers: of the chunks cited (empty for a missing one)."""
+    """One citation fault. numbers: of the cited chunks (empty for "missing").
+
+    wrong: the cited chunks do not support the sentence. missing: the sentence has no citation. needless: the other
+    citations suffice.
+    """
 
     fault: Fault
     question_id: str
@@ -30,10 +33,13 @@ class FaultyCitation:
 
 @dataclass(frozen=True, slots=True)
 class ArmCitations:
-    """recall: of sentences that can be checked; precision: of citations. Both are undefined where there are none.
+    """recall: of sentences that can be checked; precision: of citations. Both are undefined if there are none.
 
-    answers: with a claim. sentences, citations: that were judged. unscored: sentences that the verifier could not
-    judge, in neither rate. wrong, needless: citations; missing: sentences. faults: at most LISTED of each.
+    answers: number of answers with a claim.
+    sentences, citations: numbers judged.
+    unscored: sentences that the verifier could not judge; they count in neither rate.
+    wrong, needless: numbers of citations; missing: number of sentences.
+    faults: at most LISTED of each kind.
     """
 
     arm: str
@@ -52,7 +58,10 @@ class ArmCitations:
 def arm_citations(
     arm: str, judged: Sequence[tuple[str, int, Sequence[JudgedSentence]]], resampler: Resampler
 ) -> ArmCitations:
-    """judged: question id, sample and sentences of every answer of the arm that claims something."""
+    """Citation figures of one arm.
+
+    judged: question id, sample and sentences of each answer of the arm with at least one claim.
+    """
     order = list(dict.fromkeys(question for question, _, _ in judged))
     place = {question: number for number, question in enumerate(order)}
     recalled, sentences, precise, citations = (np.zeros(len(order)) for _ in range(4))
@@ -71,7 +80,7 @@ def arm_citations(
             wrong, needless = wrong + len(sentence.wrong), needless + len(sentence.needless)
             missing += not sentence.numbers
             faults += _faults(question, sample, sentence)
-    event = "a sentence that its citations bear out"
+    event = "a sentence that its citations support"
     return ArmCitations(
         arm,
         len(judged),

@@ -1,9 +1,9 @@
-"""Citation recall and precision of single sentences, by the definitions of ALCE.
+"""Citation recall and precision of single sentences, as defined by ALCE.
 
-Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations", section 3. A sentence is recalled
-when it cites something and all it cites, taken together, entails it. A citation is precise when its sentence is
-recalled and it is not irrelevant. It is irrelevant when it does not entail the sentence by itself and the others do
-without it.
+Gao et al. 2023, "Enabling Large Language Models to Generate Text with Citations", section 3. A sentence is recalled if
+it has citations and the cited chunks, taken together, entail it. A citation is precise if its sentence is recalled and
+the citation is not irrelevant. A citation is irrelevant if it alone does not entail the sentence and the other
+citations do without it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Verify = Callable[[Sequence[VerificationItem]], Sequence[Sequence[Verdict]]]
 
 @dataclass(frozen=True, slots=True)
 class AnswerToJudge:
-    """An answer with the chunks it was given, by their number from 1. key: the caller's name for it."""
+    """An answer with the chunks that it was given, numbered from 1. key: chosen by the caller."""
 
     key: int
     question: Question
@@ -37,8 +37,10 @@ class AnswerToJudge:
 
 @dataclass(frozen=True, slots=True)
 class JudgedSentence:
-    """recalled: None where the verifier could not tell; reason then says why. precise, needless: numbers of its
-    citations. A citation that is neither is wrong: what the sentence cites does not bear it out."""
+    """recalled: None if the verifier gave no verdict; reason then says why. precise, needless: citation numbers.
+
+    A citation that is neither is wrong: the cited chunks do not support the sentence.
+    """
 
     claim: Claim
     numbers: tuple[int, ...]
@@ -49,16 +51,16 @@ class JudgedSentence:
 
     @property
     def wrong(self) -> tuple[int, ...]:
-        """Citations of a sentence that is not borne out."""
+        """Citations of a sentence that is not supported."""
         return self.numbers if self.recalled is False else ()
 
 
 def judge_citations(
     answers: Sequence[AnswerToJudge], verify: Verify, progress: Callable[[int, int], None] | None = None
 ) -> dict[int, tuple[JudgedSentence, ...]]:
-    """Every sentence of every answer, by the answer's key. Each (sentence, set of chunks) is judged once.
+    """Judge every sentence of every answer; the result is by answer key. Each (sentence, set of chunks) is judged once.
 
-    progress: called with (done, all) sets. Raises what verifying raises.
+    progress: called with (done, total) sets. Raises the errors of the verifier.
     """
     wanted: dict[tuple[int, Claim, tuple[int, ...]], VerificationItem] = {}
     for answer in answers:
@@ -84,7 +86,7 @@ def judge_citations(
 
 
 def _sets(numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """All citations together, and with several each alone and each left out."""
+    """Sets of chunks to judge: all citations together and, with several citations, each alone and each left out."""
     if len(numbers) < 2:
         return [numbers] if numbers else []
     alone = [(n,) for n in numbers]

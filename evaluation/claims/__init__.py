@@ -1,1 +1,1 @@
-"""Claims: found in answers and split into sentences."""
+"""Extraction of claims from answers, and splitting of sentences into claims."""

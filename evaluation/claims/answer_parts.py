@@ -1,17 +1,17 @@
-"""Which claims of an answer are read together: neighbours, as many as a scorer reads at once."""
+"""Partition of an answer's claims into groups of neighbours that a scorer reads together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 ROOM_STEP = 16
-"""Room for evidence is rounded down to this, so that claims of about equal length share windows."""
+"""Room for evidence is rounded down to a multiple of this, so that claims of similar length share windows."""
 
 
 def answer_parts(sizes: Sequence[int], most: int) -> list[tuple[int, ...]]:
-    """Indices of claims, in order, in parts of at most ``most`` tokens; a longer claim is a part by itself.
+    """Indices of claims, in order, in groups of at most ``most`` tokens; a longer claim is its own group.
 
-    sizes: tokens of each claim. Parts are filled one after another, so all but the last are as full as they can be.
+    sizes: tokens of each claim. Groups are filled one after another, so all but the last are as full as possible.
     """
     parts: list[tuple[int, ...]] = []
     current: list[int] = []

@@ -1,6 +1,6 @@
-"""From a completion's text to the claim it makes: a short answer is one claim, read together with its question.
+"""Extraction of the claim from a completion: a short answer is one claim, read together with its question.
 
-(Longer completions, and verifiers that judge sentence by sentence: evaluation.claims.sentences.)
+(For longer completions and verifiers that judge by sentence, see evaluation.claims.sentences.)
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ CUT_OFF = "the completion ends while the model was still thinking: there is no a
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a completion says. claims: empty when it refuses or says nothing. refused: whether it declines to answer.
+    """Result of claim extraction. claims: empty for a refusal or an empty text. refused: whether the text declines to
+    answer.
 
-    reason: why nothing is claimed, where that is known.
+    reason: why there is no claim, if known.
     """
 
     claims: tuple[Claim, ...]
@@ -31,11 +32,11 @@ class Extraction:
 
 
 def extract_claims(text: str, question: str = "") -> Extraction:
-    """The claims of a completion's text, with offsets into it: ``text[claim.start:claim.end] == claim.text``.
+    """The claims of a completion, with offsets: ``text[claim.start:claim.end] == claim.text``.
 
-    White space and citation marks are taken off the ends; what stands between them is left alone. What a model thought
-    before it answered, passages repeated below the answer, and sentences that decline before or behind an answer are
-    no part of the claim. An empty text, and one of marks or punctuation only, makes no claim and does not refuse.
+    White space and citation marks at the ends are removed; those inside remain. Reasoning before the answer, passages
+    repeated after the answer, and sentences before or after the answer that decline are not part of the claim. A text
+    without letters and digits has no claim and is not a refusal.
     """
     part = answer_part(text)
     if part.cut_off:
@@ -52,7 +53,7 @@ def extract_claims(text: str, question: str = "") -> Extraction:
 
 
 def _only_declines(text: str) -> bool:
-    """Whether sentences of a text decline and the others claim nothing ("Please refer to a dictionary.")."""
+    """Whether some sentences decline and the others claim nothing ("Please refer to a dictionary.")."""
     said = [text[s.start : s.end] for s in sentence_spans(text)]
     declining = [is_refusal(sentence) for sentence in said]
     rest = [sentence for sentence, declines in zip(said, declining, strict=True) if not declines]
@@ -73,14 +74,14 @@ def _answering(text: str, span: Span) -> Span:
 
 
 def stated_span(text: str) -> Span | None:
-    """What a text says, without white space and citation marks at its ends; None when no letter or digit is left."""
+    """Span of a text without white space and citation marks at its ends; None without a letter or digit."""
     start = _after_marks(text)
     end = _before_marks(text, start)
     return Span(start, end) if any(c.isalnum() for c in text[start:end]) else None
 
 
 def _after_marks(text: str) -> int:
-    """Where the text begins behind leading white space and marks such as ``[1], [2]``."""
+    """Start of the text after leading white space and marks such as ``[1], [2]``."""
     place = 0
     while True:
         place = _skip_space(text, place)
@@ -96,7 +97,7 @@ def _after_marks(text: str) -> int:
 
 
 def _before_marks(text: str, start: int) -> int:
-    """Where the text ends before trailing white space and marks such as ``. [1] [2].``"""
+    """End of the text before trailing white space and marks such as ``. [1] [2].``"""
     marks = {match.end(): match.start() for match in MARK.finditer(text, start)}
     end = len(text)
     while True:

@@ -1,4 +1,4 @@
-"""Sentences of an answer that claim nothing about the world: greetings, lead-ins, offers of help, lists of sources."""
+"""Sentences of an answer that claim nothing about the world: greetings, lead-ins, offers of help, source lists."""
 
 from __future__ import annotations
 
@@ -63,20 +63,20 @@ _MARKS = " \t\n.,!?\"'()*_`:;-"
 
 
 def is_filler(sentence: str) -> bool:
-    """Whether a whole sentence claims nothing. A sentence that greets and then states something is no filler."""
+    """Whether a whole sentence claims nothing. A sentence that greets and then states something is not a filler."""
     cleaned = re.sub(r"\s+", " ", fold(sentence[:400])).strip(_MARKS).casefold()
     return len(sentence) <= 400 and any(pattern.fullmatch(cleaned) for pattern in _FILLERS)
 
 
 def is_opener(sentence: str) -> bool:
-    """Whether a sentence is only a yes or a no, which says something together with its question or what follows."""
+    """Whether a sentence is only "yes" or "no", which has meaning together with its question or the next sentence."""
     return sentence.strip(_MARKS).casefold() in _OPENERS
 
 
 def lead_length(sentence: str) -> int:
-    """Characters that lead into a statement ("Based on the documents, ", "Answer: "); 0 without any.
+    """Length in characters of the lead-in of a statement ("Based on the documents, ", "Answer: "), or 0.
 
-    A topic in front of a sentence ("The harbour: It opened in 1936.") leads into it too.
+    A topic before a sentence ("The harbour: It opened in 1936.") is a lead-in too.
     """
     match = _LEAD.match(sentence)
     if match:

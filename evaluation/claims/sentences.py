@@ -1,8 +1,7 @@
-"""The claims of a longer completion: one per sentence or list item, with offsets into the completion.
+"""Claims of a longer completion: one per sentence or list item, with offsets into the completion.
 
-A claim's text is the completion's own, so that it can be marked there; ``plain_claim_text`` is what a scorer should
-read of it. Pronouns are left as they are: the question, read together with every claim, says what they mean more
-often than not.
+A claim's text is a substring of the completion, so that it can be marked there. Scorers read ``plain_claim_text`` of
+it. Pronouns are not resolved: the question, which is read together with every claim, usually resolves them.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from retrieval.chunking.scripts import SENTENCE_MARKS
 from retrieval.chunking.sentences import Span, sentence_spans
 
 _LEAST_CUT = 12
-"""Characters that such a beginning has at least."""
+"""Minimum length in characters of such a beginning."""
 _SHORT_WORDS = 6
-"""An answer of one line and at most so many words is one claim, however a segmenter would cut it ("St. John's")."""
+"""A one-line answer with at most this many words is one claim, whatever the segmenter finds ("St. John's")."""
 
 _BULLET = re.compile(r"[ \t>]*[-*+•‣◦▪·–—][ \t]+(?:\[[ xX]\][ \t]+)?")
 _NUMBER = re.compile(r"[ \t>]*(?:\(?(?P<number>\d{1,3})[.)]|\(?[a-zA-Z]\))[ \t]+(?=\S)")
@@ -52,11 +51,11 @@ def sentence_claims(text: str) -> tuple[Claim, ...]:
 
 
 def extract_sentences(text: str, question: str = "") -> Extraction:
-    """One claim per sentence or list item; refused when there is none and the text declines.
+    """One claim per sentence or list item; refused if there is none and the text declines.
 
-    Bullets, numbering, quote marks, headings, table rules and citation markers at the ends are no part of a claim.
-    Sentences that claim nothing are left out: greetings, lead-ins that end in a colon, offers of help, questions back,
-    hedges and refusals. A "Yes." belongs to the sentence after it. An answer of a few words is one claim.
+    Bullets, numbering, quote marks, headings, table rules and citation marks at the ends are not part of a claim.
+    Sentences that claim nothing are left out: greetings, lead-ins that end in a colon, offers of help, questions,
+    hedges and refusals. "Yes." belongs to the next sentence. A short answer is one claim.
     """
     part = answer_part(text)
     if part.cut_off:
@@ -97,13 +96,13 @@ def _claims_of(text: str, question: str) -> Extraction:
 
 
 def plain_claim_text(claim: str) -> str:
-    """What a scorer reads of a claim: without markers, emphasis and control characters, white space squeezed."""
+    """Text of a claim as scorers read it: without markers, emphasis and control characters, with single spaces."""
     plain = _EMPHASIS.sub("", without_marks(_CONTROL.sub(" ", claim)))
     return " ".join(plain.strip("| \t").replace(" | ", ", ").split())
 
 
 def _is_cut_repetition(text: str, spans: Sequence[Span]) -> bool:
-    """Whether the last sentence is the beginning of an earlier one: a model repeated itself until it was cut off."""
+    """Whether the last sentence is the beginning of an earlier one, which shows a repetition cut at the token limit."""
     last = text[spans[-1].start : spans[-1].end]
     return len(last) > _LEAST_CUT and any(
         len(last) < s.end - s.start and text.startswith(last, s.start) for s in spans[:-1]
@@ -117,13 +116,13 @@ def _is_short(body: str) -> bool:
 
 
 def _lead(sentence: str) -> int:
-    """Characters of a lead-in, if something is said behind it."""
+    """Length in characters of a lead-in, or 0 if nothing follows it."""
     length = lead_length(sentence)
     return length if any(c.isalnum() for c in sentence[length:]) else 0
 
 
 def _sentences(text: str, block: Span) -> Iterator[Span]:
-    """What each sentence of a block says, without markers at its ends."""
+    """Span of each sentence of a block, without markers at its ends."""
     for sentence in sentence_spans(text[block.start : block.end]):
         whole = Span(block.start + sentence.start, block.start + sentence.end)
         cuts = sorted({whole.start, *_after_times(text, whole), *_after_full_stops(text, whole), whole.end})
@@ -134,9 +133,10 @@ def _sentences(text: str, block: Span) -> Iterator[Span]:
 
 
 def _after_times(text: str, sentence: Span) -> Iterator[int]:
-    """Where a new sentence begins behind a time of day: the segmenter takes the point of "p.m." for no end of one.
+    """Starts of sentences after a time of day; the segmenter does not end a sentence at "p.m.".
 
-    Not before a weekday, month or time zone ("at 8 p.m. Friday"), nor behind a time that names ("the 8 p.m. Mass").
+    A weekday, month or time zone does not start a sentence ("at 8 p.m. Friday"), nor does a time that names ("the 8
+    p.m. Mass").
     """
     for match in _CLOCK_END.finditer(text, sentence.start, sentence.end):
         after = match["next"]
@@ -145,7 +145,7 @@ def _after_times(text: str, sentence: Span) -> Iterator[int]:
 
 
 def _after_full_stops(text: str, sentence: Span) -> Iterator[int]:
-    """Where a sentence begins behind a mark that ends one in scripts other than Latin, Greek and Cyrillic."""
+    """Starts of sentences after a final mark of scripts other than Latin, Greek and Cyrillic."""
     for match in _FULL_STOP.finditer(text, sentence.start, sentence.end):
         if match.end() < sentence.end:
             yield match.end()
@@ -190,7 +190,7 @@ def _lines(text: str) -> list[Span]:
 
 
 def _after_bullet(line: str, numbered: bool) -> int:
-    """Characters of bullet or number before a list item's content; 0 where there is none."""
+    """Length in characters of a list item's bullet or number; 0 if there is none."""
     bullet = _BULLET.match(line)
     place = bullet.end() if bullet else 0
     number = _NUMBER.match(line, place) if numbered else None
@@ -198,6 +198,8 @@ def _after_bullet(line: str, numbered: bool) -> int:
 
 
 def _has_numbered_list(lines: Sequence[str]) -> bool:
-    """Whether numbers at the heads of lines count items: one alone may be a date ("5. June") unless it is a 1."""
+    """Whether numbers at the starts of lines are list numbers. A single one may be a date ("5. June") unless it is
+    1.
+    """
     found = [m for m in map(_NUMBER.match, lines) if m]
     return len(found) > 1 or any(m["number"] in ("1", None) for m in found)

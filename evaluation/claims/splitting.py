@@ -1,9 +1,9 @@
-"""Sentences cut into simpler claims where two statements are joined: by rule, and only where each stands on its own.
+"""Rule-based splitting of sentences into simpler claims, each of which is complete by itself.
 
-Cut: clauses with subjects of their own behind "and", "but", "while", "whereas" or a semicolon, and a relative clause
-that ends a sentence (", which ..."), which keeps the noun it belongs to, so that two claims may share some words. Not
-cut: what would lose its subject ("was built and sold"), its condition ("if"), its speaker ("said that") or its
-alternative ("either ... or"). Pronouns are kept. A claim stays a stretch of the completion.
+Split: clauses with their own subject after "and", "but", "while", "whereas" or a semicolon, and a relative clause at
+the end of a sentence (", which ..."). The relative clause keeps its noun, so two claims may share words. Not split:
+parts that would lose their subject ("was built and sold"), condition ("if"), speaker ("said that") or alternative
+("either ... or"). Pronouns are not resolved. A claim remains a substring of the completion.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ _SCOPES = word_set(
     "suggested according alleges alleged denies denied supposedly allegedly reportedly assuming suppose provided like "
     "as than"
 )
-"""What reaches beyond its clause: a condition, a speaker, an alternative. Cut there, the rest would claim more."""
+"""Words with scope beyond their clause: conditions, speakers, alternatives. After a split, the rest would claim
+more.
+"""
 _JOINTS = word_set("and but while whereas")
 _RELATIVES = word_set("which who where whose")
 _OPEN, _CLOSE = "([{", ")]}"
@@ -38,19 +40,19 @@ _MOST_NOUN = 6
 
 
 def extract_by(split: bool, text: str, question: str = "") -> Extraction:
-    """The claims of a completion: cut further where ``split``, else one per sentence. question: what was asked."""
+    """Claims of a completion: split further if ``split``, else one per sentence. question: the question asked."""
     return extract_split_claims(text, question) if split else extract_sentences(text, question)
 
 
 def split_name(split: bool) -> str:
-    """What the name of a verifier says of it."""
+    """Suffix of a verifier's name for this setting."""
     return f" split/{VERSION}" if split else ""
 
 
 def extract_split_claims(text: str, question: str = "") -> Extraction:
-    """As ``extract_sentences``, each claim cut where it joins statements: ``text[c.start:c.end] == c.text`` for all.
+    """``extract_sentences`` with each claim split: ``text[c.start:c.end] == c.text`` for all.
 
-    Claims come in the order in which they begin; those of one sentence may overlap in a shared noun.
+    Claims are sorted by their start; those of one sentence may overlap in a shared noun.
     """
     found = extract_sentences(text, question)
     claims = tuple(
@@ -62,7 +64,7 @@ def extract_split_claims(text: str, question: str = "") -> Extraction:
 
 
 def split_spans(sentence: str) -> tuple[Span, ...]:
-    """Where the simpler claims of a sentence stand in it; all of it where it is not cut. Never empty."""
+    """Spans of the simpler claims of a sentence; the whole sentence if it is not split. Never empty."""
     tokens = [Span(m.start(), m.end()) for m in _TOKEN.finditer(sentence)]
     words = [sentence[t.start : t.end].casefold().replace("’", "'") for t in tokens]
     if not tokens:
@@ -75,7 +77,7 @@ def split_spans(sentence: str) -> tuple[Span, ...]:
         spans.extend(_with_relative(sentence, tokens[first:last], words[first:last]))
     if len(spans) < 2:
         return (Span(0, len(sentence)),)
-    # The ends of the whole are the sentence's own: a closing mark, an opening one.
+    # The first and last claims keep the opening and closing marks of the sentence.
     spans[0] = Span(0, spans[0].end)
     if not places or spans[-1].end == tokens[-1].end:
         spans[-1] = Span(spans[-1].start, len(sentence))
@@ -83,7 +85,7 @@ def split_spans(sentence: str) -> tuple[Span, ...]:
 
 
 def _clause_starts(sentence: str, tokens: Sequence[Span], words: Sequence[str]) -> list[tuple[int, int]]:
-    """(token that ends the clause before, token that begins the next) of every cut."""
+    """(last token of the previous clause, first token of the next) for each split."""
     found: list[tuple[int, int]] = []
     depth, begun = 0, 0
     quoted = False
@@ -107,12 +109,12 @@ def _clause_starts(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
 
 
 def _stands(words: Sequence[str]) -> bool:
-    """Whether a clause says something by itself: it has a finite verb, and nothing that reaches beyond it."""
+    """Whether a clause is complete: it has a finite verb and no word with scope beyond it."""
     return len(words) >= _LEAST_WORDS and any(map(is_finite, words)) and not _SCOPES & set(words)
 
 
 def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], start: int) -> bool:
-    """Whether a subject and its verb stand at ``start``."""
+    """Whether a subject and its verb begin at ``start``."""
     rest = words[start:]
     if len(rest) < _LEAST_WORDS or _SCOPES & set(rest[:2]):
         return False
@@ -125,14 +127,14 @@ def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], 
             return True
         if not word[0].isalnum() or word in _JOINTS or word in _RELATIVES:
             return False
-        # "and the painted door": a participle right behind its article is no verb.
+        # "and the painted door": a participle right after its article is not a verb.
         if place > 1 and is_finite(word):
             return True
     return False
 
 
 def _with_relative(sentence: str, tokens: Sequence[Span], words: Sequence[str]) -> Iterator[Span]:
-    """A clause, and the relative clause at its end, if it has one, with the noun before it."""
+    """A clause, and its final relative clause, if any, with the preceding noun."""
     whole = Span(tokens[0].start, tokens[-1].end)
     comma = _relative_at(words)
     noun = noun_before(sentence, tokens, comma) if comma is not None else None
@@ -144,7 +146,7 @@ def _with_relative(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
 
 
 def _relative_at(words: Sequence[str]) -> int | None:
-    """The comma before the only relative clause, when it runs to the end; None else."""
+    """Index of the comma before the only relative clause if it runs to the end, else None."""
     places = [i for i in range(1, len(words) - 2) if words[i] == "," and words[i + 1] in _RELATIVES]
     if len(places) != 1 or places[0] < _LEAST_WORDS:
         return None
@@ -155,8 +157,11 @@ def _relative_at(words: Sequence[str]) -> int | None:
 
 
 def noun_before(sentence: str, tokens: Sequence[Span], comma: int) -> int | None:
-    """The token at which the noun before a comma begins, to which a relative clause or apposition belongs: its article,
-    or a name's first capital. None where the rules find no such noun, or it begins the sentence."""
+    """First token of the noun phrase before a comma, to which a relative clause or apposition belongs.
+
+    It is the article, or the first capitalised word of a name. None if there is no such noun phrase, or it begins the
+    sentence.
+    """
     place = comma - 1
     if sentence[tokens[place].start].isupper():
         while place > 0 and sentence[tokens[place - 1].start].isupper():

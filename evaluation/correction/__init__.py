@@ -1,1 +1,1 @@
-"""What a rate would be by human labels: drawing the few to be made, their agreement, and correction by them."""
+"""Correction of rates by human labels: drawing responses to label, annotator agreement, corrected estimates."""

@@ -1,4 +1,4 @@
-"""Several annotators: what they say together, and how far they agree beyond chance."""
+"""Several annotators: their joint decision, and their agreement beyond chance."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Cohen's kappa of two annotators or Krippendorff's alpha of all; limits by bootstrap over items.
+    """Cohen's kappa of two annotators or Krippendorff's alpha of all, with bootstrap limits over items.
 
-    value: None where undefined, with a reason. items: labelled by both (kappa), or by at least two (alpha). observed:
-    the share of them (of pairs of labels, for alpha) that agree.
+    value: None if undefined, with a reason.
+    items: number labelled by both annotators (kappa), or by at least two (alpha).
+    observed: share of items that agree (for alpha: of pairs of labels).
     """
 
     annotators: tuple[str, ...]
@@ -39,7 +40,7 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[Item]):
-    """What the annotators of an item say together. label: None exactly for a tie, which somebody has to settle."""
+    """Joint decision of the annotators of an item. label: None exactly for a tie, which an adjudicator must settle."""
 
     item: Item
     label: str | None
@@ -50,10 +51,10 @@ class Decision(Generic[Item]):
 def adjudicate(
     labels: Mapping[str, Mapping[Item, str]], settled: Mapping[Item, str] | None = None
 ) -> tuple[Decision[Item], ...]:
-    """One label an item: the adjudicator's where there is one, else what more than half of its annotators say.
+    """One label per item: the adjudicator's if there is one, else that of more than half of its annotators.
 
-    labels: of each annotator, by item. settled: an adjudicator's, by item. Items in the order of their first mention.
-    Raises EvaluationError for a settled item that nobody labelled.
+    labels: of each annotator, by item. settled: of an adjudicator, by item. Items keep the order of their first
+    mention. Raises EvaluationError for an adjudicated item without annotator labels.
     """
     items = list(dict.fromkeys(item for given in labels.values() for item in given))
     settled = settled or {}
@@ -78,9 +79,9 @@ def _decide(item: Item, labels: Mapping[str, Mapping[Item, str]], settled: Mappi
 
 
 def cohen_kappa(table: Floats) -> Floats:
-    """(p_o - p_e) / (1 - p_e) (Cohen 1960): tables of counts (..., k, k) -> (...); NaN where p_e is 1.
+    """Cohen's kappa (p_o - p_e) / (1 - p_e) (Cohen 1960): tables of counts (..., k, k) -> (...); NaN where p_e is 1.
 
-    p_o: the share on the diagonal; p_e: what it would be if the two labelled independently, each with its own shares.
+    p_o: share on the diagonal. p_e: its expectation if the two label independently, each with their own shares.
     """
     total = table.sum(axis=(-2, -1))
     safe = np.where(total > 0, total, 1.0)
@@ -94,11 +95,11 @@ def cohen_kappa(table: Floats) -> Floats:
 
 
 def krippendorff_alpha(counts: Floats, weights: Floats | None = None) -> Floats:
-    """Nominal alpha, labels missing at will: (items, k) counts of labels -> (); weights (B, items) -> (B,).
+    """Krippendorff's nominal alpha with missing labels: (items, k) counts of labels -> (); weights (B, items) -> (B,).
 
     alpha = 1 - D_o / D_e (Krippendorff 2011, section C): items with one label are left out; item u with n_u labels adds
-    n_uc (n_uk) / (n_u - 1) to the coincidence o_ck of different labels, and with n_c = sum_k o_ck, n = sum_c n_c,
-    alpha = 1 - (n - 1) sum_{c != k} o_ck / sum_{c != k} n_c n_k. NaN where only one label ever occurs.
+    n_uc (n_uk) / (n_u - 1) to the coincidence o_ck of different labels, and with n_c = sum_k o_ck, n = sum_c n_c, alpha
+    = 1 - (n - 1) sum_{c != k} o_ck / sum_{c != k} n_c n_k. NaN if only one label occurs.
     """
     labels = counts.sum(axis=1)
     used = labels >= 2
@@ -114,7 +115,7 @@ def krippendorff_alpha(counts: Floats, weights: Floats | None = None) -> Floats:
 
 
 def agreement(labels: Mapping[str, Mapping[Item, str]], seed: int = 0, replicates: int = 2000) -> tuple[Agreement, ...]:
-    """Cohen's kappa of every two annotators, then Krippendorff's alpha of all: none for fewer than two annotators.
+    """Cohen's kappa of each pair of annotators, then Krippendorff's alpha of all; empty for fewer than two annotators.
 
     Limits are percentiles over ``replicates`` resamples of the items (Efron 1979).
     """
@@ -132,7 +133,7 @@ def _kappa(
 ) -> Agreement:
     both = [item for item in labels[one] if item in labels[two]]
     if not both:
-        return Agreement((one, two), 0, None, None, None, None, "the two labelled no item in common")
+        return Agreement((one, two), 0, None, None, None, None, "the two annotators have no labelled item in common")
     k = len(place)
     cells = np.zeros((len(both), k * k))
     for row, item in enumerate(both):
@@ -154,7 +155,7 @@ def _alpha(
                 counts[row, place[labels[name][item]]] += 1.0
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
-        return Agreement(tuple(names), 0, None, None, None, None, "no item was labelled twice")
+        return Agreement(tuple(names), 0, None, None, None, None, "no item has two labels")
     sizes = counts.sum(axis=1)
     observed = float((counts * (counts - 1.0)).sum() / (sizes * (sizes - 1.0)).sum())
     value = float(krippendorff_alpha(counts))
@@ -164,13 +165,13 @@ def _alpha(
 
 def _with_limits(names: tuple[str, ...], items: int, observed: float, value: float, drawn: Floats) -> Agreement:
     if not np.isfinite(value):
-        reason = "only one label occurs: nothing says whether they would agree on another"
+        reason = "only one label occurs, so agreement on other labels is unknown"
         return Agreement(names, items, observed, None, None, None, reason)
     finite = drawn[np.isfinite(drawn)]
     if items < 2 or finite.size < 2:
         return Agreement(names, items, observed, value, None, None, "too few items for limits")
     lower, upper = np.quantile(finite, [(1.0 - LEVEL) / 2.0, 1.0 - (1.0 - LEVEL) / 2.0])
     if max(float(upper), value) - min(float(lower), value) <= NO_WIDTH:
-        return Agreement(names, items, observed, value, None, None, "they never differ: resampling bounds nothing")
+        return Agreement(names, items, observed, value, None, None, "they never differ, so there are no limits")
     reason = f"only {items} items" if items < 10 else ""
     return Agreement(names, items, observed, value, min(float(lower), value), max(float(upper), value), reason)

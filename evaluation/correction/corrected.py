@@ -1,4 +1,4 @@
-"""A run's rates and differences by human labels: which estimate is the headline, and what stands beside it."""
+"""Rates and differences of a run corrected by human labels, and the choice of the headline estimate."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Headline = Literal["rectified", "labels_only"]
 
 @dataclass(frozen=True, slots=True)
 class CorrectedSettings:
-    """level: nominal coverage. bootstrap: resamples for Rogan and Gladen's. folds: of cross-fitting. seed: of both."""
+    """level: nominal coverage. bootstrap: resamples for Rogan-Gladen. folds: of cross-fitting. seed: of both."""
 
     level: float = 0.95
     bootstrap: int = 2000
@@ -51,14 +51,17 @@ class CorrectedSettings:
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """One rate or difference by labels.
+    """One corrected rate or difference.
 
-    uncorrected: by the verifier alone, the run summary's own figure, on all questions that the arm or the pair has
-    (its ``questions``). rectified: the verifier on all that labels were drawn from, mended by the labels. labels_only:
-    one label a question, no verifier. headline: which of the two is to be read, and why, chosen by a rule that was
-    fixed beforehand. lambdas: the verifier's weight (0: it was of no use), one an arm. In the two corrected estimates
-    ``questions`` are those that labels were drawn from, ``responses`` the labelled ones (of one arm),
-    ``event_questions`` those with the event by label.
+    uncorrected: by the verifier alone, the figure of the run summary, on all questions of the arm or pair (its
+        ``questions``).
+    rectified: the verifier's rate on all questions that labels were drawn from, corrected by the labels.
+    labels_only: one label per question, no verifier.
+    headline: which of the two is reported, chosen by a rule fixed beforehand, with the reason.
+    lambdas: weight of the verifier, one per arm (0: it did not help).
+
+    In both corrected estimates ``questions`` are those that labels were drawn from, ``responses`` the labelled
+    responses (of one arm), and ``event_questions`` those with the event by label.
     """
 
     uncorrected: HallucinationEstimate
@@ -70,16 +73,17 @@ class Corrected:
 
     @property
     def estimate(self) -> HallucinationEstimate:
-        """The headline."""
+        """The headline estimate."""
         return self.rectified if self.headline == "rectified" else self.labels_only
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedArm:
-    """One arm. disagreements: labelled responses that only one of verifier and label calls hallucinated.
+    """One arm. disagreements: labelled responses that either only the verifier or only the label calls hallucinated.
 
-    undecided: labelled responses of which people could not tell; hallucinated counts them as not hallucinated,
-    if_undecided_hallucinated as hallucinated. answered: the rate among answers, a ratio of two corrected totals.
+    undecided: labelled responses that people could not decide; ``hallucinated`` counts them as not hallucinated,
+        ``if_undecided_hallucinated`` as hallucinated.
+    answered: the rate among answers, a ratio of two corrected totals.
     """
 
     arm: str
@@ -95,7 +99,7 @@ class CorrectedArm:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedPair:
-    """baseline minus other. rogan_gladen: the difference of their corrected rates, by the same resamples."""
+    """baseline minus other. rogan_gladen: difference of their corrected rates, over the same resamples."""
 
     baseline: str
     other: str
@@ -105,7 +109,9 @@ class CorrectedPair:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRun:
-    """population: questions drawn from; labelled: of them. Labels are people's opinions, not the truth."""
+    """population: number of questions drawn from; labelled: number labelled. Labels are opinions of people, not the
+    truth.
+    """
 
     settings: CorrectedSettings
     population: int
@@ -125,10 +131,10 @@ def correct(
     settings: CorrectedSettings | None = None,
     summary: RunSummary | None = None,
 ) -> CorrectedRun:
-    """Every arm that was labelled and every (baseline, other) pair of them.
+    """Correct every labelled arm and every (baseline, other) pair of labelled arms.
 
-    summary: of the run, for the uncorrected figures; without it these are undefined. Raises EvaluationError for other
-    arms.
+    summary: of the run, for the uncorrected figures; without it these are undefined. Raises EvaluationError for arms
+    that were not labelled.
     """
     settings = settings or CorrectedSettings()
     uncorrected = Uncorrected(summary, settings.level)
@@ -199,8 +205,8 @@ def _answered(run: LabelledRun, a: int, settings: CorrectedSettings, seen: Hallu
     told, said = sample.labels.T
     used = said > 0
     if not used.any():
-        nothing = undefined(settings.level, "no labelled response answers")
-        return Corrected(seen, nothing, nothing, "labels_only", "no labelled response answers", ())
+        nothing = undefined(settings.level, "no labelled response is an answer")
+        return Corrected(seen, nothing, nothing, "labels_only", "no labelled response is an answer", ())
     rows = w[used]
     only = verifier_rate(
         told[used] * rows, rows, int(used.sum()), float(rows.sum() ** 2 / (rows**2).sum()), settings.level

@@ -1,7 +1,7 @@
-"""Everything that a report says of labels: corrected rates of the questions that are labelled, or why there are none.
+"""Corrected figures for the report, or the reason why there are none.
 
-Only the first questions of the draw that have all their labels are used: the beginning of a random order is a random
-draw, whatever was labelled behind it by choice.
+Only the first questions of the draw with complete labels are used. The beginning of a random order is a random draw,
+whatever was labelled after it.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from evaluation.statistics.counts import OutcomeRecord
 from evaluation.statistics.summary import RunSummary, default_pairs
 
 FEWEST_QUESTIONS = 5
-"""Fewer labelled questions than that give no corrected figure."""
+"""Minimum number of labelled questions for corrected figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedFigures:
-    """run: None where nothing can be corrected yet, and then reason says why. wanted: questions to be labelled.
+    """run: None if nothing can be corrected yet; reason then says why. wanted: number of questions to be labelled.
 
-    used: labelled questions that the figures rest on. ties: labels on which annotators differ evenly and that nobody
-    settled; they count as "cannot tell". source: how the labels came about, in one sentence.
+    used: labelled questions behind the figures. ties: labels on which annotators are evenly split without adjudication;
+    they count as "cannot tell". source: how the labels were collected, in one sentence.
     """
 
     run: CorrectedRun | None
@@ -47,10 +47,10 @@ def figures_of(
     settings: CorrectedSettings | None = None,
     summary: RunSummary | None = None,
 ) -> CorrectedFigures:
-    """Corrected figures of a run. records: the verifier's outcomes, of the draw's decoding. summary: of the run, whose
-    figures are the uncorrected ones.
+    """Corrected figures of a run.
 
-    Never raises for labels that are missing or a run that changed since the draw: the reason says so.
+    records: the verifier's outcomes, of the draw's decoding. summary: of the run; its figures are the uncorrected ones.
+    Does not raise for missing labels or a run that changed since the draw; the reason says so.
     """
     draw = stored.draw
     used = progress.complete

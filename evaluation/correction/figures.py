@@ -1,4 +1,4 @@
-"""What corrected estimates are made of: labels alone, the verifier alone, limits cut to their range, and the switch."""
+"""Parts of corrected estimates: labels alone, the verifier alone, clipping of limits, and the switch between them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ DISAGREEMENTS = 5
 
 
 def few_labels(sample: LabelledSample, coefficients: Floats) -> str:
-    """Why the corrected interval is not to be trusted yet, or an empty string. Columns are arms, coefficients (K,).
+    """Reason why the corrected interval is not yet reliable, or an empty string. Columns are arms, coefficients (K,).
 
-    Its variance rests on the few questions where people and verifier differ. Below 10 labels of either kind, or 5
-    disagreements, in an arm, and for a difference also below 10 questions on which the arms' labels differ and 5 on
+    The variance rests on the few questions on which people and verifier differ. The limits are 10 labels of either kind
+    and 5 disagreements per arm. For a difference they are also 10 questions on which the arms' labels differ and 5 on
     which the verifier gets that difference wrong.
     """
     for k in range(coefficients.size):
@@ -45,9 +45,9 @@ def few_labels(sample: LabelledSample, coefficients: Floats) -> str:
 
 
 def labels_only(sample: LabelledSample, coefficients: Floats, level: float) -> HallucinationEstimate:
-    """One label a question: Clopper-Pearson for a rate, MOVER on fixed and broken for a difference.
+    """Estimate by one label per question: Clopper-Pearson for a rate, MOVER on fixed and broken for a difference.
 
-    Weighted for the draw; with equal weights exactly Clopper and Pearson's on m trials.
+    Weighted by the draw; with equal weights exactly Clopper-Pearson on m trials.
     """
     w = design_of(sample).weights
     a = w / w.mean()
@@ -85,7 +85,7 @@ def cut_estimate(
     method: Method,
     floor: float,
 ) -> HallucinationEstimate:
-    """Limits cut to [floor, 1], on either side of the rate (which is cut too)."""
+    """Clip the limits to [floor, 1] and keep them on both sides of the rate, which is clipped too."""
     m = sample.place.size
     events = int(np.count_nonzero(sample.labels @ coefficients))
     return HallucinationEstimate(
@@ -101,18 +101,18 @@ def cut_estimate(
     )
 
 
-NO_ERROR = "the labelled responses show no error to estimate an interval from"
-OUTSIDE = "the interval lies outside what the quantity can be"
+NO_ERROR = "the verifier has no errors on the labelled responses, so there is no variance to estimate"
+OUTSIDE = "the interval lies outside the range of the quantity"
 
 
 def rectified_estimate(
     found: RectifiedEstimate, estimate: HallucinationEstimate, floor: float, few: str, seed: int
 ) -> HallucinationEstimate:
-    """A corrected estimate with its seed, undefined where labels cannot justify its interval.
+    """A corrected estimate with its seed, undefined if labels do not justify its interval.
 
-    That is where it has no width, or lies outside [floor, 1] altogether. One that was cut at ``floor`` or 1 is not
-    narrower than N certain labels would make it: (1 - level) / 2 to the power 1 / N (Clopper and Pearson 1934), N the
-    questions. few: why it is not to be trusted yet, "" where it is.
+    This is the case if the interval has zero width or lies outside [floor, 1]. An interval clipped at ``floor`` or 1 is
+    at least as wide as N exact labels would make it: (1 - level) / 2 to the power 1 / N (Clopper and Pearson 1934), N
+    the number of questions. few: reason why the estimate is not yet reliable, else "".
     """
     if estimate.rate is None or estimate.lower is None or estimate.upper is None:
         return estimate
@@ -130,7 +130,7 @@ def rectified_estimate(
 
 
 def verifier_rate(h: Floats, a: Floats, responses: int, independent: float, level: float) -> HallucinationEstimate:
-    """sum h / sum a with the default interval, undefined where nothing is in the denominator. h, a: (N,)."""
+    """sum h / sum a with the default interval; undefined if the denominator is 0. h, a: (N,)."""
     if a.sum() <= 0:
         return undefined(level, "no response falls in the denominator")
     limits = effective_limits(h, a, independent, level)

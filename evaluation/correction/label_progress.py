@@ -1,4 +1,4 @@
-"""Who has labelled what of a draw: people's labels by item, what they say together, and how much is complete."""
+"""Progress of labelling: labels by item and annotator, joint decisions, and completeness."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.outcomes import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """How many of the wanted responses one person labelled; settled: as adjudicator."""
+    """Number of wanted responses that one person labelled; settled: as adjudicator."""
 
     name: str
     labelled: int
@@ -25,10 +25,14 @@ class Annotator:
 class LabelProgress:
     """A draw and its labels.
 
-    items: wanted responses, in the order in which they are shown. decisions: of those that somebody labelled, by item.
-    outcomes: what counts as the label; a tie that nobody settled counts as "unscored" (people could not tell). ties:
-    how many. disputed: items whose annotators differ and that nobody settled. complete: the first so many questions of
-    the draw have all their labels, whether wanted or not. annotators: by name. agreement: of the annotators.
+    items: wanted responses, in display order.
+    decisions: of labelled items, by item.
+    outcomes: the outcome that counts as the label; an unsettled tie counts as "unscored" (people could not tell).
+    ties: number of unsettled ties.
+    disputed: items whose annotators differ, without adjudication.
+    complete: number of questions, from the start of the draw, with all labels, whether wanted or not.
+    annotators: by name.
+    agreement: of the annotators.
     """
 
     items: tuple[ResponseKey, ...]
@@ -42,21 +46,21 @@ class LabelProgress:
 
     @property
     def done(self) -> int:
-        """How many of the wanted responses have a label."""
+        """Number of wanted responses with a label."""
         return sum(item in self.outcomes for item in self.items)
 
 
 def wanted_items(stored: StoredDraw) -> tuple[ResponseKey, ...]:
-    """(question, arm, sample) of every wanted response, in the order in which all annotators see them.
+    """(question, arm, sample) of each wanted response, in the display order, which is the same for all annotators.
 
-    The order is that of the whole draw, so that wanting more later adds items behind.
+    The order is that of the whole draw, so wanting more questions later appends items.
     """
     wanted = {q.question_id for q in stored.chosen.questions}
     return tuple(item for item in drawn_items(stored.draw) if item[0] in wanted)
 
 
 def progress_of(stored: StoredDraw, given: Iterable[GivenLabel], seed: int = 0) -> LabelProgress:
-    """Put a draw and its labels together. Labels of responses that are not in the draw are left aside."""
+    """Combine a draw with its labels. Labels of responses outside the draw are ignored."""
     drawn = set(drawn_items(stored.draw))
     by_annotator: dict[str, dict[ResponseKey, str]] = {}
     settled: dict[ResponseKey, str] = {}

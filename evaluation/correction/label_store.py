@@ -1,4 +1,4 @@
-"""LabelStore: a run's draw and what people said of its responses, in the SQL store."""
+"""LabelStore: a run's draw and the labels of its responses, in the SQL store."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome
 
 MOST_CHARACTERS = 64
-"""Of an annotator's name."""
+"""Maximum length of an annotator's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDraw:
-    """The draw of a run. decoding: of the responses in it. wanted: so many of its questions are to be labelled.
+    """Draw of a run. decoding: of its responses. wanted: number of its questions to label.
 
-    A draw without strata holds every question in random order, so that more may be wanted later.
+    An unstratified draw holds all questions in random order, so the wanted number can be raised later.
     """
 
     draw: LabelDraw
@@ -39,18 +39,18 @@ class StoredDraw:
 
     @property
     def stratified(self) -> bool:
-        """Whether it was drawn by strata or actively; then it is labelled whole or not at all."""
+        """Whether the draw is stratified or active. Such a draw must be labelled completely."""
         return len(self.draw.strata) > 1 or self.draw.active
 
     @property
     def chosen(self) -> LabelDraw:
-        """The draw of the wanted questions, with their probabilities."""
+        """Draw of the wanted questions, with their probabilities."""
         return self.draw if self.stratified else self.draw.first(self.wanted)
 
 
 @dataclass(frozen=True, slots=True)
 class GivenLabel:
-    """What one person says of one response. settles: as the adjudicator of a disagreement."""
+    """Label of one response by one person. settles: whether it adjudicates a disagreement."""
 
     key: ResponseKey
     annotator: str
@@ -59,20 +59,20 @@ class GivenLabel:
 
 
 class LabelStore:
-    """Maps draws and labels to rows. Keeps no state of its own."""
+    """Maps draws and labels to database rows. Stateless."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def save_draw(self, run_id: str, drawn: StoredDraw) -> None:
-        """Keep the run's draw, in place of an earlier one. Labels stay: they are of responses, not of draws."""
+        """Save the run's draw and replace an earlier one. Labels remain: they belong to responses, not to draws."""
         row = {"run_id": run_id, "draw": _draw_to_json(drawn)}
         with self._store.write() as connection:
             connection.execute(delete(label_draws).where(label_draws.c.run_id == run_id))
             connection.execute(insert(label_draws).values(row))
 
     def load_draw(self, run_id: str) -> StoredDraw | None:
-        """The run's draw, None where there is none. Raises EvaluationError for one that cannot be read."""
+        """The run's draw, None if there is none. Raises EvaluationError for a draw that cannot be read."""
         with self._store.read() as connection:
             found = connection.execute(select(label_draws.c.draw).where(label_draws.c.run_id == run_id)).scalar()
         if found is None:
@@ -85,9 +85,9 @@ class LabelStore:
             ) from error
 
     def save(self, run_id: str, decoding: str, given: Iterable[GivenLabel]) -> None:
-        """Write labels, each in place of the same person's earlier one, all or none.
+        """Write labels in one transaction; each replaces the same person's earlier label.
 
-        Raises EvaluationError for a response that the run does not hold (any more), or an impossible name or label.
+        Raises EvaluationError for a response that the run does not hold, or an invalid name or label.
         """
         rows = [_label_row(run_id, decoding, label) for label in given]
         try:
@@ -99,13 +99,12 @@ class LabelStore:
                     connection.execute(insert(labels), rows)
         except IntegrityError as error:
             raise EvaluationError(
-                f"run {run_id} does not hold one of the responses that were labelled any more, so nothing was kept: "
-                "draw again",
+                f"run {run_id} no longer holds one of the labelled responses, so no label was saved: draw again",
                 parameter="redraw",
             ) from error
 
     def load(self, run_id: str, decoding: str) -> tuple[GivenLabel, ...]:
-        """All labels of the run's responses with this decoding, the oldest first."""
+        """All labels of the run's responses with this decoding, oldest first."""
         mine = (labels.c.run_id == run_id, labels.c.decoding == decoding)
         order = (labels.c.created_at, labels.c.question_id, labels.c.arm, labels.c.sample, labels.c.annotator)
         with self._store.read() as connection:
@@ -122,7 +121,7 @@ class LabelStore:
 
 
 def check_annotator(name: str) -> str:
-    """The name without blanks around it. Raises EvaluationError unless it has 1 to 64 printable characters."""
+    """The name without surrounding white space. Raises EvaluationError unless it has 1 to 64 printable characters."""
     found = name.strip()
     if not found or len(found) > MOST_CHARACTERS or not found.isprintable():
         raise EvaluationError(

@@ -1,4 +1,4 @@
-"""Verdicts of a run, a draw and the labels people gave, put together and checked; then only numbers are left."""
+"""Verdicts of a run, a draw and human labels, joined, checked and converted to arrays."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ ResponseKey = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class LabelledRun:
-    """N questions in A arms, m of them labelled, outcomes in the order of OUTCOMES.
+    """N questions in A arms, m of them labelled; outcomes in the order of OUTCOMES.
 
-    shares: (N, A, 4), the verifier's, of each question's responses, rows adding up to 1. place: (m,) which question.
-    verifier, labels: (m, A, 4), a single 1 in each row: of the one labelled response. responses: (A,) of all questions.
-    A person's "unscored" means that they could not tell.
+    shares: (N, A, 4), shares of the verifier's outcomes over each question's responses; rows add up to 1.
+    place: (m,), index of each labelled question.
+    verifier, labels: (m, A, 4), one-hot outcome of the labelled response.
+    responses: (A,), numbers over all questions.
+
+    A human "unscored" means that the person could not tell.
     """
 
     arms: tuple[str, ...]
@@ -37,15 +40,15 @@ class LabelledRun:
     responses: tuple[int, ...]
 
     def arm(self, name: str) -> int:
-        """The arm's place. Raises EvaluationError, naming the arms that were labelled, if it is not one of them."""
+        """Index of the arm. Raises EvaluationError, which lists the labelled arms, for any other arm."""
         if name not in self.arms:
             raise EvaluationError(f"arm {name!r} was not labelled: the draw has {', '.join(self.arms)}")
         return self.arms.index(name)
 
     def quantities(self, columns: list[tuple[int, tuple[int, ...]]], undecided: bool = False) -> LabelledSample:
-        """A sample of K quantities, each the sum of some outcomes in one arm: (arm, outcomes). (N, K) and (m, K).
+        """A sample of K quantities, each a sum of outcomes in one arm: (arm, outcomes). (N, K) and (m, K).
 
-        undecided: whether labels of those who could not tell count too.
+        undecided: whether labels "could not tell" count as well.
         """
 
         def pick(values: Floats, extra: tuple[int, ...] = ()) -> Floats:
@@ -58,16 +61,16 @@ class LabelledRun:
 def join_labels(
     records: Iterable[OutcomeRecord], draw: LabelDraw, labels: Mapping[ResponseKey, Outcome]
 ) -> LabelledRun:
-    """Put the verifier's outcomes, the draw and the labels (question, arm, sample) together.
+    """Join the verifier's outcomes, the draw and the labels, keyed by (question, arm, sample).
 
-    Raises EvaluationError when a drawn response has no label or is not in the run any more, a label is of a response
-    that was not drawn (choosing what to label by hand is what a draw is to prevent), a label is no outcome, the run no
-    longer has as many questions as were drawn from, or the draw is an active one.
+    Raises EvaluationError if a drawn response has no label or is not in the run, a label belongs to a response that was
+    not drawn (hand-picked responses would bias the estimate), a label is no outcome, the run's number of questions
+    changed since the draw, or the draw is active.
     """
     if draw.active:
         raise EvaluationError(
-            "these labels were drawn where the verifier was unsure: plumbline calibrate reads them, and no rate of a "
-            "report is corrected by them. For corrected rates draw anew without --active"
+            "these labels come from an active draw, which prefers questions with uncertain verdicts. Only plumbline "
+            "calibrate can use them. For corrected rates draw anew without --active"
         )
     index = {outcome: i for i, outcome in enumerate(OUTCOMES)}
     counts: dict[str, Floats] = {}
@@ -120,7 +123,7 @@ def _check_labels(draw: LabelDraw, labels: Mapping[ResponseKey, Outcome], index:
     if strange:
         raise EvaluationError(
             f"{len(strange)} labels are of responses that were not drawn, the first is {_named(strange[0])}: leave "
-            "them out (labels that were chosen by hand say nothing of the others)"
+            "them out (hand-picked labels would bias the estimate)"
         )
     for key, label in labels.items():
         if label not in index:
@@ -128,7 +131,7 @@ def _check_labels(draw: LabelDraw, labels: Mapping[ResponseKey, Outcome], index:
 
 
 def _strata(draw: LabelDraw, ids: tuple[str, ...], where: Mapping[str, int]) -> Ints:
-    """(N,): the stratum of every question. Those not drawn are known only to be in one when there is just one."""
+    """Stratum of each question, (N,). The stratum of undrawn questions is known only if there is just one."""
     stratum = np.zeros(len(ids), dtype=np.intp)
     if len(draw.strata) == 1:
         return stratum

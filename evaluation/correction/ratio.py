@@ -1,4 +1,4 @@
-"""The rate among answers by labels: a ratio of two corrected totals, with the variance of its linear part."""
+"""Corrected rate among answers: a ratio of two corrected totals, with the variance of its linearisation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _STEPS = 8
 
 
 def corrected_ratio(sample: LabelledSample, level: float, seed: int, folds: int) -> RectifiedEstimate | None:
-    """R = theta_h / theta_a for quantities (h, a) of one arm; None where theta_a is not positive.
+    """R = theta_h / theta_a for quantities (h, a) of one arm; None if theta_a is not positive.
 
-    Linearised (docs/statistics.md, section 8): R solves theta of z = (h - R a) / a_0 being 0, with z's own lambdas, one
-    for h and one for a; its variance is that of R, a_0 the corrected answered total. Newton's step is R + theta(z),
-    repeated until it no longer moves (lambda depends on R a little).
+    Linearised (docs/statistics.md, section 8): R solves theta(z) = 0 for z = (h - R a) / a_0, with separate lambdas of
+    h and a. The variance of theta(z) is that of R; a_0 is the corrected total of answers. Newton's step is R +
+    theta(z), repeated until it converges (lambda depends on R a little).
     """
     total = rectified(
         LabelledSample(
@@ -42,7 +42,7 @@ def corrected_ratio(sample: LabelledSample, level: float, seed: int, folds: int)
 
 
 def few_for_ratio(sample: LabelledSample, positives: int, disagreements: int) -> str:
-    """Why the corrected ratio is not to be trusted yet, or an empty string: counts among the labelled answers."""
+    """Reason why the corrected ratio is not yet reliable, or an empty string: counts among the labelled answers."""
     told, said = sample.labels.T
     counts = (
         (int(told.sum()), positives, "labelled answers that are hallucinated"),

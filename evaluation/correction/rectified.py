@@ -1,4 +1,4 @@
-"""A mean over all questions from a verifier on all of them and people on a few: prediction-powered, by question.
+"""Prediction-powered mean over all questions: a verifier on all of them and labels on a few, clustered by question.
 
 N questions, m of them labelled, K quantities (an outcome in an arm). Derivation: docs/statistics.md, section 8.
 """
@@ -16,16 +16,18 @@ from evaluation.statistics.counts import Floats
 Ints = NDArray[np.intp]
 FOLDS = 10
 FEWEST_DEGREES = 4.0
-"""The switch leaves at least 5 labels that the verifier got wrong (evaluation/correction/figures.py)."""
+"""The switch requires at least 5 labels that the verifier got wrong (evaluation/correction/figures.py)."""
 _SWEEPS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledSample:
-    """What was measured on everything and what was labelled, for K quantities.
+    """Verdicts on all questions and labels on some, for K quantities.
 
-    predicted: (N, K), the verifier's share over a question's responses. place: (m,), which of the N a labelled question
-    is. verifier, labels: (m, K), of the one labelled response of each. stratum: (N,), from 0.
+    predicted: (N, K), the verifier's share over a question's responses.
+    place: (m,), index of each labelled question among the N.
+    verifier, labels: (m, K), of the labelled response of each.
+    stratum: (N,), from 0.
     """
 
     predicted: Floats
@@ -44,7 +46,7 @@ class LabelledSample:
 
 @dataclass(frozen=True, slots=True)
 class SamplingDesign:
-    """The draw in numbers. sizes, drawn: (S,), N_s and m_s. weights: (m,), N_s / (m_s N), adding up to 1.
+    """Sizes and weights of the draw. sizes, drawn: (S,), N_s and m_s. weights: (m,), N_s / (m_s N), adding up to 1.
 
     strata: (m,), of the labelled questions.
     """
@@ -57,9 +59,9 @@ class SamplingDesign:
 
 @dataclass(frozen=True, slots=True)
 class RectifiedEstimate:
-    """An estimate that may lie outside [0, 1]. degrees: of its t, fewer where the variance rests on few labels.
+    """An estimate that may lie outside [0, 1]. degrees: of Student's t, fewer if the variance rests on few labels.
 
-    lambdas: (K,), the weight given to the verifier, mean over folds.
+    lambdas: (K,), weight of the verifier, mean over folds.
     """
 
     estimate: float
@@ -71,7 +73,9 @@ class RectifiedEstimate:
 
 
 def design_of(sample: LabelledSample) -> SamplingDesign:
-    """Sizes and weights of the strata. Raises ValueError where one of several questions was drawn, or none."""
+    """Sizes and weights of the strata. Raises ValueError for a stratum of several questions with fewer than two
+    drawn.
+    """
     strata = sample.stratum[sample.place]
     count = int(sample.stratum.max()) + 1
     sizes = np.bincount(sample.stratum, minlength=count).astype(np.float64)
@@ -84,16 +88,17 @@ def design_of(sample: LabelledSample) -> SamplingDesign:
 def rectified(
     sample: LabelledSample, coefficients: Floats, level: float, seed: int = 0, folds: int = FOLDS
 ) -> RectifiedEstimate:
-    """theta = sum_k c_k E[h_k] with a t interval, the verifier's weight lambda_k chosen on other questions.
+    """theta = sum_k c_k E[h_k] with a t interval; the verifier's weight lambda_k is chosen on other questions.
 
     With g = c f (its question means over all N) and y = sum_k c_k h_k: theta = mean_N(lambda g) + mean_m(y - lambda g)
     (Angelopoulos et al. 2023, PPI++, with a lambda for each k and one response of each labelled question),
 
         Var = lambda' S_g lambda / N + s_e^2 / m + 2 lambda' cov(g, e) / N,   t with ``_degrees``, at most m - 1
 
-    and, drawn by strata, s_e^2 / m becomes s_e^2 / N + sum_s W_s^2 s_{e,s}^2 (1/m_s - 1/N_s), W_s = N_s / N, with at
-    most m - S degrees. lambda in [0, 1] makes this least, estimated for each of ``folds`` parts of the labelled
-    questions on the others (cross-fitting), so that no label chooses the weight it is used with. coefficients: (K,).
+    In a stratified draw, s_e^2 / m becomes s_e^2 / N + sum_s W_s^2 s_{e,s}^2 (1/m_s - 1/N_s), W_s = N_s / N, with at
+    most m - S degrees. lambda in [0, 1] minimises this. It is estimated for each of ``folds`` parts of the labelled
+    questions on the other parts (cross-fitting), so no label chooses the weight that it is used with. coefficients:
+    (K,).
     """
     design = design_of(sample)
     m, n = sample.place.size, len(sample.predicted)
@@ -107,7 +112,7 @@ def rectified(
         if others.any():
             lambdas[~others] = best_lambda(means, means[sample.place], single, y, design, others)
     overall = means.mean(axis=0)
-    errors = y - ((single - overall) * lambdas).sum(axis=1)  # centred, so that folds differ in nothing but noise
+    errors = y - ((single - overall) * lambdas).sum(axis=1)  # centred, so that folds differ by noise only
     estimate = float(design.weights @ errors)
     weight = design.weights @ lambdas  # (K,)
     predictions = means @ weight
@@ -125,12 +130,13 @@ def rectified(
 
 
 def _degrees(errors: Floats, design: SamplingDesign) -> float:
-    """Degrees of the t of theta: 2 V^2 / Var(V), V the variance that the labelled questions estimate. (m,) -> a number.
+    """Degrees of freedom of theta's t: 2 V^2 / Var(V), V the variance estimated by the labelled questions. (m,) ->
+    number.
 
-    V = sum u^2 over them, u = weight x (e - its stratum's mean), and Var(V) = sum_s [sum u^4 - (sum u^2)^2 / m_s]: for
-    one stratum 2m / (kurtosis of e - 1). An estimated variance is given the degrees that its own variance has
-    (Satterthwaite 1946), here by the fourth moment instead of the normal law's (Box 1953): where 15 of 300 labels carry
-    the correction, s_e is known as some 30 normal errors would tell it, not 300. At most m - S, at least 4. Derivation:
+    V = sum u^2 over them, u = weight x (e - its stratum's mean), and Var(V) = sum_s [sum u^4 - (sum u^2)^2 / m_s]; for
+    one stratum 2m / (kurtosis of e - 1). An estimated variance gets the degrees that its own variance has
+    (Satterthwaite 1946), here by the fourth moment instead of the normal law's (Box 1953). If 15 of 300 labels carry
+    the correction, s_e is as precise as from about 30 normal errors, not 300. At most m - S, at least 4. Derivation:
     docs/statistics.md, section 8.2.
     """
     m = errors.size
@@ -149,10 +155,10 @@ def _degrees(errors: Floats, design: SamplingDesign) -> float:
 def best_lambda(
     means: Floats, own: Floats, single: Floats, y: Floats, design: SamplingDesign, use: NDArray[np.bool_]
 ) -> Floats:
-    """The lambda in [0, 1]^K with the least variance, estimated on the labelled questions ``use``: -> (K,).
+    """The lambda in [0, 1]^K with the smallest variance, estimated on the labelled questions ``use``. Returns (K,).
 
-    Var(lambda) = lambda' A lambda - 2 b' lambda + constant; A and b from the formula above with cov(g of the question,
-    g of its one response) = S_g, which holds because that response is drawn at random among the question's.
+    Var(lambda) = lambda' A lambda - 2 b' lambda + constant. A and b follow from the formula above with cov(g of the
+    question, g of its one response) = S_g, which holds because the response is drawn at random among the question's.
     means (N, K), own and single (m, K), y (m,).
     """
     n = len(means)
@@ -172,7 +178,7 @@ def best_lambda(
 
 
 def _folds(strata: Ints, folds: int, seed: int) -> Ints:
-    """(m,) -> (m,): a part for every labelled question, at random, strata spread evenly over the parts."""
+    """Fold of each labelled question, at random, with strata spread evenly over the folds: (m,) -> (m,)."""
     m = strata.size
     rng = np.random.default_rng([seed, m, folds])
     order = rng.permutation(m)
@@ -197,7 +203,7 @@ def _covariance(x: Floats, y: Floats, weights: Floats) -> float:
 
 
 def _within(x: Floats, y: Floats, design: SamplingDesign, use: NDArray[np.bool_]) -> Floats:
-    """sum_s W_s^2 (1/m_s - 1/N_s) cov_s(x, y), what drawing so few of each stratum adds: (m, K), (m,) or (m, J)."""
+    """sum_s W_s^2 (1/m_s - 1/N_s) cov_s(x, y), the sampling variance within strata: (m, K), (m,) or (m, J)."""
     y = y[:, None] if y.ndim == 1 else y
     total = np.zeros((x.shape[1], y.shape[1]))
     share = design.sizes / design.sizes.sum()

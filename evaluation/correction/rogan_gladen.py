@@ -1,4 +1,4 @@
-"""The rate a verifier of known sensitivity and specificity would have to have seen: Rogan and Gladen's correction."""
+"""Rogan-Gladen correction: the rate implied by a verifier's sensitivity and specificity."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from evaluation.statistics.estimates import HallucinationEstimate, undefined
 from evaluation.statistics.intervals import NO_WIDTH, Limits, effective_limits
 from evaluation.statistics.paired import mover
 
-ALIKE = "all resamples give the same corrected rate: nothing bounds it"
+ALIKE = "all resamples give the same corrected rate, so it has no limits"
 
 
 @dataclass(frozen=True, slots=True)
 class Replicates:
-    """The corrected rate in every resample, shape (B,); NaN where sensitivity + specificity - 1 is not positive."""
+    """Corrected rate of each resample, shape (B,); NaN where sensitivity + specificity - 1 is not positive."""
 
     values: Floats
 
 
 @dataclass(frozen=True, slots=True)
 class VerifierQuality:
-    """How the verifier did on the labelled responses of an arm, weighted for the draw.
+    """Quality of the verifier on the labelled responses of an arm, weighted by the draw.
 
-    sensitivity: flagged among the hallucinated by label; specificity: not flagged among the others. youden: their sum
-    less 1, with its limits; None where no label or every label is hallucinated.
+    sensitivity: flagged share of the hallucinated (by label); specificity: share of the others that is not flagged.
+    youden: their sum minus 1, with its limits; None if no label or every label is hallucinated.
     """
 
     sensitivity: HallucinationEstimate
@@ -40,7 +40,9 @@ class VerifierQuality:
 
 @dataclass(frozen=True, slots=True)
 class RoganGladen:
-    """quality: of the verifier. rate: corrected by it, undefined (and why) where it may be no better than chance."""
+    """quality: of the verifier. rate: corrected; undefined, with a reason, if the verifier may be no better than
+    chance.
+    """
 
     quality: VerifierQuality
     rate: HallucinationEstimate
@@ -55,7 +57,7 @@ def corrected_prevalence(seen: Floats, sensitivity: Floats, specificity: Floats)
 
 
 def verifier_quality(sample: LabelledSample, k: int, level: float) -> VerifierQuality:
-    """Sensitivity and specificity for quantity k, each with the default interval, by question."""
+    """Sensitivity and specificity for quantity k, each with the default interval by question."""
     design = design_of(sample)
     f, h, w = sample.verifier[:, k], sample.labels[:, k], design.weights * design.weights.size
     se = _share(w * f * h, w * h, level, "no labelled response is hallucinated")
@@ -64,14 +66,14 @@ def verifier_quality(sample: LabelledSample, k: int, level: float) -> VerifierQu
         return VerifierQuality(se, sp, None, None, None)
     if sp.upper is None:
         return VerifierQuality(se, sp, None, None, None)
-    # One response of a question in an arm, so the two rest on different questions: Se - (1 - Sp), uncorrelated.
+    # One response per question and arm, so both rest on different questions: Se - (1 - Sp), uncorrelated.
     values = (se.rate, se.lower, se.upper, 1.0 - sp.rate, 1.0 - sp.upper, 1.0 - sp.lower, 0.0)
     limits = mover(*(np.asarray(v) for v in values))
     return VerifierQuality(se, sp, se.rate + sp.rate - 1.0, float(limits.lower), float(limits.upper))
 
 
 def rogan_gladen(sample: LabelledSample, k: int, level: float, draws: Resamples) -> RoganGladen:
-    """Quantity k corrected, with percentile limits over resamples that repeat every step."""
+    """Corrected quantity k, with percentile limits over resamples that repeat every step."""
     quality = verifier_quality(sample, k, level)
     if quality.youden is None or quality.youden_lower is None:
         reason = quality.sensitivity.reason or quality.specificity.reason
@@ -79,14 +81,14 @@ def rogan_gladen(sample: LabelledSample, k: int, level: float, draws: Resamples)
     if quality.youden_lower <= 0.0:
         reason = (
             f"sensitivity + specificity - 1 may be {quality.youden_lower:.2f}: "
-            "on these labels the verifier may tell nothing"
+            "on these labels the verifier may be no better than chance"
         )
         return RoganGladen(quality, undefined(level, reason))
     values = _corrected(
         sample.predicted[:, k].mean(), sample.verifier[:, k], sample.labels[:, k], design_of(sample).weights
     )
     replicates = draws.replicates(sample, k).values
-    # Where a resample has no corrected rate it could be anything: such resamples count on both ends.
+    # A resample without a corrected rate could have any rate: it counts on both ends.
     lower = float(np.quantile(np.nan_to_num(replicates, nan=0.0), (1.0 - level) / 2.0))
     upper = float(np.quantile(np.nan_to_num(replicates, nan=1.0), 1.0 - (1.0 - level) / 2.0))
     rate = float(values)
@@ -110,16 +112,18 @@ def rogan_gladen(sample: LabelledSample, k: int, level: float, draws: Resamples)
 
 @dataclass(frozen=True, slots=True)
 class Resamples:
-    """How often each question is drawn, labelled and unlabelled ones apart, by stratum: B resamples from a seed.
+    """Bootstrap weights of labelled and unlabelled questions by stratum: B resamples from a seed.
 
-    The same weights for the same sample, so that arms are resampled together.
+    The weights are the same for the same sample, so arms are resampled together.
     """
 
     seed: int
     count: int
 
     def replicates(self, sample: LabelledSample, k: int) -> Replicates:
-        """The corrected rate of quantity k in every resample: rate seen, sensitivity and specificity anew each time."""
+        """Corrected rate of quantity k in each resample; observed rate, sensitivity and specificity are recomputed
+        each time.
+        """
         design = design_of(sample)
         n = len(sample.predicted)
         rest = np.ones(n, dtype=bool)
@@ -150,7 +154,7 @@ def _multinomial(rng: np.random.Generator, size: int, rows: int) -> Floats:
 
 
 def _corrected(seen: Floats, f: Floats, h: Floats, weights: Floats) -> Floats:
-    """The corrected rate from the rate seen () or (B,) and weighted labelled responses (m,) or (B, m)."""
+    """Corrected rate from the observed rate () or (B,) and weighted labelled responses (m,) or (B, m)."""
     positive, negative = weights @ h, weights @ (1.0 - h)
     se = np.divide(weights @ (f * h), positive, out=np.full_like(positive, np.nan), where=positive > 0)
     sp = np.divide(weights @ ((1.0 - f) * (1.0 - h)), negative, out=np.full_like(negative, np.nan), where=negative > 0)
@@ -162,7 +166,7 @@ def _share(h: Floats, a: Floats, level: float, empty: str) -> HallucinationEstim
         return undefined(level, empty)
     counted = int(np.count_nonzero(a))
     effective = float(a.sum() ** 2 / (a * a).sum())
-    # Limits among the questions that are in the denominator: the others say nothing of the share.
+    # Use the questions in the denominator only: the others carry no information on the share.
     used = a > 0
     limits: Limits = effective_limits(h[used], a[used], effective, level)
     rate = float(np.clip(h.sum() / a.sum(), 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Which responses people are to label: questions drawn at random, then one sample of each arm, probabilities kept."""
+"""Drawing responses for human labels: random questions, then one sample of each arm, with probabilities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ONE_STRATUM = "all"
 
 @dataclass(frozen=True, slots=True)
 class DrawnSample:
-    """One response to be labelled. probability: with which it was drawn among its question's in that arm."""
+    """One response to label. probability: of being drawn among its question's responses in that arm."""
 
     arm: str
     sample: int
@@ -27,7 +27,7 @@ class DrawnSample:
 
 @dataclass(frozen=True, slots=True)
 class DrawnQuestion:
-    """A drawn question, one response an arm. probability: with which the question was drawn, in its stratum."""
+    """A drawn question, with one response per arm. probability: of the question being drawn within its stratum."""
 
     question_id: str
     stratum: str
@@ -37,7 +37,7 @@ class DrawnQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """How many questions a stratum has, and how many of them were drawn."""
+    """Number of questions in a stratum, and number drawn."""
 
     name: str
     questions: int
@@ -46,11 +46,12 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class LabelDraw:
-    """A draw without replacement. questions: in random order. population: questions that could have been drawn.
+    """Draw without replacement. questions: in random order. population: number of eligible questions.
 
-    left_out: questions that lack one of the arms and so could not be. members: of every question in the population,
-    which of ``strata`` it is in; empty when there is only one. floor: above 0 for an active draw, whose questions were
-    drawn by a coin each, with probabilities of their own of at least this (evaluation.guarantee.active_draw).
+    left_out: number of questions that are not eligible because they lack an arm.
+    members: stratum (index into ``strata``) of each question in the population; empty if there is only one.
+    floor: above 0 for an active draw, in which each question is drawn independently with its own probability of at
+        least this (evaluation.guarantee.active_draw).
     """
 
     seed: int
@@ -64,14 +65,14 @@ class LabelDraw:
 
     @property
     def active(self) -> bool:
-        """Whether questions were drawn with unequal probabilities, likelier where the verifier was unsure."""
+        """Whether questions were drawn with unequal probabilities that depend on the verifier's uncertainty."""
         return self.floor > 0.0
 
     def first(self, questions: int) -> LabelDraw:
-        """The draw as if only so many questions had been wanted: the first of a random order are a random draw too.
+        """The draw restricted to its first questions. The beginning of a random order is a random draw too.
 
-        For labelling that stopped half way. Raises EvaluationError for a stratified draw (its strata were not filled
-        in proportion), an active one and for a number that is not in it.
+        For labelling that stopped early. Raises EvaluationError for a stratified draw (its strata would not be filled
+        in proportion), an active draw, and a number outside its range.
         """
         if self.active:
             raise EvaluationError("an active draw cannot be cut short: label all of it, or draw again with fewer")
@@ -92,12 +93,13 @@ def draw_labels(
     strata: Mapping[str, str] | None = None,
     allocation: Allocation = "proportional",
 ) -> LabelDraw:
-    """Draw ``questions`` questions without replacement and in each one sample of every arm.
+    """Draw ``questions`` questions without replacement, and one sample of each arm in each.
 
-    strata: of every question, by id; drawn within, in proportion to their sizes or the same number each, at least two
-    of a stratum (one question can say nothing of how questions differ). Depends on the seed and on which responses
-    there are, not on their order. Raises EvaluationError when there is nothing to draw, more is wanted than there is,
-    an arm is not there, or a question has no stratum.
+    strata: stratum of every question, by id. Questions are drawn within strata, in proportion to their sizes or in
+    equal numbers, at least two per stratum (one question has no variance).
+
+    The draw depends on the seed and on the set of responses, not on their order. Raises EvaluationError if there is
+    nothing to draw, more is wanted than available, an arm does not exist, or a question has no stratum.
     """
     responses: dict[str, dict[str, list[int]]] = {}
     for record in records:
@@ -142,9 +144,9 @@ def draw_labels(
 
 
 def allocate(sizes: Mapping[str, int], total: int, allocation: Allocation) -> dict[str, int]:
-    """How many to draw of each stratum: adds up to ``total``, each at least 2 (all, where it has fewer), none over.
+    """Number to draw from each stratum: adds up to ``total``, each at least 2 (or all of a smaller stratum).
 
-    Rounded by largest remainders. Raises EvaluationError when ``total`` is too small for two of each.
+    Rounded by largest remainders. Raises EvaluationError if ``total`` is too small for two of each.
     """
     least = {name: min(2, size) for name, size in sizes.items()}
     if sum(least.values()) > total:
@@ -156,16 +158,16 @@ def allocate(sizes: Mapping[str, int], total: int, allocation: Allocation) -> di
     taken = dict(least)
     while sum(taken.values()) < total:
         room = [name for name in sizes if taken[name] < sizes[name]]
-        # The stratum that is furthest below its ideal gets the next one; of equals the first by name.
+        # The stratum furthest below its ideal size gets the next question; ties go to the first by name.
         name = max(room, key=lambda n: ideal[n] - taken[n])
         taken[name] += 1
     return taken
 
 
 def strata_by_verdict(records: Iterable[OutcomeRecord]) -> dict[str, str]:
-    """A stratum for every question: "flagged" where the verifier calls a response hallucinated, else "clear".
+    """Stratum of each question: "flagged" if the verifier calls a response hallucinated, else "clear".
 
-    Drawn equally, they find more of the verifier's errors of the rarer kind.
+    Drawing the strata in equal numbers finds more of the rarer kind of verifier errors.
     """
     strata: dict[str, str] = {}
     for record in records:
@@ -177,9 +179,9 @@ def strata_by_verdict(records: Iterable[OutcomeRecord]) -> dict[str, str]:
 
 
 def drawn_items(draw: LabelDraw) -> tuple[tuple[str, str, int], ...]:
-    """(question, arm, sample) of every response to be labelled; the arms of a question in random order.
+    """(question, arm, sample) of each response to label; the arms of a question are in random order.
 
-    Showing a question's arms always in one order would tell them apart.
+    A fixed order would reveal the arms to the annotator.
     """
     rng = np.random.default_rng([draw.seed, draw.population, len(draw.questions), 1])
     items = []

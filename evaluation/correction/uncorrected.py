@@ -1,7 +1,7 @@
-"""The verifier's own figures, as the run's summary has them: what corrected ones stand beside.
+"""Uncorrected figures for comparison with the corrected ones, taken from the run's summary.
 
-Nothing is computed here, so that an arm and a pair have one uncorrected figure each, over one set of questions: all
-that the arm or the pair has. Labels may have been drawn from fewer, those that have every labelled arm.
+Nothing is computed here, so an arm and a pair have one uncorrected figure each, over all their questions. Labels may
+have been drawn from fewer questions, those that have every labelled arm.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from dataclasses import dataclass
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
 from evaluation.statistics.summary import ArmSummary, RunSummary
 
-NO_SUMMARY = "the verifier's own figures were not summarised"
+NO_SUMMARY = "the verifier's figures were not summarised"
 NOT_COMPARED = "the run does not compare these two arms"
 
 
 @dataclass(frozen=True, slots=True)
 class Uncorrected:
-    """The figures of a summary by name. summary: None where there is none; all figures are then undefined."""
+    """Figures of a summary by name. summary: None if there is none; all figures are then undefined."""
 
     summary: RunSummary | None
     level: float
 
     def hallucinated(self, arm: str) -> HallucinationEstimate:
-        """Of all responses of an arm."""
+        """Rate over all responses of an arm."""
         found = self._arm(arm)
         return found.hallucinated.default if found else undefined(self.level, NO_SUMMARY)
 
     def answered(self, arm: str) -> HallucinationEstimate:
-        """Of an arm's answers."""
+        """Rate over an arm's answers."""
         found = self._arm(arm)
         return found.hall_answered.default if found else undefined(self.level, NO_SUMMARY)
 
     def difference(self, baseline: str, other: str) -> HallucinationEstimate:
-        """Of a pair, undefined where the summary does not compare the two."""
+        """Difference of a pair, undefined if the summary does not compare the two arms."""
         if self.summary is None:
             return undefined(self.level, NO_SUMMARY)
         for pair in self.summary.pairs:

@@ -1,1 +1,1 @@
-"""How well verifiers tell supported from hallucinated: figures, intervals, baselines, calibration."""
+"""Evaluation of verifiers as detectors of hallucination: metrics, intervals, baselines, calibration."""

@@ -1,6 +1,6 @@
-"""Two scorers that anybody would write first, as PairScorers: what a trained verifier has to beat.
+"""Two simple baseline scorers, as PairScorers, for comparison with a trained verifier.
 
-Neither is calibrated: their support is a share of words, or a cosine, read as if it were a probability.
+Neither is calibrated: support is a share of words or a cosine, used as if it were a probability.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _ALL_WORDS = TokenisingParams(stemming="none", stop_words="none")
 
 
 class TokenOverlapScorer:
-    """Support is the share of the claim's content words (lower case, no stop words) that stand in the evidence."""
+    """Support is the share of the claim's content words (lower case, no stop words) that occur in the evidence."""
 
     @property
     def name(self) -> str:
-        """token-overlap and the version of the rule."""
+        """ "token-overlap" and the version of the rule."""
         return "token-overlap/1"
 
     def room(self, claim: str, question: str = "") -> int:
@@ -37,7 +37,7 @@ class TokenOverlapScorer:
         return [len(text.split()) for text in texts]
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """A word of the claim counts as often as it stands there. A claim of stop words only is judged by those."""
+        """Score pairs. Repeated words of the claim count each time. A claim of stop words only is judged by those."""
         scores = []
         claims = zip(
             tokenise_all((pair.claim for pair in pairs), _CONTENT),
@@ -56,18 +56,20 @@ class TokenOverlapScorer:
 
 
 class CosineScorer:
-    """Support is the cosine of claim (with its question) and evidence by a sentence encoder, negative ones as 0."""
+    """Support is the cosine of claim (with its question) and evidence by a sentence encoder; negative values become
+    0.
+    """
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
 
     @property
     def name(self) -> str:
-        """cosine and the encoder's fingerprint."""
+        """ "cosine" and the encoder's fingerprint."""
         return f"cosine/{self._encoder.fingerprint[:12]}"
 
     def room(self, claim: str, question: str = "") -> int:
-        """What the encoder reads, less its two special tokens: claim and evidence are read apart."""
+        """The encoder's maximum length minus its two special tokens; claim and evidence are encoded separately."""
         return max(1, self._encoder.max_tokens - 2)
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
@@ -92,7 +94,7 @@ class CosineScorer:
 
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
-    """The distinct texts in order, and for each text the place of its own."""
+    """The distinct texts in order, and for each text the index of its distinct text."""
     places: dict[str, int] = {}
     rows = [places.setdefault(text, len(places)) for text in texts]
     return list(places), np.array(rows, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Calibration of a verifier's logits on labelled pairs: a logistic curve in one variable or in several."""
+"""Calibration of a verifier's logits on labelled pairs: logistic regression in one or several variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.errors import EvaluationError
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """support = sigmoid(slope * logit + intercept + offset), the offset each claim's own, 0 where there is none."""
+    """support = sigmoid(slope * logit + intercept + offset); the offset belongs to the claim and is 0 by default."""
 
     slope: float
     intercept: float
@@ -26,10 +26,10 @@ def fit_platt(
     weights: Sequence[float] | None = None,
     offsets: Sequence[float] | None = None,
 ) -> Calibration:
-    """The maximum-likelihood logistic curve (Platt 1999, eq. 2), with his smoothed targets (eq. 6).
+    """Maximum-likelihood logistic curve (Platt 1999, eq. 2) with his smoothed targets (eq. 6).
 
-    logits, supported, weights (N; how much each counts, on any scale), offsets (N; what is added to each after the
-    curve, such as what a rule takes off: the curve is the best beside it). Raises EvaluationError as ``fit_logistic``.
+    logits, supported: (N,). weights: (N,), relative weight of each claim. offsets: (N,), added after the curve, such as
+    the penalty of a rule; the curve is fitted given the offsets. Raises EvaluationError as ``fit_logistic``.
     """
     slopes, intercept = fit_logistic([logits], supported, weights, offsets)
     return Calibration(slopes[0], intercept)
@@ -41,12 +41,13 @@ def fit_logistic(
     weights: Sequence[float] | None = None,
     offsets: Sequence[float] | None = None,
 ) -> tuple[tuple[float, ...], float]:
-    """Platt's curve in K variables: a slope for each and the intercept. columns: K of N; else as ``fit_platt``.
+    """Platt's curve in K variables: one slope each and an intercept. columns: K of N; else as ``fit_platt``.
 
-    The targets (n1 + 1)/(n1 + 2) and 1/(n0 + 2) keep the curve finite where the classes do not overlap; n1 and n0 count
-    claims, not weights, so weights equal repetition up to that smoothing. A curve that would fall in a variable (its
-    logits say the opposite of the labels, beside the others) is not a calibration. Raises EvaluationError for it, when
-    one class is missing, a logit or offset is not finite, a weight not positive, or the lengths differ.
+    The targets (n1 + 1)/(n1 + 2) and 1/(n0 + 2) keep the curve finite if the classes do not overlap. n1 and n0 count
+    claims, not weights, so weights equal repetition up to that smoothing.
+
+    Raises EvaluationError if a slope is negative (the logits contradict the labels, given the other variables), a class
+    is missing, a logit or offset is not finite, a weight is not positive, or the lengths differ.
     """
     y = np.asarray(supported, dtype=bool)
     w = np.ones(y.shape) if weights is None else np.asarray(weights, dtype=np.float64)

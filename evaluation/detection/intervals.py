@@ -1,4 +1,4 @@
-"""Intervals for a verifier's figures: statements are resampled by group, because those of one source stand together."""
+"""Intervals for a verifier's metrics. Statements are resampled by group, because those of one source are dependent."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ LEVEL = 0.95
 REPLICATES = 2000
 FEW_GROUPS = 10
 ONE_GROUP = "all statements are of one group: an interval needs at least two"
-ALIKE = "all resamples give the same figure (all scores are equal, perhaps): nothing bounds it"
+ALIKE = "all resamples give the same figure (perhaps all scores are equal), so it has no limits"
 _BLOCK_CELLS = 4_000_000  # float64 held at once while resampling: 32 MB
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreEstimate:
-    """A figure with 95 % limits. All three None where it is undefined, limits None where nothing bounds it.
+    """A metric with 95 % limits. All three are None if it is undefined; the limits are None if nothing bounds it.
 
-    reason: why something is None, or why the limits are not to be trusted; empty when all is well.
+    reason: why a value is None, or why the limits are unreliable; otherwise empty.
     """
 
     estimate: float | None
@@ -42,20 +42,22 @@ class ScoreEstimate:
 
 
 def undefined(reason: str) -> ScoreEstimate:
-    """No figure, and why."""
+    """An undefined metric with its reason."""
     return ScoreEstimate(None, None, None, reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """B resamples of G groups. Rows are the same for the same (G, seed): figures of one table move together."""
+    """B resamples of G groups. The same (G, seed) gives the same resamples, so metrics of one table are comparable."""
 
     groups: int
     seed: int
     replicates: int = REPLICATES
 
     def over(self, statistic: Callable[[Floats], Floats], cells: int) -> Floats:
-        """statistic((b, G) counts of each group) -> (b, ...), joined to (B, ...). cells: numbers a row costs inside."""
+        """Apply statistic((b, G) counts of each group) -> (b, ...) in blocks; returns (B, ...). cells: numbers per
+        row.
+        """
         rng = np.random.default_rng([self.seed, self.groups, self.replicates])
         block = int(max(1, min(self.replicates, _BLOCK_CELLS // max(cells, self.groups, 1))))
         parts = []
@@ -69,11 +71,11 @@ class Draws:
 
 
 def share_estimate(estimate: float, replicates: Floats, carrying: int, groups: int) -> ScoreEstimate:
-    """Percentile limits (Efron 1979) of a figure in [0, 1]; at exactly 0 or 1 the Clopper-Pearson limit instead.
+    """Percentile limits (Efron 1979) of a metric in [0, 1]; at exactly 0 or 1 the Clopper-Pearson limit instead.
 
-    carrying: groups that carry the rarer class. There the resamples do not differ, and no width would be a lie: with m
-    groups all of which went one way, the limit is (1 - level) / 2 to the power 1 / m. Where they do not differ
-    elsewhere (every score tied), there are no limits.
+    carrying: number of groups with the rarer class. At 0 or 1 the resamples do not differ, but zero width would be
+    wrong: with m groups that all went one way, the limit is (1 - level) / 2 to the power 1 / m. If the resamples do not
+    differ elsewhere (all scores tied), there are no limits.
     """
     if groups < 2:
         return ScoreEstimate(estimate, None, None, ONE_GROUP)
@@ -89,8 +91,8 @@ def share_estimate(estimate: float, replicates: Floats, carrying: int, groups: i
 def ratio_estimate(h: Floats, a: Floats, counted: float) -> ScoreEstimate:
     """sum h / sum a over groups, 0 <= h <= a, sum a > 0: (G,), (G,), with limits that never have zero width.
 
-    Clopper-Pearson at the clustered effective sample size (evaluation.statistics.intervals): one group alone says next
-    to nothing, and that is what its limits say. counted: statements in it.
+    Clopper-Pearson at the clustered effective sample size (evaluation.statistics.intervals). A single group carries
+    almost no information, and its limits are as wide. counted: number of statements.
     """
     estimate = min(1.0, float(h.sum() / a.sum()))
     limits = effective_limits(h, a, counted, LEVEL)
@@ -103,9 +105,9 @@ def ratio_estimate(h: Floats, a: Floats, counted: float) -> ScoreEstimate:
 
 
 def mean_of_ratios(one: tuple[Floats, Floats], two: tuple[Floats, Floats]) -> ScoreEstimate:
-    """The mean of two shares over the same groups, each (h, a) as in ``ratio_estimate`` with counts in a.
+    """Mean of two shares over the same groups, each (h, a) as in ``ratio_estimate`` with counts in a.
 
-    MOVER for a sum (Zou and Donner 2008, eq. 3) from each share's own limits, with the correlation r of the two over
+    MOVER for a sum (Zou and Donner 2008, eq. 3) from each share's limits, with the correlation r of the two over
     groups: lower = m - sqrt(d1^2 + 2 r d1 d2 + d2^2) / 2, d the distance from a share to its limit.
     """
     shares = [float(h.sum() / a.sum()) for h, a in (one, two)]
@@ -124,8 +126,8 @@ def mean_of_ratios(one: tuple[Floats, Floats], two: tuple[Floats, Floats]) -> Sc
 def error_estimate(estimate: float, replicates: Floats, groups: int, reason: str = "") -> ScoreEstimate:
     """Basic bootstrap limits, 2 e - quantiles (Davison and Hinkley 1997, eq. 5.6), not below 0.
 
-    For the calibration error: resampling raises it by about as much as sampling did, so percentiles would err upwards
-    twice. The estimate itself stays inside. No limits where the resamples do not differ.
+    For the calibration error: resampling increases it about as much as sampling did, so percentile limits would be
+    biased upwards twice. The limits always contain the estimate. There are none if the resamples do not differ.
     """
     if groups < 2:
         return ScoreEstimate(estimate, None, None, ONE_GROUP)
@@ -134,9 +136,9 @@ def error_estimate(estimate: float, replicates: Floats, groups: int, reason: str
 
 
 def rate_estimate(counts: Sequence[int], seconds: Sequence[float], what: str, seed: int = 0) -> ScoreEstimate:
-    """``what`` per second over timed blocks of work: a ratio of totals, percentile limits over the blocks.
+    """``what`` per second over timed blocks of work: a ratio of totals with percentile limits over the blocks.
 
-    The limits speak of this run: how much blocks of these data differ, not other machines or another load.
+    The limits describe this run, that is the variation between blocks of these data, not other machines or loads.
     """
     total = float(sum(seconds))
     if not counts or total <= 0.0:
@@ -150,9 +152,9 @@ def rate_estimate(counts: Sequence[int], seconds: Sequence[float], what: str, se
 
 
 def mean_estimate(estimates: Sequence[ScoreEstimate], reason: str = "") -> ScoreEstimate:
-    """The plain mean of independent figures; limits by MOVER (Zou and Donner 2008, eq. 5), from each one's own limits.
+    """Mean of independent metrics; limits by MOVER (Zou and Donner 2008, eq. 5) from the limits of each.
 
-    lower = mean - sqrt(sum of (e - l)^2) / k, upper likewise. reason: to be shown with it.
+    lower = mean - sqrt(sum of (e - l)^2) / k, upper likewise. reason: shown with the result.
     """
     values = [e.estimate for e in estimates if e.estimate is not None]
     if not values:
@@ -174,7 +176,7 @@ def mean_estimate(estimates: Sequence[ScoreEstimate], reason: str = "") -> Score
 
 
 def _bounded(estimate: float, lower: float, upper: float, reason: str) -> ScoreEstimate:
-    """The figure with limits around it; without any where they have no width."""
+    """The metric with limits around it; without limits if they have zero width."""
     lower, upper = min(lower, estimate), max(upper, estimate)
     if upper - lower <= NO_WIDTH:
         return ScoreEstimate(estimate, None, None, ALIKE)
@@ -186,7 +188,7 @@ def _few(groups: int, what: str) -> str:
 
 
 def _limits(replicates: Floats) -> tuple[float, float]:
-    """The level's two quantiles; resamples in which a class is missing (NaN) are left out."""
+    """Two quantiles of the level; resamples without one of the classes (NaN) are ignored."""
     finite = replicates[np.isfinite(replicates)]
     lower, upper = np.quantile(finite, [(1.0 - LEVEL) / 2.0, 1.0 - (1.0 - LEVEL) / 2.0])
     return float(lower), float(upper)

@@ -1,7 +1,7 @@
-"""How well support in [0, 1] tells supported statements from hallucinated ones: the formulae, on arrays.
+"""Detection metrics on arrays: how well support in [0, 1] separates supported from hallucinated statements.
 
-n statements: support (n,) of floats, supported (n,) of booleans, the labels. The class that is looked for is the
-*hallucinated* one. Every figure is None, never 0 or NaN, where it is undefined.
+n statements: support (n,) of floats, supported (n,) of booleans, the labels. The positive class is *hallucinated*. A
+metric is None, never 0 or NaN, if it is undefined.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from evaluation.statistics.counts import Floats
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 THRESHOLD = 0.5
-"""Support below it calls a statement hallucinated. Fixed beforehand, on no data that is evaluated."""
+"""Statements with support below this are called hallucinated. Fixed beforehand, independent of evaluation data."""
 CALIBRATION_BINS = 15
 
 
 @dataclass(frozen=True, slots=True)
 class BestThreshold:
-    """The threshold with the highest balanced accuracy on these very data: an upper bound, not a result."""
+    """Threshold with the highest balanced accuracy on the same data: an upper bound, not a result."""
 
     threshold: float
     balanced_accuracy: float
@@ -57,15 +57,18 @@ def weighted_auroc(support: Floats, supported: Bools, weights: Floats) -> Floats
 
 
 def confusion(support: Floats, supported: Bools, threshold: float = THRESHOLD) -> Floats:
-    """One row a statement, one 1 in each: (n, 4) of hallucinated flagged, hallucinated passed, supported flagged,
-    supported passed; flagged is support < threshold. Sums of rows are what the two formulae below take."""
+    """One-hot cells of the confusion matrix: (n, 4).
+
+    The columns are hallucinated flagged, hallucinated passed, supported flagged, supported passed; flagged means
+    support < threshold. The formulae below take sums of rows.
+    """
     flagged = support < threshold
     cells = (~supported & flagged, ~supported & ~flagged, supported & flagged, supported & ~flagged)
     return np.stack(cells, axis=1).astype(np.float64)
 
 
 def balanced_accuracy(cells: Floats) -> Floats:
-    """Mean share of each class that is told right (Brodersen et al. 2010): (..., 4) -> (...); NaN with one class."""
+    """Mean recall of the two classes (Brodersen et al. 2010): (..., 4) -> (...); NaN with one class."""
     caught, missed, false_alarm, passed = np.moveaxis(cells, -1, 0)
     return (_ratio(caught, caught + missed) + _ratio(passed, passed + false_alarm)) / 2.0
 
@@ -73,14 +76,14 @@ def balanced_accuracy(cells: Floats) -> Floats:
 def f1_hallucinated(cells: Floats) -> Floats:
     """2 TP / (2 TP + FP + FN) with hallucinated as the positive class (van Rijsbergen 1979): (..., 4) -> (...).
 
-    NaN where nothing is hallucinated and nothing flagged.
+    NaN if no statement is hallucinated and none is flagged.
     """
     caught, missed, false_alarm, _ = np.moveaxis(cells, -1, 0)
     return _ratio(2.0 * caught, 2.0 * caught + missed + false_alarm)
 
 
 def equal_mass_bins(support: Floats, bins: int = CALIBRATION_BINS) -> Ints:
-    """(n,) -> (n,): the bin 0..bins-1 of each statement, about n / bins in each (adaptive bins, Nixon et al. 2019).
+    """Bin 0..bins-1 of each statement, about n / bins in each: (n,) -> (n,) (adaptive bins, Nixon et al. 2019).
 
     Equal values share the bin of their middle rank, so the order of the statements does not matter.
     """
@@ -91,7 +94,7 @@ def equal_mass_bins(support: Floats, bins: int = CALIBRATION_BINS) -> Ints:
 
 
 def calibration_gaps(support: Floats, supported: Bools, bins: Ints, count: int = CALIBRATION_BINS) -> Floats:
-    """(n, count): label minus support in the column of the statement's bin, else 0; calibration_error sums it."""
+    """(n, count): label minus support in the column of the statement's bin, else 0; input of calibration_error."""
     gaps = np.zeros((support.size, count))
     gaps[np.arange(support.size), bins] = supported - support
     return gaps
@@ -107,7 +110,7 @@ def calibration_error(gap_sums: Floats, totals: Floats) -> Floats:
 
 
 def best_threshold(support: Floats, supported: Bools) -> BestThreshold | None:
-    """The threshold that would have been best here; of equals the one nearest to 0.5. None where a class is missing."""
+    """The threshold with the best balanced accuracy; ties go to the one nearest to 0.5. None if a class is missing."""
     if not supported.any() or supported.all():
         return None
     values = np.unique(support)

@@ -1,4 +1,4 @@
-"""A verifier's figures on judged statements, each with its interval: over all, by source, and their macro average."""
+"""Metrics of a verifier on labelled statements, with intervals: overall, by source, and their macro average."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class ScoredStatement:
-    """A statement with what the verifier says and what the label says.
+    """A statement with the verifier's support and its label.
 
-    support: in [0, 1], None where it is unscored, and then reason says why. group: statements that stand or fall
-    together (of one source text). source: the set it comes from, for the table.
+    support: in [0, 1], None if it is unscored; reason then says why. group: id of dependent statements (of one source
+    text). source: name of the data set.
     """
 
     support: float | None
@@ -52,7 +52,7 @@ class ScoredStatement:
 
 @dataclass(frozen=True, slots=True)
 class DetectionScores:
-    """The figures of one set of statements. n: scored ones, of them hallucinated; groups: they come from."""
+    """Metrics of one set of statements. n: scored statements, of them hallucinated; groups: number of groups."""
 
     n: int
     hallucinated: int
@@ -65,7 +65,7 @@ class DetectionScores:
 
 @dataclass(frozen=True, slots=True)
 class SourceScores:
-    """The figures of one source."""
+    """Metrics of one source."""
 
     source: str
     scores: DetectionScores
@@ -73,9 +73,9 @@ class SourceScores:
 
 @dataclass(frozen=True, slots=True)
 class DetectionTable:
-    """overall: all statements together. macro_auroc: mean over the sources that have both classes, each counting once.
+    """overall: all statements together. macro_auroc: mean over the sources with both classes, with equal weight.
 
-    best_threshold: chosen on these data. unscored: (reason, how many), the commonest first; they are in no figure.
+    best_threshold: chosen on these data. unscored: (reason, number), most frequent first; they are in no metric.
     """
 
     overall: DetectionScores
@@ -94,10 +94,10 @@ class _Arrays:
 
 
 def detection_table(judged: Sequence[ScoredStatement], seed: int = 0) -> DetectionTable:
-    """All figures with 95 % limits; resampling by group with ``seed``. Takes seconds for 50,000 statements."""
+    """All metrics with 95 % limits, resampled by group with ``seed``. Takes seconds for 50,000 statements."""
     scored = [item for item in judged if item.support is not None]
     unscored = Counter(item.reason or "no reason given" for item in judged if item.support is None)
-    # Of one seed, sources with equally many groups would be resampled alike, as if they were dependent.
+    # With one seed, sources with equally many groups would get the same resamples, as if they were dependent.
     rows = tuple(
         SourceScores(source, _scores(_arrays([item for item in scored if item.source == source]), seed + 1 + number))
         for number, source in enumerate(sorted({item.source for item in scored}))

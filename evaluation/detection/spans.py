@@ -1,4 +1,4 @@
-"""How well marked characters meet the characters that people marked: precision, recall and F1 over all responses."""
+"""Overlap of marked characters with those that annotators marked: precision, recall and F1 over all responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A response of ``length`` characters. found, true: (start, end) that the verifier and that people marked."""
+    """A response of ``length`` characters. found, true: (start, end) spans of the verifier and of the annotators."""
 
     length: int
     found: tuple[tuple[int, int], ...]
@@ -24,9 +24,9 @@ class MarkedText:
 
 @dataclass(frozen=True, slots=True)
 class SpanScores:
-    """Over characters, micro-averaged: precision = both / found, recall = both / true, F1 their harmonic mean.
+    """Micro-averages over characters: precision = both / found, recall = both / true, F1 their harmonic mean.
 
-    As RAGTruth scores spans (Niu et al. 2024, section 4.2). characters: marked by people.
+    As RAGTruth scores spans (Niu et al. 2024, section 4.2). characters: number marked by annotators.
     """
 
     precision: ScoreEstimate
@@ -36,7 +36,7 @@ class SpanScores:
 
 
 def span_scores(texts: Sequence[MarkedText]) -> SpanScores:
-    """The figures of all responses together, limits by group."""
+    """Metrics of all responses together, with limits by group."""
     names = {name: index for index, name in enumerate(dict.fromkeys(text.group for text in texts))}
     sums = np.zeros((len(names), 3))  # found, true, both
     for text in texts:
@@ -56,7 +56,7 @@ def span_scores(texts: Sequence[MarkedText]) -> SpanScores:
 
 
 def _share(h: Floats, a: Floats, texts: Sequence[MarkedText], nothing: str) -> ScoreEstimate:
-    """A ratio of characters; no more independent than there are responses."""
+    """A ratio of characters; its effective sample size is at most the number of responses."""
     return ratio_estimate(h, a, float(len(texts))) if a.any() else undefined(nothing)
 
 

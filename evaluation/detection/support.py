@@ -1,7 +1,7 @@
-"""Support of many claims by long evidence: cut into windows, scored in blocks, the best window of each claim kept.
+"""Support of claims by long evidence: the evidence is cut into windows, and each claim takes its best window.
 
-Works for any PairScorer. Windows are made when their turn comes, and a block is scored when it is full, so evidence of
-any length costs the memory of a block. Claims of one statement are read together by a scorer that can.
+Works for any PairScorer. Windows are created lazily and scored in blocks, so evidence of any length needs the memory of
+one block. A scorer that supports it reads the claims of one statement together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SMALLEST_BLOCK, _LARGEST_BLOCK, _BLOCKS = 4, 1024, 20
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Claims of one text that are judged by the same evidence. question: what they answer, may be empty."""
+    """Claims of one text that share the same evidence. question: the question they answer, may be empty."""
 
     evidence: str
     claims: tuple[str, ...]
@@ -34,10 +34,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSupport:
-    """support: of the best window, in [0, 1]; None where it is unscored, and then reason says why.
+    """support: of the best window, in [0, 1]; None if it is unscored; reason then says why.
 
-    window: the evidence that supports best, as text; empty where there is none. answer: the claims read together with
-    it there.
+    window: text of the evidence that supports best, empty if there is none. answer: the claims read together with it
+    there.
     """
 
     support: float | None
@@ -48,7 +48,7 @@ class ClaimSupport:
 
 @dataclass(frozen=True, slots=True)
 class ScoredBlock:
-    """pairs: of window and claim scored at once. seconds: wall time, tokenising included."""
+    """pairs: of window and claim scored in the block. seconds: wall time, with tokenisation."""
 
     pairs: int
     seconds: float
@@ -56,7 +56,7 @@ class ScoredBlock:
 
 @dataclass(frozen=True, slots=True)
 class SupportResult:
-    """claims: for each statement, in order, the support of each of its claims. blocks: of the scoring, timed."""
+    """claims: for each statement, in order, the support of each of its claims. blocks: timings of the scoring."""
 
     claims: tuple[tuple[ClaimSupport, ...], ...]
     blocks: tuple[ScoredBlock, ...]
@@ -64,7 +64,7 @@ class SupportResult:
 
 @dataclass(frozen=True, slots=True)
 class SupportProgress:
-    """statements: whose windows have all been scored or lie in the block at work; pairs: scored so far."""
+    """statements: number whose windows are all scored or in the current block; pairs: number scored so far."""
 
     statements: int
     total: int
@@ -73,7 +73,7 @@ class SupportProgress:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A window and a claim, or a part of one that is longer than a scorer reads; known by where they stand."""
+    """A window and a claim, or a part of a claim longer than a scorer reads, by their indices."""
 
     statement: int
     claim: int
@@ -88,14 +88,14 @@ def claim_supports(
     *,
     together: bool = True,
 ) -> SupportResult:
-    """Score every claim with every window of its evidence; a claim's support is its best window's.
+    """Score every claim with every window of its evidence; a claim's support is that of its best window.
 
-    A claim longer than MAX_CLAIM_TOKENS is cut into parts, and is as good as its worst one. together: whether a scorer
-    that can (``answer_tokens``) reads the claims of a statement together, as neighbours.
+    A claim longer than MAX_CLAIM_TOKENS is split into parts and takes the support of its worst part. together: whether
+    a scorer that can (``answer_tokens``) reads neighbouring claims of a statement together.
 
-    A claim without a letter or digit, evidence without any text, and a score that is no number in [0, 1] leave the
-    claim unscored with the reason. The first pair is scored once more beforehand, untimed: libraries set up on first
-    use. Raises ModelError as the scorer does.
+    A claim without a letter or digit, empty evidence, and a score that is not a number in [0, 1] leave the claim
+    unscored with a reason. The first pair is scored once beforehand, without timing, because libraries initialise on
+    first use. Raises ModelError as the scorer does.
     """
     best: list[list[ClaimSupport | None]] = [[_refused(s, claim) for claim in s.claims] for s in statements]
     found: dict[tuple[int, int, int], ClaimSupport] = {}
@@ -171,10 +171,10 @@ def _jobs(
 def _read_together(
     scorer: PairScorer, statement: Statement, claims: Sequence[int], at_once: int
 ) -> Iterator[tuple[list[tuple[int, int]], tuple[str, ...]]]:
-    """((claim, part) of each, their texts) of what stands in one window.
+    """((claim, part) of each, their texts) that share one window.
 
-    at_once: tokens of it at most; 0: the claims are each read alone, but share the cut of the evidence, at the room
-    that the longest of them leaves.
+    at_once: maximum number of tokens read together; 0: each claim is read alone, but all share windows of the room that
+    the longest claim leaves.
     """
     said = [statement.claims[i] for i in claims]
     sizes = list(scorer.count(said))
@@ -200,14 +200,14 @@ def _better(held: ClaimSupport | None, score: float, pair: Pair, scorer: str) ->
     if held is not None and held.support is None:
         return held
     if not math.isfinite(score) or not 0.0 <= score <= 1.0:
-        return ClaimSupport(None, reason=f"{scorer} gave a window the support {score}, which is no number in [0, 1]")
+        return ClaimSupport(None, reason=f"{scorer} gave a window the support {score}, which is not a number in [0, 1]")
     if held is not None and held.support is not None and score <= held.support:
         return held
     return ClaimSupport(score, pair.evidence, answer=pair.answer)
 
 
 def _worse(held: ClaimSupport | None, part: ClaimSupport) -> ClaimSupport:
-    """Of two parts of a claim: unscored where one is."""
+    """The worse of two parts of a claim: unscored if either is."""
     if held is None or part.support is None:
         return part
     return held if held.support is None or held.support <= part.support else part

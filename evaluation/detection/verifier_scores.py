@@ -1,4 +1,4 @@
-"""How well a verifier tells supported from hallucinated: on pair files, and on responses with marked spans."""
+"""Evaluation of a verifier on pair files, and on responses with marked spans."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ _EMPTY = ClaimSupport(None, reason="the response makes no claim")
 
 @dataclass(frozen=True, slots=True)
 class VerifierReport:
-    """A verifier's figures on one file. abstained: responses that decline, taken as supported: they claim nothing.
+    """Metrics of a verifier on one file. abstained: responses that decline; they count as supported.
 
-    pairs_per_second: pairs of evidence window and claim; pairs: how many were scored. spans: characters of the
-    sentences below the threshold against those that people marked, None for pair files. word_spans: of the weak words
-    of those sentences, the whole sentence where it has none; None where they were not looked for.
+    pairs_per_second: pairs of evidence window and claim; pairs: number scored.
+    spans: characters of the sentences below the threshold against those that annotators marked; None for pair files.
+    word_spans: the same for the weak words of those sentences, or the whole sentence if it has none; None if not
+        computed.
     """
 
     table: DetectionTable
@@ -48,10 +49,10 @@ def score_pairs(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> VerifierReport:
-    """Each claim against the windows of its evidence; resampled by PairExample.group.
+    """Score each claim against the windows of its evidence; resampled by PairExample.group.
 
-    A claim of several sentences is as good as its worst one, as a response is; together: as in ``claim_supports``.
-    Claims and evidence without any text are unscored. Raises ModelError as the scorer does.
+    A claim of several sentences takes the support of its worst sentence, as a response does. together: as in
+    ``claim_supports``. Claims and evidence without text are unscored. Raises ModelError as the scorer does.
     """
     statements = [Statement(e.evidence, _sentences(e.claim), e.question) for e in examples]
     found = claim_supports(scorer, statements, progress, together=together)
@@ -72,15 +73,14 @@ def score_responses(
     progress: Progress | None = None,
     marking: Callable[[int, int], None] | None = None,
 ) -> VerifierReport:
-    """Each response's support is its worst sentence's, a sentence's its best window's; resampled by source_id.
+    """Score responses; the support of a response is that of its worst sentence. Resampled by source_id.
 
-    together: as in ``claim_supports``, the sentences of a response.
+    together: as in ``claim_supports``, for the sentences of a response. words: also find the words that lower the score
+    of sentences below the threshold (up to 24 more pairs each); marking is called with (sentences done, total).
 
-    A response that declines has support 1: it claims nothing, and an abstention is no hallucination
-    (docs/architecture.md, rule 2). One that says nothing at all is unscored. Where a sentence could not be scored, the
-    response is hallucinated if another is below the threshold, else unscored. words: also look for the words that lower
-    the score of such sentences (up to 24 more pairs each); marking is called with (sentences done, all). Raises as
-    score_pairs.
+    A response that declines has support 1: it claims nothing, and an abstention is not a hallucination
+    (docs/architecture.md, rule 2). An empty response is unscored. If a sentence could not be scored, the response is
+    hallucinated if another is below the threshold, else unscored. Raises as score_pairs.
     """
     extracted = [extract_sentences(response.text) for response in responses]
     statements = [
@@ -111,7 +111,7 @@ def score_responses(
 
 
 def _sentences(claim: str) -> tuple[str, ...]:
-    """What is scored of a labelled claim: its sentences, or all of it where it has one or none that claims anything."""
+    """The sentences of a labelled claim, or the whole claim if it has at most one sentence that claims anything."""
     claims = extract_sentences(claim).claims
     return tuple(plain_claim_text(c.text) for c in claims) if len(claims) > 1 else (claim,)
 
@@ -121,7 +121,7 @@ def _spans(
     low: Sequence[tuple[Weakness, ...] | None],
     marked: Callable[[Weakness], tuple[tuple[int, int], ...]],
 ) -> SpanScores:
-    """The figures of what is marked in the low sentences of each scored response."""
+    """Metrics of the marked spans in the sentences below the threshold."""
     texts = [
         MarkedText(len(r.text), tuple(span for w in weak for span in marked(w)), r.spans, r.source_id)
         for r, weak in zip(responses, low, strict=True)

@@ -1,1 +1,1 @@
-"""Does one unsupported claim stand beside another more often than chance? Dependence is measured, never contagion."""
+"""Dependence between neighbouring unsupported claims. Dependence is measured, not causation."""

@@ -1,4 +1,4 @@
-"""Drift observed: both nulls, the position curves, and what may be concluded, in words that do not say too much."""
+"""Observed drift: both null hypotheses, the position curves, and a cautious conclusion in words."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ NOT_CONTAGION = (
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """shuffled: null 1, order within a response is chance; permuted: null 2, question and position explain it.
+    """shuffled: null 1, the order within a response is random; permuted: null 2, question and position explain it.
 
-    reading: "dependence" when both reject at 5 % in the same direction; "positions" when null 1 alone does; "levels"
-    when null 2 alone does; "none"; "untested" when one of them cannot be tested. p_both: the larger of the two
-    p-values, that of "both". summary: what may be concluded, in words. never_unsupported: the
-    share of responses without an unsupported claim up to each position.
+    reading: "dependence" if both reject at 5 % in the same direction; "positions" if only null 1 does; "levels" if only
+        null 2 does; "none"; "untested" if one cannot be tested.
+    p_both: the larger of the two p-values, that of "both".
+    summary: the conclusion in words.
+    never_unsupported: share of responses without an unsupported claim up to each position.
     """
 
     questions: int
@@ -66,9 +67,9 @@ class Drift:
 def drift(
     responses: Sequence[ClaimSequence], settings: Settings | None = None, permutations: int = PERMUTATIONS
 ) -> Drift:
-    """Measure dependence between neighbouring claims. Verdicts must come from a verifier that sees no earlier claim.
+    """Measure dependence between neighbouring claims. The verifier must not see earlier claims.
 
-    Raises EvaluationError when no response makes a claim.
+    Raises EvaluationError if no response has a claim.
     """
     settings = settings or Settings()
     sequences = gather(responses)
@@ -100,7 +101,7 @@ def drift(
 
 
 def read(shuffled: NullTest, permuted: NullTest) -> Reading:
-    """What the two tests say together. Where a null cannot be tested the other is not read alone."""
+    """Joint conclusion of the two tests. If one cannot be tested, the other is not interpreted alone."""
     if shuffled.p_value is None or permuted.p_value is None:
         return "untested"
     one, two = shuffled.p_value <= ALPHA, permuted.p_value <= ALPHA
@@ -112,7 +113,7 @@ def read(shuffled: NullTest, permuted: NullTest) -> Reading:
 
 
 def summarise_reading(reading: Reading, shuffled: NullTest, permuted: NullTest, trend: PositionTrend) -> str:
-    """The conclusion in words. Whatever was found, what else gives it stands beside it."""
+    """The conclusion in words, with the alternative explanations."""
     if reading == "untested":
         return f"Dependence cannot be tested: {shuffled.reason or permuted.reason}."
     found = f"(p = {shuffled.p_value:.3g} against order by chance, p = {permuted.p_value:.3g} against position)"

@@ -1,4 +1,4 @@
-"""A false first claim forced, a true one of the same form forced, and none: what follows, paired by question."""
+"""Forced drift: continuations after a false first claim, a true one of the same form, and none, paired by question."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Planted = Literal["false", "true", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """What came after a planted first claim (or after nothing).
+    """Continuation after a planted first claim (or after none).
 
-    unsupported: of each later claim, None where unscored. follows: whether it restates or follows from the planted one;
-    such claims are left out, because they are false by the planting and not by the model.
+    unsupported: of each later claim, None if unscored. follows: whether the claim restates or follows from the planted
+    one. Such claims are excluded, because they are false by the planting and not by the model.
     """
 
     question_id: str
@@ -40,11 +40,12 @@ class Continuation:
 
 @dataclass(frozen=True, slots=True)
 class ForcedDrift:
-    """Share of later claims that are unsupported after each planting, on the questions with both, and the difference.
+    """Unsupported share of later claims after each planting, on the questions with both, and the difference.
 
-    effect: after a false claim less after a true one; test: false and true exchangeable within each question. unforced:
-    the same questions left alone. left_out: questions without both plantings. excluded: claims left out because they
-    restate or follow from the planted one; unscored: later claims without a verdict.
+    effect: after a false claim minus after a true one; test: false and true are exchangeable within each question.
+    unforced: the same questions without planting.
+    left_out: questions without both plantings.
+    excluded: claims that restate or follow from the planted one; unscored: later claims without a verdict.
     """
 
     questions: int
@@ -60,7 +61,7 @@ class ForcedDrift:
 
 
 def forced_drift(continuations: Sequence[Continuation], resampler: Resampler) -> ForcedDrift:
-    """The paired estimate. Raises EvaluationError when no question has both a false and a true planting."""
+    """The paired estimate. Raises EvaluationError if no question has both a false and a true planting."""
     by: dict[str, dict[Planted, list[Continuation]]] = {}
     for c in continuations:
         by.setdefault(c.question_id, {}).setdefault(c.planted, []).append(c)
@@ -75,7 +76,7 @@ def forced_drift(continuations: Sequence[Continuation], resampler: Resampler) ->
     event = "an unsupported later claim"
     test = None
     if a1.sum() > 0 and a0.sum() > 0:
-        # The pooled rate does not change when a question's two plantings are swapped, its sign does.
+        # Swapping a question's two plantings changes the sign of the difference, not the pooled rate.
         pooled = (h1.sum() + h0.sum()) / (a1.sum() + a0.sum())
         z = (h1 - pooled * a1) - (h0 - pooled * a0)
         test = sign_flip_test(z, resampler.settings.permutations, resampler.settings.seed)
@@ -97,7 +98,9 @@ def forced_drift(continuations: Sequence[Continuation], resampler: Resampler) ->
 
 
 def _shares(ids: list[str], by: dict[str, dict[Planted, list[Continuation]]], kind: Planted) -> tuple[Floats, Floats]:
-    """(Q,), (Q,): unsupported and scored later claims of a continuation, the mean over its question's."""
+    """(Q,), (Q,): unsupported and scored later claims of a continuation, averaged over each question's
+    continuations.
+    """
     h, a = np.zeros(len(ids)), np.zeros(len(ids))
     for row, question in enumerate(ids):
         made = by[question].get(kind, [])

@@ -1,4 +1,4 @@
-"""Two nulls for neighbouring unsupported claims, each a group of rearrangements that change nothing if it holds."""
+"""Two null hypotheses for neighbouring unsupported claims, each tested by permutations that it leaves invariant."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class NullTest:
-    """excess: adjacent unsupported pairs more than the null expects, summed over questions. pairs: seen; expected:
-    then.
+    """excess: adjacent unsupported pairs minus their expectation under the null, summed over questions. pairs:
+    observed.
 
-    statistic: excess over the root of the sum of squares by question, None where nothing can be rearranged. p_value:
-    two-sided, (1 + b) / (1 + B). questions: those that could differ. reason: why there is no test.
+    expected: number of pairs under the null.
+    statistic: excess over the root of the sum of squares by question, None if nothing can be rearranged.
+    p_value: two-sided, (1 + b) / (1 + B).
+    questions: number of questions that can vary.
+    reason: why there is no test.
     """
 
     pairs: float
@@ -35,11 +38,11 @@ class NullTest:
 
 
 def shuffle_within(sequences: Sequences, permutations: int, seed: int) -> NullTest:
-    """Null 1: within a response the order is chance. Keeps how many of each response's claims are unsupported.
+    """Null 1: the order within a response is random, given its number of unsupported claims.
 
-    All responses to a question are shuffled by one random order of positions (a response of fewer claims by the order
-    it induces on its own), so that samples whose errors are alike are not counted as so many witnesses: exact when
-    they have one length, or are independent; nearly so otherwise.
+    All responses to a question are shuffled by one random order of positions (a shorter response by the induced order),
+    so that samples with the same errors do not count as independent evidence. The test is exact if they have one length
+    or are independent, and approximately exact otherwise.
     """
     expected = expected_pairs(sequences.unsupported, sequences.scored)
     centre = sequences.by_question(expected)
@@ -51,7 +54,7 @@ def shuffle_within(sequences: Sequences, permutations: int, seed: int) -> NullTe
     width = part.scored.shape[1] if part.question.size else 0
 
     def rearranged() -> Floats:
-        # One key for every question and place; sorting a response's own keys gives the order they induce.
+        # One key per question and position; sorting a response's keys gives the induced order.
         keys = rng.random((sequences.questions, width))[part.question]
         keys = np.where(part.scored > 0, keys, 2.0)
         order = np.argsort(keys, axis=1)
@@ -67,10 +70,11 @@ def shuffle_within(sequences: Sequences, permutations: int, seed: int) -> NullTe
 
 
 def permute_across(sequences: Sequences, permutations: int, seed: int) -> NullTest:
-    """Null 2: given question, length and position, it is chance which of the samples has the unsupported claim.
+    """Null 2: given question, length and position, each sample is equally likely to have the unsupported claim.
 
-    Keeps the share at each position of each question, and so every trend over positions and every topic that is hard at
-    a place for all samples. Samples of another length, or with an unscored claim elsewhere, are not mixed.
+    This keeps the share at each position of each question, hence every trend over positions and every topic that is
+    hard at a position for all samples. Samples of different length, or with unscored claims at different places, are
+    not mixed.
     """
     groups = _groups(sequences)
     sizes = np.bincount(groups)
@@ -109,7 +113,7 @@ def _test(
     seed: int,
     reason: str,
 ) -> NullTest:
-    """Compare |sum d_q| / sqrt(sum d_q^2) with its values under rearrangement; d_q = pairs - expected of a question."""
+    """Compare |sum d_q| / sqrt(sum d_q^2) with its permutation distribution; d_q = pairs - expected of a question."""
     difference = observed - centre
     able = np.unique(part.question).size
     total = (float(observed.sum()), float(centre.sum()), float(difference.sum()))
@@ -132,14 +136,14 @@ def studentised(differences: Floats) -> float:
 
 
 def _movable(sequences: Sequences) -> Bools:
-    """(R,): responses with scored claims of both kinds and two scored neighbours; no other can change by shuffling."""
+    """(R,): responses that shuffling can change: scored claims of both kinds and two scored neighbours."""
     u, k = sequences.unsupported.sum(axis=1), sequences.scored.sum(axis=1)
     result: Bools = (u > 0) & (u < k) & (adjacent_pairs(sequences.scored) > 0)
     return result
 
 
 def _groups(sequences: Sequences) -> Ints:
-    """(R,): the same number for responses of one question, length and pattern of scored places."""
+    """(R,): group number of responses with the same question, length and pattern of scored places."""
     _, pattern = np.unique(sequences.scored, axis=0, return_inverse=True)
     key = np.stack([sequences.question, sequences.length, np.ravel(pattern)], axis=1)
     _, groups = np.unique(key, axis=0, return_inverse=True)
@@ -147,7 +151,7 @@ def _groups(sequences: Sequences) -> Ints:
 
 
 def _varies(sequences: Sequences, groups: Ints) -> Bools:
-    """(R,): whether the responses of the group differ at two neighbouring places at least, so that pairs can change."""
+    """(R,): whether the group's responses differ at two or more neighbouring places, so that pairs can change."""
     count = int(groups.max()) + 1
     totals = np.zeros((count, sequences.unsupported.shape[1]))
     np.add.at(totals, groups, sequences.unsupported)

@@ -1,4 +1,4 @@
-"""Where in a response the unsupported claims stand: the share at each position, and where the first one comes."""
+"""Positions of unsupported claims in a response: the share at each position, and the position of the first one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from evaluation.statistics.measure import Resampler
 
 @dataclass(frozen=True, slots=True)
 class PositionCurve:
-    """band: a rate at each of positions 1..K, limits simultaneous. responses: scored (or at risk) there; questions:
-    too.
+    """band: rate at each of positions 1..K with simultaneous limits. responses, questions: scored (or at risk) there.
 
-    Later positions are those of longer responses only: a rise may be theirs, not the position's.
+    Only longer responses have later positions, so a rise may be due to them and not to the position.
     """
 
     band: Band
@@ -28,7 +27,7 @@ class PositionCurve:
 
 @dataclass(frozen=True, slots=True)
 class PositionTrend:
-    """Slope of the unsupported share over positions within a question, per claim; limits by BCa over questions."""
+    """Slope of the unsupported share over positions within a question, per claim; BCa limits over questions."""
 
     slope: float | None
     lower: float | None
@@ -37,15 +36,15 @@ class PositionTrend:
 
 
 def unsupported_by_position(sequences: Sequences, resampler: Resampler, most: int = 30) -> PositionCurve:
-    """Share of scored claims at position k that are unsupported, k up to ``most``; ratios of totals by question."""
+    """Unsupported share of scored claims at position k, k up to ``most``; ratios of totals by question."""
     k = min(most, sequences.scored.shape[1])
     return _curve(sequences, sequences.unsupported[:, :k], sequences.scored[:, :k], resampler)
 
 
 def first_unsupported(sequences: Sequences, resampler: Resampler, most: int = 30) -> PositionCurve:
-    """Share of responses whose first unsupported claim is the k-th, of those that got there without one (a hazard).
+    """Share of responses whose first unsupported claim is the k-th, of those without one before (a hazard).
 
-    A response leaves at its first unscored claim, and at its end, without having had one: censored.
+    A response is censored at its first unscored claim and at its end.
     """
     k = min(most, sequences.scored.shape[1])
     clean = (sequences.scored > 0) & (sequences.unsupported == 0)
@@ -55,7 +54,7 @@ def first_unsupported(sequences: Sequences, resampler: Resampler, most: int = 30
 
 
 def never_unsupported(hazard: PositionCurve) -> tuple[float | None, ...]:
-    """The share still without an unsupported claim after each position: prod (1 - hazard) (Kaplan and Meier 1958)."""
+    """Share without an unsupported claim up to each position: prod (1 - hazard) (Kaplan and Meier 1958)."""
     left: list[float | None] = []
     share: float | None = 1.0
     for rate in hazard.band.rates:
@@ -65,10 +64,10 @@ def never_unsupported(hazard: PositionCurve) -> tuple[float | None, ...]:
 
 
 def position_trend(sequences: Sequences, resampler: Resampler) -> PositionTrend:
-    """Least-squares slope of unsupported on position, positions centred within their response: BCa by question.
+    """Least-squares slope of unsupported on position, centred within responses: BCa by question.
 
-    sum of d_k y_k over sum of d_k^2, d_k the position less its mean over the response's scored claims: longer responses
-    may be worse altogether without making a slope.
+    sum of d_k y_k over sum of d_k^2, d_k the position minus its mean over the response's scored claims. A different
+    level of longer responses does not affect the slope.
     """
     places = np.arange(sequences.scored.shape[1], dtype=np.float64) * sequences.scored
     counts = sequences.scored.sum(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Responses as sequences of claims, and how many neighbouring ones are unsupported beyond what order alone gives."""
+"""Responses as sequences of claims, and their number of adjacent unsupported pairs, observed and expected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ints = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class ClaimSequence:
-    """One response's claims in the order of the text: True unsupported, False supported, None unscored."""
+    """Claims of one response in the order of the text: True unsupported, False supported, None unscored."""
 
     question_id: str
     unsupported: tuple[bool | None, ...]
@@ -26,7 +26,7 @@ class ClaimSequence:
 class Sequences:
     """R responses to Q questions, padded to K claims. unsupported, scored: (R, K) of 0 and 1; question: (R,), from 0.
 
-    length: (R,), claims made, scored or not.
+    length: (R,), number of claims, scored or not.
     """
 
     question_ids: tuple[str, ...]
@@ -37,24 +37,24 @@ class Sequences:
 
     @property
     def questions(self) -> int:
-        """How many questions there are."""
+        """Number of questions."""
         return len(self.question_ids)
 
     def by_question(self, values: Floats) -> Floats:
-        """Sums over a question's responses: (R, ...) -> (Q, ...)."""
+        """Sums over the responses of each question: (R, ...) -> (Q, ...)."""
         totals = np.zeros((self.questions, *values.shape[1:]))
         np.add.at(totals, self.question, values)
         return totals
 
 
 def gather(responses: Sequence[ClaimSequence]) -> Sequences:
-    """Put responses with at least one claim into arrays, questions in order of their ids.
+    """Convert responses with at least one claim to arrays; questions are sorted by id.
 
-    Raises EvaluationError when no response makes a claim.
+    Raises EvaluationError if no response has a claim.
     """
     made = [r for r in responses if r.unsupported]
     if not made:
-        raise EvaluationError("no response makes a claim: there is no sequence to look at")
+        raise EvaluationError("no response makes a claim, so there are no sequences to analyse")
     ids = tuple(sorted({r.question_id for r in made}))
     place = {question: i for i, question in enumerate(ids)}
     longest = max(len(r.unsupported) for r in made)
@@ -73,17 +73,17 @@ def gather(responses: Sequence[ClaimSequence]) -> Sequences:
 
 
 def adjacent_pairs(unsupported: Floats) -> Floats:
-    """How many neighbours are both unsupported: (..., K) -> (...). An unscored claim is no neighbour of anything."""
+    """Number of adjacent unsupported pairs: (..., K) -> (...). Unscored claims form no pairs."""
     result: Floats = (unsupported[..., 1:] * unsupported[..., :-1]).sum(axis=-1)
     return result
 
 
 def expected_pairs(unsupported: Floats, scored: Floats) -> Floats:
-    """Adjacent unsupported pairs if a response's scored claims stood in random order: (..., K), (..., K) -> (...).
+    """Expected adjacent unsupported pairs if the scored claims are in random order: (..., K), (..., K) -> (...).
 
-    u (u - 1) / (K (K - 1)) for each of the J neighbouring scored places; with nothing unscored J = K - 1, and it is
-    u (u - 1) / K (docs/architecture.md, rule 6). Counting the share of successes after a success instead would be
-    biased downwards (Miller and Sanjurjo 2018).
+    u (u - 1) / (K (K - 1)) for each of the J adjacent scored places; without unscored claims J = K - 1, and it is u (u
+    - 1) / K (docs/architecture.md, rule 6). The share of successes after a success would be biased downwards (Miller
+    and Sanjurjo 2018).
     """
     u, k = unsupported.sum(axis=-1), scored.sum(axis=-1)
     places = adjacent_pairs(scored)

@@ -1,1 +1,1 @@
-"""A run in other people's formats. Each writes what its format has room for, and says what was left out."""
+"""Exports of a run to other formats. Each reports what the format cannot hold."""

@@ -1,7 +1,8 @@
-"""A log as Inspect AI writes them in JSON: version, status, eval, results and samples with scores and metadata.
+"""Export to a JSON log of Inspect AI: version, status, eval, results and samples with scores and metadata.
 
-Inspect-like: the fields that its viewer and ``read_eval_log`` name, filled from a run that Inspect did not drive. A
-sample of Inspect is one question in one epoch, so each arm's questions are samples of their own, named ``id [arm]``.
+The log has the fields that Inspect's viewer and ``read_eval_log`` require, filled from a run that Inspect did not
+execute. A sample in Inspect is one question in one epoch, so each arm's questions are separate samples, named ``id
+[arm]``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from evaluation.outcomes import OUTCOMES
 from evaluation.runs.records import SampleRecord
 
 _VALUES = {"supported": "C", "hallucinated": "I", "abstained": "N", "unscored": "N"}
-"""Inspect's letters: correct, incorrect, no answer. The outcome in words is in the score's metadata."""
+"""Inspect's letters: correct, incorrect, no answer. The score's metadata has the outcome in words."""
 
 
 def inspect_log(run: ExportRun) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Ragas records: one JSON object a response, as ``ragas.EvaluationDataset.from_jsonl`` reads them.
+"""Export to Ragas: one JSON object per response, as ``ragas.EvaluationDataset.from_jsonl`` reads them.
 
-Fields of Ragas: user_input, response, retrieved_contexts, reference. What stands beside them (id, arm, sample, group,
-references, outcome) is ours; Ragas passes over it, and ``plumbline score`` reads it back.
+Fields of Ragas: user_input, response, retrieved_contexts, reference. The other fields (id, arm, sample, group,
+references, outcome) are Plumbline's; Ragas ignores them, and ``plumbline score`` reads them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evaluation.exports.records import ExportResult, ExportRun, contexts_of, tex
 
 
 def ragas_records(run: ExportRun) -> Iterator[dict[str, Any]]:
-    """One record a response that was generated."""
+    """One record per generated response."""
     for question, sample in run.answered():
         if sample.completion is None:
             continue
@@ -35,7 +35,7 @@ def ragas_records(run: ExportRun) -> Iterator[dict[str, Any]]:
 
 
 def export_ragas(run: ExportRun, path: Path) -> ExportResult:
-    """Write the records as JSON Lines. Raises EvaluationError naming the path."""
+    """Write the records as JSON Lines. Raises EvaluationError with the path."""
     missing = sum(s.completion is None for s in run.samples)
     reason = "nothing was generated for them" if missing else ""
     return ExportResult(write_jsonl(path, ragas_records(run)), missing, reason)

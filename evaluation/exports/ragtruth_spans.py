@@ -1,7 +1,7 @@
-"""RAGTruth's layout: a folder with response.jsonl (responses with marked spans) and source_info.jsonl.
+"""Export to RAGTruth's format: a folder with response.jsonl (responses with marked spans) and source_info.jsonl.
 
-The spans are the claims that the verifier did not find supported: its word, not an annotator's. What is unscored has no
-label to give and is left out, and so is an arm's response where no passage was shown: RAGTruth's sources are texts.
+The spans are the claims that the verifier did not find supported, not annotations by people. Unscored responses have no
+label and are left out. Responses without passages are left out too, because RAGTruth's sources are texts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evaluation.exports.records import ExportResult, ExportRun, contexts_of, tex
 
 
 def ragtruth_rows(run: ExportRun) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """(responses, sources). A source is what one question was answered from: arms with the same passages share it."""
+    """(responses, sources). A source holds the passages of one question; arms with the same passages share it."""
     sources: dict[tuple[str, tuple[str, ...]], dict[str, Any]] = {}
     numbers: dict[str, int] = {}
     responses = []
@@ -57,11 +57,11 @@ def ragtruth_rows(run: ExportRun) -> tuple[list[dict[str, Any]], list[dict[str, 
 
 
 def export_ragtruth(run: ExportRun, folder: Path) -> ExportResult:
-    """Write both files into a folder, which is made. Raises EvaluationError naming it."""
+    """Write both files into a folder, which is created. Raises EvaluationError with its path."""
     responses, sources = ragtruth_rows(run)
     if not responses:
         raise EvaluationError(
-            f"no response of run {run.id} was given passages and scored: RAGTruth's layout has no place for the others"
+            f"no response of run {run.id} was given passages and scored: RAGTruth's format cannot hold the others"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)

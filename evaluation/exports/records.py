@@ -1,4 +1,4 @@
-"""What every export is made from: a run's questions and samples, and how a file is written whole or not at all."""
+"""Input of every export: a run's questions and samples; and atomic writing of files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluation.runs.records import SampleRecord
 
 @dataclass(frozen=True, slots=True)
 class ExportRun:
-    """A stored run. created: ISO 8601. model, verifier: names. command: the line that repeats the run."""
+    """A stored run. created: ISO 8601. model, verifier: names. command: command line that repeats the run."""
 
     id: str
     name: str
@@ -29,7 +29,7 @@ class ExportRun:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The arms that have samples, in the order of the run."""
+        """The arms with samples, in the order of the run."""
         return tuple(dict.fromkeys(s.arm for s in self.samples))
 
     def answered(self) -> Iterator[tuple[Question, SampleRecord]]:
@@ -41,7 +41,7 @@ class ExportRun:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """rows: written. left_out: samples that the format has no place for, and why."""
+    """rows: number written. left_out: numbers of samples that the format cannot hold, by reason."""
 
     rows: int
     left_out: int = 0
@@ -49,17 +49,17 @@ class ExportResult:
 
 
 def text_of(sample: SampleRecord) -> str:
-    """What was said; empty where nothing was generated."""
+    """Text of the completion; empty if nothing was generated."""
     return sample.completion.text if sample.completion else ""
 
 
 def contexts_of(sample: SampleRecord) -> list[str]:
-    """The texts that the prompt showed, in order."""
+    """Texts shown in the prompt, in order."""
     return [chunk.text for chunk in sample.chunks]
 
 
 def unsupported_spans(sample: SampleRecord) -> list[dict[str, Any]]:
-    """Characters of the claims that are contradicted or unverifiable."""
+    """Spans of the claims that are contradicted or unverifiable."""
     return [
         {"start": v.claim.start, "end": v.claim.end, "text": v.claim.text, "label": v.label}
         for v in sample.evaluation.verdicts
@@ -68,7 +68,7 @@ def unsupported_spans(sample: SampleRecord) -> list[dict[str, Any]]:
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write one object a line; returns how many. Raises EvaluationError naming the path."""
+    """Write one object per line and return their number. Raises EvaluationError with the path."""
     count = 0
 
     def lines() -> Iterator[str]:
@@ -82,7 +82,7 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a text file whole or not at all. Raises EvaluationError naming the path."""
+    """Write a text file atomically. Raises EvaluationError with the path."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("x", encoding="utf-8", newline="\n") as file:
@@ -94,7 +94,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def chosen(run: ExportRun, arms: Sequence[str]) -> ExportRun:
-    """The run with these arms only; with all of them for none named. Raises EvaluationError for an unknown one."""
+    """The run with these arms only; all arms if none is named. Raises EvaluationError for an unknown arm."""
     unknown = [arm for arm in arms if arm not in run.arms]
     if unknown:
         raise EvaluationError(f"run {run.id} has no arm {unknown[0]!r}: it has {', '.join(run.arms)}")

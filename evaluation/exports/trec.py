@@ -1,6 +1,6 @@
-"""A TREC run of what an arm's prompts were shown: documents, each at the rank of its first chunk.
+"""TREC run of the documents shown in an arm's prompts, each at the rank of its first chunk.
 
-Chunks that did not fit the prompt are not in it: a run stores their ids alone.
+Chunks that did not fit the prompt are left out: a run stores only their ids.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from evaluation.retrieval.rankings import RankedDocument, ranked_documents, writ
 
 
 def shown_documents(run: ExportRun, arm: str) -> dict[str, tuple[RankedDocument, ...]]:
-    """By question, what its prompts in this arm showed (the same for all samples); questions without are left out."""
+    """Documents shown in this arm's prompts, by question (equal for all samples); questions without any are left
+    out.
+    """
     found: dict[str, tuple[RankedDocument, ...]] = {}
     for sample in run.samples:
         if sample.arm == arm and sample.chunks and sample.question_id not in found:
@@ -23,7 +25,7 @@ def shown_documents(run: ExportRun, arm: str) -> dict[str, tuple[RankedDocument,
 
 
 def retrieving_arm(run: ExportRun) -> str:
-    """The arm whose passages are meant: ``rag``, else the only one that has some. Raises EvaluationError."""
+    """The arm to export: ``rag``, else the only one with passages. Raises EvaluationError."""
     found = tuple(dict.fromkeys(s.arm for s in run.samples if s.chunks))
     if "rag" in found:
         return "rag"
@@ -35,7 +37,7 @@ def retrieving_arm(run: ExportRun) -> str:
 
 
 def export_trec(run: ExportRun, path: Path) -> ExportResult:
-    """Write the run of ``retrieving_arm``. Raises EvaluationError naming the path."""
+    """Write the run of ``retrieving_arm``. Raises EvaluationError with the path."""
     arm = retrieving_arm(run)
     shown = shown_documents(run, arm)
     try:

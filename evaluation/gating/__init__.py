@@ -1,1 +1,1 @@
-"""Whether a run is worse than a baseline that a repository keeps."""
+"""Regression gate: comparison of a run with a baseline file."""

@@ -1,4 +1,4 @@
-"""The baseline file: a run's outcomes by question, its estimates, and what they rest on."""
+"""The baseline file: a run's outcomes by question, its estimates, and the conditions they hold for."""
 
 from __future__ import annotations
 
@@ -27,9 +27,13 @@ Counts = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """run: its id. created: when it finished, ISO 8601. premises: by name, what comparisons rest on (verifier,
-    questions, ...) and what may have changed (model, collection, ...). questions: SHA-256 of each id's content.
-    counts: by arm and question id. estimates: by arm and quantity, for readers; they are not compared."""
+    """run: id. created: when it finished, ISO 8601. estimates: by arm and quantity, for readers; they are not compared.
+
+    premises: by name; those that a comparison requires to be equal (verifier, questions, ...), and those that may
+        change (model, collection, ...).
+    questions: SHA-256 of the content, by id.
+    counts: by arm and question id.
+    """
 
     run: str
     created: str
@@ -40,8 +44,11 @@ class Baseline:
 
 
 def premises_of(config: RunConfig) -> dict[str, str]:
-    """What a run rests on, by name. The verifier's name without the index that it fetches evidence from: that changes
-    with every document, and is ``evidence``."""
+    """Premises of a run by name.
+
+    The verifier's name omits the index that it retrieves evidence from: the index changes with every document and is
+    listed as ``evidence``.
+    """
     trusted = _TRUSTED.search(config.verifier)
     return {
         "verifier": _TRUSTED.sub("", config.verifier),
@@ -57,7 +64,7 @@ def premises_of(config: RunConfig) -> dict[str, str]:
 
 
 def question_hash(question: Question) -> str:
-    """SHA-256 (hex) of what is asked and accepted."""
+    """SHA-256 (hex) of a question and its accepted answers."""
     content = [question.text, sorted(question.references), question.answerable]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
@@ -72,7 +79,7 @@ def outcome_counts(records: Sequence[OutcomeRecord]) -> dict[str, dict[str, Coun
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
-    """Write the file whole. Raises OSError."""
+    """Write the file atomically. Raises OSError."""
     document = {
         "plumbline_baseline": SCHEMA,
         "run": baseline.run,
@@ -87,7 +94,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Raises EvaluationError for a file that is no baseline, of another schema, or incomplete."""
+    """Read a baseline. Raises EvaluationError for an invalid file, another schema, or missing fields."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise EvaluationError(f"{path} is larger than {_MOST_BYTES} bytes: that is no baseline")
@@ -112,7 +119,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def as_records(counts: Mapping[str, Counts], arm: str) -> list[OutcomeRecord]:
-    """Counts as single responses."""
+    """Expand counts to single responses."""
     return [
         OutcomeRecord(question, arm, number, OUTCOMES[outcome])
         for question, row in counts.items()
@@ -146,5 +153,5 @@ def _counts(row: object) -> Counts:
 
 
 def iso(moment: datetime) -> str:
-    """To the second."""
+    """ISO 8601 to the second."""
     return moment.isoformat(timespec="seconds")

@@ -66,7 +66,7 @@ def _sentence(one: Compared) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text that cannot end a table's cell, open a tag or mention anybody."""
+    """Escape text so that it cannot end a table cell, open a tag or mention a user."""
     plain = " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`")
     return plain.replace("<", "&lt;").replace("@", "@\u200b").replace("[", "\\[").replace("*", "\\*")
 

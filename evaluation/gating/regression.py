@@ -1,4 +1,4 @@
-"""Is a run worse than the baseline by more than noise? Paired by question, one-sided, family-wise level."""
+"""Test whether a run is worse than the baseline beyond noise: paired by question, one-sided, family-wise level."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ _FEWEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One arm and quantity. change: run less baseline, in shares of all responses; lower, upper: its one-sided limits.
-    worse: the change for the worse (up for hallucinated, down for supported); worse_by: its one-sided lower limit.
-    regressed: whether worse_by is above the margin. worst: questions that changed most for the worse, at most ten."""
+    """Comparison of one arm and quantity. worst: questions with the largest changes for the worse, at most ten.
+
+    change: run minus baseline, in shares of all responses; lower, upper: its one-sided limits.
+    worse: change for the worse (up for hallucinated, down for supported); worse_by: its one-sided lower limit.
+    regressed: whether worse_by is above the margin.
+    """
 
     arm: str
     quantity: Quantity
@@ -41,9 +44,15 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class GateReport:
-    """run, baseline: ids. level: of the whole family of one-sided tests. margin: that a change may have. broken: broken
-    premises, in words. changed: what may have changed and did, in words. compared: every test. conditions: conditions
-    that were set besides and are met, in words."""
+    """Result of a gate. run, baseline: ids.
+
+    level: of the whole family of one-sided tests.
+    margin: tolerated change.
+    broken: violated premises, in words.
+    changed: permitted changes that happened, in words.
+    compared: all tests.
+    conditions: additional failure conditions that are met, in words.
+    """
 
     run: str
     baseline: str
@@ -56,12 +65,12 @@ class GateReport:
 
     @property
     def failed(self) -> bool:
-        """Whether the gate must not open."""
+        """Whether the gate fails."""
         return bool(self.broken or self.conditions or any(one.regressed for one in self.compared))
 
 
 def broken_premises(baseline: Baseline, premises: Mapping[str, str], other_questions: bool) -> list[str]:
-    """Why the two cannot be compared. other_questions: whether another question set is allowed."""
+    """Reasons why the two cannot be compared. other_questions: whether another question set is allowed."""
     fixed = ["verifier", *([] if other_questions else ["questions"]), "samples", "decoding"]
     return [
         f"{name}: the baseline has {baseline.premises.get(name, '')!r}, the run has {premises.get(name, '')!r}"
@@ -71,7 +80,7 @@ def broken_premises(baseline: Baseline, premises: Mapping[str, str], other_quest
 
 
 def changed_premises(baseline: Baseline, premises: Mapping[str, str]) -> list[str]:
-    """What is under test, and is not what it was."""
+    """Permitted changes since the baseline."""
     return [
         f"{name}: {baseline.premises.get(name, '')[:16] or 'none'} → {premises.get(name, '')[:16] or 'none'}"
         for name in ("model", "collection", "evidence", "encoder", "version", "questions")
@@ -87,10 +96,10 @@ def compare_to_baseline(
     level: float,
     margin: float,
 ) -> tuple[Compared, ...]:
-    """Every arm of the baseline by every quantity, on questions that are the same in both.
+    """Compare every arm and quantity of the baseline, on questions that are the same in both.
 
-    level: in (0.5, 1), of the family: each one-sided test is at 1 - (1 - level) / tests (Bonferroni). Raises
-    EvaluationError for a level or margin that cannot be, an arm that the run lacks, or fewer than 2 shared questions.
+    level: in (0.5, 1), of the family: each one-sided test uses 1 - (1 - level) / tests (Bonferroni). Raises
+    EvaluationError for an invalid level or margin, an arm that the run lacks, or fewer than 2 shared questions.
     """
     if not 0.5 < level < 1:
         raise EvaluationError(f"the level is {level}: it must be above 0.5 and below 1, e.g. 0.95")

@@ -1,4 +1,4 @@
-"""Certificates of a hallucination rate: tests, thresholds, label draws, and the watch afterwards (docs/guarantees.md).
+"""Certificates of a hallucination rate: tests, thresholds, label draws, and monitoring (docs/guarantees.md).
 
-Pure statistics: arrays in, results out. Nothing here reads a store, a clock or a key.
+Pure statistics on arrays, without access to a store, a clock or a key.
 """

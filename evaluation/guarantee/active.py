@@ -1,4 +1,4 @@
-"""Active draws of labels: likelier where the verifier is unsure, never below a floor, each question by its own coin."""
+"""Active draws of labels: more likely where the verifier is uncertain, never below a floor, independent by question."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from evaluation.errors import EvaluationError
 from evaluation.statistics.counts import Floats
 
 FLOOR_SHARE = 0.5
-"""The floor of the probabilities, as a share of what a uniform draw of the same size would have."""
+"""Floor of the probabilities, as a share of the probability in a uniform draw of the same size."""
 LEAST_DOUBT = 0.05
-"""No verifier is taken to be surer than this: one that is sure and wrong makes draws by its doubt alone wide."""
+"""Lowest uncertainty assumed of a verifier. Without it, a verifier that is confident and wrong makes the interval
+wide.
+"""
 _ROUNDS = 60
 
 
 def uncertainty(predicted: Floats) -> Floats:
-    """sqrt(f (1 - f)) of the verifier's probability f, taken as at least 0.05 and at most 0.95. (N,).
+    """sqrt(f (1 - f)) of the verifier's probability f, clipped to [0.05, 0.95]. (N,).
 
-       It is the standard deviation of the label if f is right.
-    The variance of the estimate is least with probabilities in proportion to it (Zrnic and Candes 2024, section 4).
-       Raises EvaluationError for a probability outside [0, 1].
+    It is the standard deviation of the label if f is right. Probabilities in proportion to it minimise the variance of
+    the estimate (Zrnic and Candes 2024, section 4). Raises EvaluationError for a probability outside [0, 1].
     """
     bad = ~((predicted >= 0.0) & (predicted <= 1.0))
     if bad.any():
@@ -33,7 +34,7 @@ def uncertainty(predicted: Floats) -> Floats:
 def active_probabilities(predicted: Floats, labels: int, floor_share: float = FLOOR_SHARE) -> Floats:
     """Drawing probabilities that add up to ``labels``: max(floor, min(1, c sqrt(f (1 - f)))). (N,) -> (N,).
 
-    floor: ``floor_share`` times labels / N, so that a verifier that is sure and wrong is still found out. c is found by
+    floor: ``floor_share`` times labels / N, so that confident errors of the verifier are still found. c is found by
     bisection. Raises EvaluationError for more labels than questions, none, or a share outside (0, 1].
     """
     n = len(predicted)
@@ -59,6 +60,6 @@ def active_probabilities(predicted: Floats, labels: int, floor_share: float = FL
 
 
 def draw(probability: Floats, seed: int) -> NDArray[np.bool_]:
-    """Which are drawn: one independent coin each. (N,). The number drawn is random, its mean the sum."""
+    """Draw each question independently. (N,). The number drawn is random; its mean is the sum of the probabilities."""
     rng = np.random.default_rng([seed, len(probability)])
     return np.asarray(rng.random(len(probability)) < probability)

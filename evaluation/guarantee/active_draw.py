@@ -1,4 +1,4 @@
-"""A draw of labels that prefers questions on which the verifier is unsure, as a LabelDraw with its probabilities."""
+"""Draw of labels that prefers questions with uncertain verdicts, as a LabelDraw with its probabilities."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from evaluation.errors import EvaluationError
 from evaluation.guarantee.active import FLOOR_SHARE, active_probabilities, draw
 
 UNKNOWN = 0.5
-"""The probability taken where the verifier has no score: as unsure as can be."""
+"""Probability assumed for a response without a score: maximal uncertainty."""
 
 
 def draw_active_labels(
     scores: Mapping[ResponseKey, float | None], arms: Sequence[str], questions: int, seed: int
 ) -> LabelDraw:
-    """Draw about ``questions`` questions, each by a coin of its own, and in each one sample of every arm.
+    """Draw about ``questions`` questions independently, and one sample of every arm in each.
 
-    scores: the verifier's of every response, None where it has none; a question is as unsure as the mean over its
-    responses in these arms. The number drawn is random with mean ``questions``. Raises EvaluationError where no
-    question has all arms, more are wanted than there are, or fewer than 2 were drawn.
+    scores: the verifier's score of each response, None if it has none. The uncertainty of a question is the mean over
+    its responses in these arms. The number drawn is random with mean ``questions``. Raises EvaluationError if no
+    question has all arms, more are wanted than available, or fewer than 2 were drawn.
     """
     responses: dict[str, dict[str, list[int]]] = {}
     for question, arm, sample in scores:

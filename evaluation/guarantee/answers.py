@@ -1,4 +1,4 @@
-"""LabelledAnswers: scores and labels of answers, and which of them a threshold lets through."""
+"""LabelledAnswers: scores and labels of answers, and the answers at or above a threshold."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from evaluation.outcomes import AnswerEvaluation, Outcome
 from evaluation.statistics.counts import Floats
 
 NO_SCORE = -math.inf
-"""Of an answer that the verifier could not score, or that makes no claim: it passes no threshold."""
+"""Score of an answer that the verifier could not score or that makes no claim; below every threshold."""
 Bools = NDArray[np.bool_]
 
 
 def answer_score(evaluation: AnswerEvaluation) -> float | None:
-    """The support of an answer's least supported claim, in [0, 1].
+    """Support of an answer's least supported claim, in [0, 1].
 
-    None for an answer without claims (it declines, or says nothing that can be judged) and for one with a claim that is
-    unscored: it cannot be let through by a threshold.
+    None for an answer without claims (an abstention, or a text that cannot be judged) and for an answer with an
+    unscored claim: no threshold accepts it.
     """
     supports = [verdict.support for verdict in evaluation.verdicts]
     if not supports or any(support is None for support in supports):
@@ -32,11 +32,11 @@ def answer_score(evaluation: AnswerEvaluation) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswers:
-    """N labelled answers, each of shape (N,). question: whole numbers, equal for samples of one question.
+    """N labelled answers; all arrays have shape (N,). question: integers, equal for samples of one question.
 
-    score: the verifier's, ``NO_SCORE`` where there is none. hallucinated: by label; what people could not tell counts
-    as hallucinated. declined: labelled as no answer, which no threshold makes one. Raises EvaluationError for arrays of
-    unequal lengths and for scores that are neither in [0, 1] nor ``NO_SCORE``.
+    score: the verifier's, ``NO_SCORE`` if there is none. hallucinated: by label; "could not tell" counts as
+    hallucinated. declined: labelled as an abstention, at every threshold. Raises EvaluationError for arrays of unequal
+    lengths and for scores that are neither in [0, 1] nor ``NO_SCORE``.
     """
 
     question: NDArray[np.intp]
@@ -52,27 +52,27 @@ class LabelledAnswers:
 
     @property
     def questions(self) -> int:
-        """How many different questions."""
+        """Number of distinct questions."""
         return len(np.unique(self.question))
 
     @property
     def one_each(self) -> bool:
-        """Whether every question has one labelled answer."""
+        """Whether every question has exactly one labelled answer."""
         return self.questions == len(self.question)
 
     def passes(self, threshold: float) -> Bools:
-        """(N,): answers at least this score, as a policy that abstains below the threshold gives them."""
+        """Answers with at least this score, (N,): those that a policy that abstains below the threshold gives."""
         return (self.score >= threshold) & ~self.declined
 
     def part(self, chosen: NDArray[np.intp] | Bools) -> LabelledAnswers:
-        """The answers at these places."""
+        """Subset of the answers, by index or mask."""
         return LabelledAnswers(
             self.question[chosen], self.score[chosen], self.hallucinated[chosen], self.declined[chosen]
         )
 
 
 def check_scores(scores: Floats) -> None:
-    """Raises EvaluationError for a score that is neither in [0, 1] nor ``NO_SCORE``, with the value."""
+    """Raise EvaluationError, with the value, for a score that is neither in [0, 1] nor ``NO_SCORE``."""
     bad = ~((scores == NO_SCORE) | ((scores >= 0.0) & (scores <= 1.0)))
     if bad.any():
         raise EvaluationError(f"a score is {float(scores[bad][0])}: it must lie in [0, 1]")
@@ -81,7 +81,9 @@ def check_scores(scores: Floats) -> None:
 def labelled_answers(
     questions: Sequence[str], scores: Sequence[float | None], labels: Sequence[Outcome]
 ) -> LabelledAnswers:
-    """From names, scores and labels of N answers. Raises EvaluationError as LabelledAnswers does."""
+    """Create LabelledAnswers from ids, scores and labels of N answers. Raises EvaluationError as LabelledAnswers
+    does.
+    """
     names = {name: place for place, name in enumerate(dict.fromkeys(questions))}
     return LabelledAnswers(
         np.array([names[name] for name in questions], dtype=np.intp),

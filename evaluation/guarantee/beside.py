@@ -1,4 +1,4 @@
-"""What stands beside labelled answers in a prediction-powered test: the verifier's scores of all the others."""
+"""Unlabelled data of a prediction-powered test: the verifier's scores of all answers without a label."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class UniformBeside:
-    """Labelled questions were drawn at random. others: (M,) scores of some that nobody labelled."""
+    """Labelled questions were drawn uniformly at random. others: (M,) scores of unlabelled questions."""
 
     others: Floats
 
     def p_value(self, answers: LabelledAnswers, threshold: float, alpha: float) -> float:
-        """Of "the rate is at least alpha" at the threshold. Raises EvaluationError for several answers a question."""
+        """p-value of "the rate is at least alpha" at the threshold. Raises EvaluationError for several answers per
+        question.
+        """
         _one_each(answers)
         gain = _gain(answers, threshold, alpha)
         return float(
@@ -27,15 +29,15 @@ class UniformBeside:
         )
 
     def answer_rate(self, answers: LabelledAnswers, threshold: float) -> float:
-        """Share of the labelled answers that pass."""
+        """Share of the labelled answers that reach the threshold."""
         return float(answers.passes(threshold).mean())
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveBeside:
-    """Each labelled question was drawn with a probability of its own. probability: (n,) of the labelled answers.
+    """Each labelled question was drawn with its own probability. probability: (n,), of the labelled answers.
 
-    others: (N - n,) scores of all questions that were not drawn. floor: the least probability in use.
+    others: (N - n,), scores of all questions that were not drawn. floor: the smallest probability in use.
     """
 
     others: Floats
@@ -43,7 +45,9 @@ class ActiveBeside:
     floor: float
 
     def p_value(self, answers: LabelledAnswers, threshold: float, alpha: float) -> float:
-        """Of "the rate is at least alpha" at the threshold. Raises EvaluationError for several answers a question."""
+        """p-value of "the rate is at least alpha" at the threshold. Raises EvaluationError for several answers per
+        question.
+        """
         _one_each(answers)
         gain = _gain(answers, threshold, alpha)
         score = np.concatenate([answers.score, self.others])
@@ -59,7 +63,9 @@ class ActiveBeside:
         )
 
     def answer_rate(self, answers: LabelledAnswers, threshold: float) -> float:
-        """Share of all questions that pass; what people call abstained among those not labelled is not known."""
+        """Share of all questions that reach the threshold. Unlabelled abstentions are unknown and count by their
+        score.
+        """
         passing = int(answers.passes(threshold).sum()) + int((self.others >= threshold).sum())
         return passing / (len(answers.score) + len(self.others))
 
@@ -74,7 +80,9 @@ def _gain(answers: LabelledAnswers, threshold: float, alpha: float) -> Floats:
 
 
 def _guess(score: Floats, threshold: float, alpha: float) -> Floats:
-    """alpha A - H A by the verifier: H is 1 - score, A whether the score passes. In [alpha - 1, alpha]."""
+    """alpha A - H A by the verifier, in [alpha - 1, alpha]: H is 1 - score, A whether the score reaches the
+    threshold.
+    """
     predicted = np.where(score > NO_SCORE, 1.0 - np.where(score > NO_SCORE, score, 0.0), 0.0)
     passes: Bools = score >= threshold
     result: Floats = (alpha - predicted) * passes

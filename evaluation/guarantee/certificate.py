@@ -1,6 +1,6 @@
-"""Certificate: what was certified, of which deployment, from which data; and what makes it void.
+"""Certificate: the certified rate, the deployment and data it holds for, and the changes that invalidate it.
 
-Knows no key and no clock: signing and storing are the application's.
+Signing and storing are the application's task.
 """
 
 from __future__ import annotations
@@ -22,11 +22,15 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What answers, as far as the rate depends on it. Any of it may be "" where there is none.
+    """Components of a deployment that the rate depends on. A component may be "" if there is none.
 
-    model: the generator's fingerprint, which covers weights, precision, tokenizer and prompt. verifier: name with
-    version and threshold. generation: hash of the collection's index. encoder: fingerprint. retrieval: the arm's
-    settings (k, mode, fusion). decoding: the label of the sampling settings. policy: what follows the verifier.
+    model: fingerprint of the generator, which covers weights, precision, tokenizer and prompt.
+    verifier: name with version and threshold.
+    generation: hash of the collection's index.
+    encoder: fingerprint.
+    retrieval: settings of the arm (k, mode, fusion).
+    decoding: label of the sampling settings.
+    policy: what happens to answers after verification.
     """
 
     model: str
@@ -43,13 +47,17 @@ class Deployment:
 class Certificate:
     """The rate among answered questions is at most alpha, with probability at least 1 - delta over calibrations.
 
-    id: the first 16 hexadecimal digits of the SHA-256 of the other fields. run: whose answers were labelled; arm: of
-    it. data_sha256: of questions, answers, scores and labels. level: of the test, delta divided by ``offers``, the
-    number of certificates that were offered together. labels: labelled answers in the test; questions: they belong to.
-    answered, hallucinated: of them at the threshold. answer_rate: with its 95 % limits. looks: how often this run was
-    calibrated otherwise before (other labels, thresholds or levels). created_at: UTC, ISO 8601.
+    id: the first 16 hexadecimal digits of the SHA-256 of the other fields.
+    run, arm: whose answers were labelled.
+    data_sha256: of questions, answers, scores and labels.
+    level: of the test, delta divided by ``offers``, the number of certificates offered together.
+    labels: labelled answers in the test; questions: number of their questions.
+    answered, hallucinated: numbers at the threshold.
+    answer_rate: with its 95 % limits.
+    looks: number of earlier calibrations of this run with other labels, thresholds or levels.
+    created_at: UTC, ISO 8601.
 
-    Raises EvaluationError, naming the field, for values that cannot be.
+    Raises EvaluationError, naming the field, for invalid values.
     """
 
     id: str
@@ -100,36 +108,37 @@ class Certificate:
 
     @property
     def date(self) -> datetime:
-        """created_at as a time. Raises EvaluationError where it is none."""
+        """created_at as a datetime. Raises EvaluationError if it is invalid."""
         try:
             return datetime.fromisoformat(self.created_at)
         except ValueError as error:
             raise EvaluationError(f"created_at is {self.created_at!r}: it must be ISO 8601") from error
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as JSON values; ``certificate_from_json`` reads them back."""
+        """All fields as JSON values; ``certificate_from_json`` is the inverse."""
         return asdict(self)
 
     @property
     def digest(self) -> str:
-        """What ``id`` must be."""
+        """The correct value of ``id``."""
         return content_id(self.to_json())
 
 
 def content_id(values: Mapping[str, Any]) -> str:
-    """The id of a certificate with these fields."""
+    """Id of a certificate with these fields."""
     rest = {name: value for name, value in values.items() if name != "id"}
     return hashlib.sha256(canonical(rest).encode()).hexdigest()[:16]
 
 
 def canonical(value: object) -> str:
-    """The one JSON text of a value: sorted keys, no blanks, ASCII."""
+    """Canonical JSON text of a value: sorted keys, no blanks, ASCII."""
     return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def certificate_from_json(values: object) -> Certificate:
-    """Read what ``to_json`` wrote. Raises EvaluationError, naming the field, for one that is missing, unknown, of
-    another type or impossible.
+    """Read the result of ``to_json``.
+
+    Raises EvaluationError, naming the field, if it is missing, unknown, of another type or invalid.
     """
     outer = _checked(values, Certificate, "the certificate")
     inner = _checked(outer["deployment"], Deployment, "deployment")
@@ -156,7 +165,7 @@ def _checked(values: object, kind: type[Certificate] | type[Deployment], where: 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A field of the deployment that is not what was certified."""
+    """A field of the deployment that differs from the certified one."""
 
     field: str
     certified: str
@@ -167,7 +176,7 @@ class Change:
 
 
 def changes(certificate: Certificate, now: Deployment) -> tuple[Change, ...]:
-    """Fields of the deployment that changed since; the certificate is valid for it only if there are none."""
+    """Fields of the deployment that changed. The certificate is valid for the deployment only if there are none."""
     certified = certificate.deployment
     return tuple(
         Change(field.name, getattr(certified, field.name), getattr(now, field.name))

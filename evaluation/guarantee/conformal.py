@@ -2,7 +2,7 @@
 
 It is weaker than a certificate in two ways. It bounds E[H A], not the rate among answers E[H A] / E[A]: a policy that
 answers 5 % of the questions and hallucinates in all of them has E[H A] = 0.05. And it holds on average over
-calibrations, not with probability 1 - delta for this one.
+calibrations, not with probability 1 - delta for this calibration.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MEANING = "share of all questions that are answered and hallucinated, E[H A], on
 
 @dataclass(frozen=True, slots=True)
 class ConformalThreshold:
-    """threshold: None where even answering nothing is not within alpha. joint: seen E[H A]; answered: seen E[A]."""
+    """threshold: None if even answering nothing exceeds alpha. joint: observed E[H A]; answered: observed E[A]."""
 
     alpha: float
     threshold: float | None
@@ -30,17 +30,18 @@ class ConformalThreshold:
 
 
 def conformal_threshold(answers: LabelledAnswers, alpha: float) -> ConformalThreshold:
-    """The least threshold t with n/(n + 1) R(t) + 1/(n + 1) <= alpha, R(t) the mean of H A at t.
+    """Smallest threshold t with n/(n + 1) R(t) + 1/(n + 1) <= alpha, R(t) the mean of H A at t.
 
-    Angelopoulos et al. 2024, "Conformal risk control", eq. 4 with B = 1: H 1[score >= t] falls as t rises, which the
-    theorem needs. Raises EvaluationError where a question has several labelled answers, or alpha is outside (0, 1).
+    Angelopoulos et al. 2024, "Conformal risk control", eq. 4 with B = 1. The theorem requires that H 1[score >= t]
+    falls as t rises, which it does. Raises EvaluationError if a question has several labelled answers, or alpha is
+    outside (0, 1).
     """
     check_level("alpha", alpha)
     n = len(answers.score)
     if n == 0 or not answers.one_each:
         raise EvaluationError("conformal risk control takes one labelled answer a question: at least one, none twice")
     wrong = np.sort(answers.score[answers.hallucinated & ~answers.declined & (answers.score > NO_SCORE)])[::-1]
-    allowed = int(np.floor(alpha * (n + 1) - 1 + 1e-9))  # so many hallucinated answers may pass
+    allowed = int(np.floor(alpha * (n + 1) - 1 + 1e-9))  # largest number of hallucinated answers above the threshold
     if allowed < 0:
         return ConformalThreshold(alpha, None, 0.0, 0.0)
     candidates = np.unique(answers.score[answers.score > NO_SCORE])

@@ -1,4 +1,4 @@
-"""The rate among answers as a function of the share answered, with bands, and the area under it."""
+"""Hallucination rate among answers as a function of the share answered, with bands and the area under the curve."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """At a threshold: the share of questions answered, and of those answers the share hallucinated (None of none).
+    """One threshold: share of questions answered, and hallucinated share of these answers (None without answers).
 
-    lower, upper: limits of that rate; band_lower, band_upper: of the band that holds at all thresholds at once.
+    lower, upper: limits of that rate. band_lower, band_upper: limits of the simultaneous band over all thresholds.
     """
 
     threshold: float
@@ -35,9 +35,9 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class RateCurve:
-    """points: from strict to loose. area: under rate against share answered (AURC), of the answers with a score.
+    """points: from strict to loose. area: under the curve (AURC), of the answers with a score.
 
-    best_area: of a perfect order of the same answers; random_area: of none. None where no answer has a score.
+    best_area: for a perfect order of the same answers; random_area: for a random order. None if no answer has a score.
     """
 
     level: float
@@ -49,7 +49,7 @@ class RateCurve:
 
 
 def clopper_pearson(events: Floats, trials: Floats, level: float) -> tuple[Floats, Floats]:
-    """Lower and upper limits of a binomial rate (Clopper and Pearson 1934); 0 and 1 of no trials. Shapes broadcast."""
+    """Clopper-Pearson limits of a binomial rate (1934); 0 and 1 without trials. Shapes broadcast."""
     tail = (1.0 - level) / 2.0
     x, n = np.broadcast_arrays(np.asarray(events, dtype=np.float64), np.asarray(trials, dtype=np.float64))
     with np.errstate(invalid="ignore"):
@@ -59,11 +59,11 @@ def clopper_pearson(events: Floats, trials: Floats, level: float) -> tuple[Float
 
 
 def rate_curve(answers: LabelledAnswers, thresholds: Sequence[float], level: float = 0.95) -> RateCurve:
-    """The curve at these thresholds, fixed without sight of the labels.
+    """The curve at these thresholds, which must be fixed without knowledge of the labels.
 
-    Limits are Clopper-Pearson's; the band's are Clopper-Pearson's at level 1 - (1 - level) / T for T thresholds
-    (Bonferroni), which needs no model of how the points go together. The labels must not come from the verifier that
-    scores. Raises EvaluationError where a question has several labelled answers, or thresholds are not ordered.
+    Limits are Clopper-Pearson's. The band uses Clopper-Pearson at level 1 - (1 - level) / T for T thresholds
+    (Bonferroni), which needs no assumption on their dependence. The labels must not come from the verifier that scores.
+    Raises EvaluationError if a question has several labelled answers, or the thresholds are not ordered.
     """
     check_level("level", level)
     ordered = check_thresholds(thresholds)

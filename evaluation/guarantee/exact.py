@@ -1,7 +1,8 @@
-"""The exact binomial test of "at most alpha of the answers hallucinate", and how many labels it takes.
+"""Exact binomial test of "at most alpha of the answers hallucinate", and the number of labels that it needs.
 
 At a threshold that does not depend on the labels, answers to independent questions are hallucinated independently with
-the same probability r, so the hallucinated ones among n answers are Binomial(n, r). The null hypothesis is r >= alpha.
+the same probability r. The number of hallucinated answers among n is then Binomial(n, r). The null hypothesis is r >=
+alpha.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from evaluation.guarantee.levels import check_level
 from evaluation.statistics.counts import Floats
 
 MOST_LABELS = 1_000_000
-"""Plans that take more labels than this are not made."""
+"""Maximum number of labels that a plan searches up to."""
 _MOST_ERRORS = 200_000
 
 
 def exceedance_p_value(hallucinated: ArrayLike, answered: ArrayLike, alpha: float) -> Floats:
-    """P[Bin(n, alpha) <= k] for k hallucinated of n answered: the p-value of r >= alpha. Shapes broadcast.
+    """p-value of r >= alpha for k hallucinated of n answered: P[Bin(n, alpha) <= k]. Shapes broadcast.
 
-    Exact and super-uniform: P[p <= u] <= u for every r >= alpha (Clopper and Pearson 1934). It is 1 where n = 0.
-    Raises EvaluationError for counts that cannot be, or alpha outside (0, 1).
+    Exact and super-uniform: P[p <= u] <= u for every r >= alpha (Clopper and Pearson 1934). It is 1 if n = 0. Raises
+    EvaluationError for invalid counts, or alpha outside (0, 1).
     """
     check_level("alpha", alpha)
     k, n = np.broadcast_arrays(np.asarray(hallucinated, dtype=np.float64), np.asarray(answered, dtype=np.float64))
@@ -36,20 +37,20 @@ def exceedance_p_value(hallucinated: ArrayLike, answered: ArrayLike, alpha: floa
 
 
 def fewest_answered(alpha: float, delta: float) -> int:
-    """The fewest answered questions that can certify, the least n with (1 - alpha)^n <= delta.
+    """Smallest number of answered questions that can certify: the least n with (1 - alpha)^n <= delta.
 
-    With fewer even no hallucination at all gives p > delta. 59, 29 and 14 for alpha 0.05, 0.10, 0.20 at delta 0.05.
-    Raises EvaluationError for levels outside (0, 1).
+    With fewer, even zero hallucinations give p > delta. 59, 29 and 14 for alpha 0.05, 0.10, 0.20 at delta 0.05. Raises
+    EvaluationError for levels outside (0, 1).
     """
     ratio = math.log(check_level("delta", delta)) / math.log1p(-check_level("alpha", alpha))
     return max(1, math.ceil(ratio - 1e-9))
 
 
 def answered_needed(rate: float, alpha: float, delta: float, power: float = 0.8) -> int | None:
-    """The fewest answered questions with which a rate is certified with probability ``power``.
+    """Smallest number of answered questions that certifies a rate with probability ``power``.
 
-    For c = 0, 1, 2 ... tolerated hallucinations the least n with P[Bin(n, alpha) <= c] <= delta is a quantile of the
-    negative binomial; the first of these n with P[Bin(n, rate) <= c] >= power is the answer. None where the rate is not
+    For c = 0, 1, 2 ... allowed hallucinations, the least n with P[Bin(n, alpha) <= c] <= delta is a quantile of the
+    negative binomial. The result is the first of these n with P[Bin(n, rate) <= c] >= power. None if the rate is not
     below alpha or more than a million are needed. Raises EvaluationError for numbers outside their ranges.
     """
     check_level("alpha", alpha)
@@ -73,9 +74,10 @@ def answered_needed(rate: float, alpha: float, delta: float, power: float = 0.8)
 
 
 def labels_needed(rate: float, answer_rate: float, alpha: float, delta: float, power: float = 0.8) -> int | None:
-    """How many labelled questions give ``answered_needed`` answers where a share ``answer_rate`` is answered.
+    """Number of labelled questions that gives ``answered_needed`` answers if a share ``answer_rate`` is answered.
 
-    The expected number, rounded up. None where no number does. Raises EvaluationError for numbers outside their ranges.
+    The expected number, rounded up. None if no number suffices. Raises EvaluationError for numbers outside their
+    ranges.
     """
     if not 0.0 <= answer_rate <= 1.0:
         raise EvaluationError(f"answer rate is {answer_rate:g}: it must lie between 0 and 1")

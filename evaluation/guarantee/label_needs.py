@@ -1,4 +1,4 @@
-"""How many labels a certificate takes, before any are given."""
+"""Number of labels that a certificate needs, computed before labelling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHARES_OF_ALPHA = (0.0, 0.25, 0.5, 0.75)
 
 @dataclass(frozen=True, slots=True)
 class LabelNeed:
-    """For a true rate among answers: answered questions and labelled ones; None where no number certifies it."""
+    """Answered and labelled questions needed for a true rate among answers; None if no number certifies it."""
 
     rate: float
     answered: int | None
@@ -23,8 +23,10 @@ class LabelNeed:
 
 @dataclass(frozen=True, slots=True)
 class LabelNeeds:
-    """level: of each test, delta shared by the certificates that are offered together. fewest: answered, at the least,
-    even without any hallucination. needs: by rate."""
+    """level: of each test; delta is shared by the certificates offered together. needs: by rate.
+
+    fewest: minimum number of answered questions, without any hallucination.
+    """
 
     alpha: float
     level: float
@@ -37,9 +39,9 @@ class LabelNeeds:
 def label_needs(
     alphas: Sequence[float], delta: float, answer_rate: float, rates: Sequence[float] = (), power: float = 0.8
 ) -> tuple[LabelNeeds, ...]:
-    """One plan an alpha, for certificates that are offered together. rates: none takes 0, 1/4, 1/2, 3/4 of alpha.
+    """One plan per alpha, for certificates offered together. rates: by default 0, 1/4, 1/2 and 3/4 of alpha.
 
-    With ``labels`` the first threshold, fixed in advance and answering ``answer_rate``, passes with probability
+    With ``labels`` labels, the first threshold, fixed in advance and answering ``answer_rate``, passes with probability
     ``power``. Raises EvaluationError for numbers outside their ranges, and for an answer rate of 0.
     """
     if not 0.0 < answer_rate <= 1.0:

@@ -1,8 +1,8 @@
 """Prediction-powered tests: human labels drawn with known probabilities, and the verifier's scores of all answers.
 
-The verifier's labels never stand alone. Each value below has the mean of alpha A - H A over all questions whatever the
-verifier says; a good verifier only makes it vary less. The test is the betting test of evaluation.guarantee.betting,
-so the certificate is exact for every number of labels.
+The verifier's scores never replace labels. Each value below has the mean of alpha A - H A over all questions, whatever
+the verifier's quality; a good verifier only reduces its variance. The test is the betting test of
+evaluation.guarantee.betting, so the certificate is exact for every number of labels.
 
 gain: alpha A - H A by label. guess: the same by the verifier, any function of question and answer alone. Both lie in
 [alpha - 1, alpha].
@@ -21,21 +21,20 @@ from evaluation.guarantee.betting import log_capitals, mean_capital
 from evaluation.statistics.counts import Floats
 
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""How far the verifier is trusted; the capitals of all are averaged, so that no choice is made by the labels."""
+"""Weights of the verifier. The capitals of all weights are averaged, so the labels choose none of them."""
 
 
 def check_probabilities(probability: Floats) -> None:
-    """Raises EvaluationError, with the value, for a drawing probability outside (0, 1]."""
+    """Raise EvaluationError, with the value, for a drawing probability outside (0, 1]."""
     bad = ~((probability > 0.0) & (probability <= 1.0))
     if bad.any():
         raise EvaluationError(f"a drawing probability is {float(probability[bad][0])}: it must be above 0, at most 1")
 
 
 def weighted_values(labelled: Floats, predicted: Floats, drawn: Floats, probability: Floats, weight: float) -> Floats:
-    """w f + (g - w f) xi / pi of each question: mean g whatever f is (Zrnic and Candes 2024, eq. 3). (..., N).
+    """w f + (g - w f) xi / pi of each question: mean g for every f (Zrnic and Candes 2024, eq. 3). (..., N).
 
-    labelled: g, ignored where drawn is 0. predicted: f. drawn: xi, 0 or 1. probability: pi, with which it was drawn
-    independently of the others.
+    labelled: g, ignored where drawn is 0. predicted: f. drawn: xi, 0 or 1. probability: pi, of an independent draw.
     """
     f = weight * predicted
     result: Floats = f + np.where(drawn > 0, (labelled - f) / probability, 0.0)
@@ -49,7 +48,7 @@ def active_p_value(gain: Floats, guess: Floats, drawn: Floats, probability: Floa
     """
     check_probabilities(probability)
     least = float(probability.min())
-    # (g - w f) / pi + w f is least at g = alpha - 1, f = alpha; without a label w f is at least w (alpha - 1).
+    # The minimum of (g - w f) / pi + w f is at g = alpha - 1, f = alpha; without a label w f >= w (alpha - 1).
     capitals = [
         log_capitals(weighted_values(gain, guess, drawn, probability, w), (1.0 - alpha + w * alpha) / least)
         for w in WEIGHTS
@@ -58,11 +57,11 @@ def active_p_value(gain: Floats, guess: Floats, drawn: Floats, probability: Floa
 
 
 def uniform_p_value(gain: Floats, guess: Floats, others: Floats, alpha: float) -> Floats:
-    """p-value of E[(H - alpha) A] >= 0 from m questions drawn at random and M others that nobody labelled.
+    """p-value of E[(H - alpha) A] >= 0 from m questions drawn uniformly and M others without labels.
 
-    gain, guess: (..., m). others: the verifier's guess of the others, (..., M). Every labelled question is given
-    floor(M / m) others of its own, so that the m values g - w f + w mean(f of its others) are independent with mean
-    E[g]. Raises EvaluationError with fewer others than labelled ones.
+    gain, guess: (..., m). others: the verifier's guesses of the others, (..., M). Every labelled question is assigned
+    floor(M / m) distinct others, so the m values g - w f + w mean(f of its others) are independent with mean E[g].
+    Raises EvaluationError with fewer others than labelled questions.
     """
     m = gain.shape[-1]
     each = others.shape[-1] // max(1, m)
@@ -79,7 +78,7 @@ def _p_value(capitals: list[Floats]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class WeightedEstimate:
-    """A mean with its interval. method: always "asymptotic": its level holds for many labels, it certifies nothing."""
+    """A mean with its interval. method: always "asymptotic". The level holds for many labels; it certifies nothing."""
 
     mean: float
     lower: float
@@ -107,12 +106,12 @@ def weighted_mean(
 
 
 def regressed_values(labelled: Floats, predicted: Floats, drawn: Floats, probability: Floats) -> Floats:
-    """g xi / pi - (a + b f) (xi / pi - 1), with the a and b that make it vary least. (..., N) -> (..., N).
+    """g xi / pi - (a + b f) (xi / pi - 1), with the a and b that minimise its variance. (..., N) -> (..., N).
 
-    The difference estimator with the verifier's predictions (Zrnic and Candes 2024, eq. 3), its prediction an affine
-    function of the verifier's (Cassel, Sarndal and Wretman 1976; the weight of PPI++, Angelopoulos et al. 2023): a
-    verifier that is of no use gets b near 0. Where the probabilities are equal and b is 0 the mean is that of the
-    labels. a and b are fitted on the same labels, which costs two degrees of freedom.
+    The difference estimator with the verifier's predictions (Zrnic and Candes 2024, eq. 3), where the prediction is an
+    affine function of the verifier's (Cassel, Sarndal and Wretman 1976; the weight of PPI++, Angelopoulos et al. 2023).
+    For an uninformative verifier b is near 0. With equal probabilities and b = 0 the mean is that of the labels. a and
+    b are fitted on the same labels, which costs two degrees of freedom.
     """
     weight = np.where(drawn > 0, 1.0 / probability, 0.0)
     g = np.where(drawn > 0, labelled, 0.0) * weight
@@ -126,7 +125,7 @@ def regressed_values(labelled: Floats, predicted: Floats, drawn: Floats, probabi
 
 
 def half_width(values: Floats, labels: Floats, level: float) -> Floats:
-    """Half of a t interval of the mean of N values with labels - 3 degrees of freedom. (..., N), (...) -> (...)."""
+    """Half width of a t interval for the mean of N values, labels - 3 degrees of freedom. (..., N), (...) -> (...)."""
     quantile = stats.t.ppf(0.5 + level / 2.0, np.maximum(labels - 3.0, 1.0))
     result: Floats = quantile * values.std(axis=-1, ddof=1) / math.sqrt(values.shape[-1])
     return result

@@ -1,9 +1,9 @@
-"""Fixed-sequence testing of thresholds, the strictest first: each at the full level, stopping at the first failure.
+"""Fixed-sequence testing of thresholds, strictest first: each at the full level, up to the first failure.
 
 Tests in an order that does not depend on the labels, stopped at the first p-value above delta, reject any true null
 hypothesis with probability at most delta together (Maurer, Hothorn and Lehmacher 1995; for thresholds: Angelopoulos et
-al. 2021, "Learn then Test", section 3). A wrong rejection needs the first true null to be rejected, which happens with
-probability delta. Nothing is assumed of how the rate changes with the threshold.
+al. 2021, "Learn then Test", section 3). A wrong rejection requires that the first true null is rejected, which happens
+with probability delta. Nothing is assumed about how the rate changes with the threshold.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ from evaluation.statistics.counts import Floats
 TestName = Literal["exact_binomial", "betting", "prediction_powered_betting"]
 STEPS = 20
 _EASY_RATE, _LEAST_SHARE = 0.25, 1.0 / 3.0
-"""The first threshold is to be passed by a rate of this share of alpha, and to answer this share of the questions."""
+"""Target of the first threshold: it should certify a rate of this share of alpha, and answer this share of
+questions.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTest:
-    """One threshold. answered, hallucinated: labelled answers that it lets through; questions: labelled.
+    """Test of one threshold. answered, hallucinated: labelled answers at or above it; questions: labelled.
 
-    answer_rate: of the questions' answers. p_value: of "the rate is at least alpha", None where it was not tested
+    answer_rate: share of the questions' answers. p_value: of "the rate is at least alpha"; None if it was not tested
     because a stricter threshold failed. passed: tested with p <= delta.
     """
 
@@ -48,7 +50,7 @@ class ThresholdTest:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdSequence:
-    """Tests, the strictest threshold first, each at level delta."""
+    """Tests in order, strictest threshold first, each at level delta."""
 
     alpha: float
     delta: float
@@ -57,7 +59,7 @@ class ThresholdSequence:
 
     @property
     def chosen(self) -> ThresholdTest | None:
-        """The loosest threshold that passed: it answers most."""
+        """The loosest threshold that passed, which answers most questions."""
         passed = [test for test in self.tests if test.passed]
         return passed[-1] if passed else None
 
@@ -65,13 +67,15 @@ class ThresholdSequence:
 def threshold_grid(
     scores: Floats, labels: int, alpha: float, delta: float, steps: int = STEPS, start: float | None = None
 ) -> tuple[float, ...]:
-    """Thresholds from strict to loose, from the scores of answers that are not in the test (a separate split).
+    """Thresholds from strict to loose, from the scores of answers outside the test (a separate split).
 
-    scores: (M,), ``NO_SCORE`` where there is none. labels: how many labelled questions will be tested. The first
-    threshold answers a third of them, but at least as many, in expectation, as certify a rate of alpha / 4 in 80 of
-    100 cases, and as have ``fewest_answered`` among them in 99 of 100; start: another share in its place. The last
-    threshold answers all that have a score. Equal ones are named once. Raises EvaluationError for fewer than two
-    scores, none that is a number, or steps below 1.
+    scores: (M,), ``NO_SCORE`` if there is none. labels: number of labelled questions in the test. start: share of the
+    first threshold, in place of the default.
+
+    The first threshold answers a third of the questions. It answers more if that is needed to certify, in expectation,
+    a rate of alpha / 4 in 80 of 100 cases, or to have ``fewest_answered`` answers in 99 of 100. The last threshold
+    answers every question with a score. Duplicates are removed. Raises EvaluationError for fewer than two scores, no
+    numeric score, or steps below 1.
     """
     check_scores(scores)
     if len(scores) < 2 or steps < 1:
@@ -87,18 +91,20 @@ def threshold_grid(
 
 
 def start_share(labels: int, alpha: float, delta: float) -> float:
-    """The share of questions that the first threshold is to answer; at most 1. See ``threshold_grid``."""
+    """Share of the questions that the first threshold should answer; at most 1. See ``threshold_grid``."""
     if labels < 1:
         raise EvaluationError(f"{labels} labelled questions: at least one is needed")
     least = fewest_answered(alpha, delta)
     good = answered_needed(_EASY_RATE * alpha, alpha, delta) or least
-    # Enough in 99 of 100 cases: mean less 2.33 standard deviations of the number answered, 0.5 for rounding.
+    # Enough in 99 of 100 cases: mean minus 2.33 standard deviations of the number answered, 0.5 for rounding.
     sure = least + 0.5 + 2.33 * math.sqrt(least)
     return min(1.0, max(float(good), sure, _LEAST_SHARE * labels) / labels)
 
 
 def check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
-    """As given. Raises EvaluationError unless they lie in [0, 1] and strictly decrease: the strictest comes first."""
+    """Return the thresholds. Raises EvaluationError unless they lie in [0, 1] and strictly decrease (strictest
+    first).
+    """
     if not thresholds:
         raise EvaluationError("no threshold is given: name at least one")
     for value in thresholds:
@@ -113,12 +119,13 @@ def check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
 def fixed_sequence(
     answers: LabelledAnswers, thresholds: Sequence[float], alpha: float, delta: float, beside: Beside | None = None
 ) -> ThresholdSequence:
-    """Test the thresholds in their order, each at level delta, until one fails.
+    """Test the thresholds in order, each at level delta, until one fails.
 
-    thresholds: fixed without sight of these answers' labels. One labelled answer a question is tested by the exact
-    binomial test, several by betting on question means. beside: scores of answers without labels, for a prediction-
-    powered test in their place (evaluation.guarantee.predicted). Raises EvaluationError for no answers, levels outside
-    (0, 1) and thresholds that are not ordered.
+    thresholds: fixed without knowledge of these answers' labels. beside: scores of answers without labels, for a
+    prediction-powered test (evaluation.guarantee.predicted).
+
+    One labelled answer per question is tested by the exact binomial test, several by betting on question means. Raises
+    EvaluationError for no answers, levels outside (0, 1) and thresholds that are not ordered.
     """
     check_level("alpha", alpha)
     check_level("delta", delta)

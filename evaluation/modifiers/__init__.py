@@ -1,1 +1,1 @@
-"""What an arm may do differently: small objects that are put on a plain arm, and how a command line names them."""
+"""Arm modifiers: changes to a base arm, and the parser of their names."""

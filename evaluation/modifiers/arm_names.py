@@ -1,6 +1,6 @@
-"""How a command line names arms: ``BASE+MODIFIER[:VALUE]...``, several separated by commas. Reads names; opens nothing.
+"""Parser of arm names: ``BASE+MODIFIER[:VALUE]...``, several separated by commas. Opens no resources.
 
-``rag+position:each`` stands for one arm per place. A modifier alone stands on the base it is usually looked at with.
+``rag+position:each`` expands to one arm per position. A modifier without a base uses its default base.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ _TONES = ("sure", "unsure")
 
 @dataclass(frozen=True, slots=True)
 class ModifierKind:
-    """takes: what may stand behind its colon, in words, "" for nothing. number: whether that is a number.
+    """takes: description of the value after the colon, "" for none. number: whether the value is a number.
 
-    default: the value without a colon, "" where one must be given. alone: the base it stands on when it is named alone,
-    "" where it cannot be.
+    default: the value without a colon, "" if a value is required. alone: the default base, "" if there is none.
     """
 
     takes: str
@@ -42,14 +41,14 @@ KINDS: dict[str, ModifierKind] = {
 
 @dataclass(frozen=True, slots=True)
 class ModifierName:
-    """A modifier as it was named, with its value ("" for none)."""
+    """A modifier as named, with its value ("" for none)."""
 
     kind: str
     value: str
 
     @property
     def text(self) -> str:
-        """As the modifier names itself: a value that need not be given is left out."""
+        """Canonical name: an optional default value is left out."""
         known = KINDS[self.kind]
         return (
             self.kind
@@ -60,7 +59,7 @@ class ModifierName:
 
 @dataclass(frozen=True, slots=True)
 class ArmName:
-    """An arm as it was named."""
+    """A parsed arm name."""
 
     base: str
     modifiers: tuple[ModifierName, ...] = ()
@@ -77,9 +76,9 @@ class ArmName:
 
 
 def parse_arms(text: str, k: int) -> tuple[ArmName, ...]:
-    """The arms of a list such as ``closed_book,rag+distractors:3,oracle+position:each``. k: chunks shown.
+    """Parse a list such as ``closed_book,rag+distractors:3,oracle+position:each``. k: number of chunks shown.
 
-    Raises EvaluationError that names what is wrong, what there is, and what was perhaps meant.
+    Raises EvaluationError with the invalid name, the valid names and a suggestion.
     """
     arms: list[ArmName] = []
     for part in text.split(","):
@@ -93,7 +92,7 @@ def parse_arms(text: str, k: int) -> tuple[ArmName, ...]:
 
 
 def parse_arm(text: str) -> ArmName:
-    """One arm; ``each`` is left as it is. Raises EvaluationError as ``parse_arms`` does."""
+    """Parse one arm; ``each`` is not expanded. Raises EvaluationError as ``parse_arms`` does."""
     if not text:
         raise EvaluationError(f"an arm's name is empty: name arms separated by commas, {_bases()}")
     first, *rest = text.split("+")

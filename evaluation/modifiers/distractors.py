@@ -1,4 +1,4 @@
-"""Distractors: chunks that a search likes for the question and that do not hold its answer; and the gold among them."""
+"""Distractors: highly ranked chunks that do not hold the answer; and the gold passage among them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _SAME = 0.8
 
 
 class DistractorPool:
-    """The best chunks of a search that are no gold passage and do not name a reference answer, by question."""
+    """Best chunks of a search that are not gold passages and do not contain a reference answer, by question."""
 
     def __init__(self, searcher: Searcher, source: PassageSource) -> None:
         self._searcher, self._source = searcher, source
         self._found: dict[str, tuple[RetrievedChunk, ...]] = {}
 
     def prepare(self, questions: Sequence[Question]) -> None:
-        """Search for all of them in one call."""
+        """Search for all questions in one call."""
         texts = tuple(dict.fromkeys(q.text for q in questions))
         if texts:
             self._found = dict(zip(texts, self._searcher.retrieve_many(texts, _DEPTH), strict=True))
 
     def gold(self, question: Question) -> tuple[Chunk, ...]:
-        """The question's gold passages, best first. Raises MissingGoldError without any."""
+        """The question's gold passages, best first. Raises MissingGoldError if there are none."""
         if not question.evidence and not question.relevant_document_ids:
             raise MissingGoldError(f"question {question.id!r} names no evidence and no relevant document")
         gold = gold_chunks(question, self._source, () if question.evidence else self._search(question))
@@ -42,8 +42,11 @@ class DistractorPool:
         return gold
 
     def best(self, question: Question, count: int, besides: Sequence[Chunk]) -> tuple[RetrievedChunk, ...]:
-        """The ``count`` best distractors that are not among ``besides``. Raises MissingGoldError when they are too few,
-        or when the question does not say what its gold passage is: any chunk might then answer it."""
+        """The ``count`` best distractors that are not among ``besides``.
+
+        Raises MissingGoldError if there are too few, or if the question names no gold passage, because any chunk might
+        then answer it.
+        """
         banned = {c.id for c in besides} | {c.id for c in self.gold(question)}
         found: list[RetrievedChunk] = []
         for retrieved in self._search(question):
@@ -53,7 +56,7 @@ class DistractorPool:
                 found.append(retrieved)
         if len(found) < count:
             raise MissingGoldError(
-                f"the search finds only {len(found)} chunks for question {question.id!r} that are no gold passage: "
+                f"the search finds only {len(found)} chunks for question {question.id!r} that are not gold passages: "
                 f"{count} distractors were asked for"
             )
         return tuple(found)
@@ -64,10 +67,10 @@ class DistractorPool:
 
 
 class Distractors(Modifier):
-    """``count`` chunks that do not hold the answer, behind those that are shown."""
+    """Append ``count`` chunks without the answer to those that are shown."""
 
     def __init__(self, pool: DistractorPool, count: int) -> None:
-        """Raises EvaluationError for count < 1."""
+        """Raise EvaluationError for count < 1."""
         if count < 1:
             raise EvaluationError(f"distractors:{count}: at least one must be shown")
         self._pool, self._count = pool, count
@@ -84,10 +87,10 @@ class Distractors(Modifier):
 
 
 class GoldAtPosition(Modifier):
-    """The gold passage at one place (from 1) and distractors at the others, ``k`` chunks altogether."""
+    """Show the gold passage at one position (from 1) and distractors at the others, ``k`` chunks in total."""
 
     def __init__(self, pool: DistractorPool, place: int, k: int) -> None:
-        """Raises EvaluationError for a place outside 1..k."""
+        """Raise EvaluationError for a position outside 1..k."""
         if not 1 <= place <= k:
             raise EvaluationError(f"position:{place}: with {k} chunks shown it must be in 1..{k}", parameter="k")
         self._pool, self._place, self._k = pool, place, k
@@ -107,10 +110,10 @@ class GoldAtPosition(Modifier):
 
 
 def _answers(question: Question, chunk: Chunk) -> bool:
-    """Whether a chunk that is not marked as gold names a reference answer all the same."""
+    """Whether a chunk that is not marked as gold contains a reference answer."""
     return any(compare(chunk.text, r, question.text, _SAME).label == "supported" for r in question.references)
 
 
 def _ranked(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
-    """The same chunks with the ranks at which they are shown."""
+    """The same chunks with ranks in display order."""
     return tuple(RetrievedChunk(r.chunk, r.score, rank) for rank, r in enumerate(chunks, start=1))

@@ -1,7 +1,7 @@
-"""Few-shot: other questions of the run with their reference answers, put before the question that is asked.
+"""Few-shot prompting: other questions of the run with their reference answers, before the question.
 
-No exemplar has an answer that a reference of the question supports, or it would tell. The form is what follows
-"Question: " in an instruction, and reads as a conversation by itself: question, answer, question, answer, question.
+No exemplar has an answer that a reference of the question supports, because it would give the answer away. The format
+is what follows "Question: " in an instruction: question, answer, question, answer, question.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from evaluation.runs.arms import NotPossibleError
 
 
 class FewShot(Modifier):
-    """``count`` exemplars, the same for one question whatever else is drawn."""
+    """``count`` exemplars, always the same ones for a question."""
 
     def __init__(self, count: int) -> None:
-        """Raises EvaluationError for count < 1."""
+        """Raise EvaluationError for count < 1."""
         if count < 1:
             raise EvaluationError(f"few_shot:{count}: at least one exemplar must be shown")
         self._count = count
@@ -33,7 +33,7 @@ class FewShot(Modifier):
         self._pool = [q for q in questions if q.references]
 
     def asked(self, question: Question, words: str) -> str:
-        """See Modifier.asked. Raises NotPossibleError when the run has too few other questions with references."""
+        """See Modifier.asked. Raises NotPossibleError if the run has too few other questions with references."""
         shown: list[str] = []
         others = [q for q in self._pool if q.id != question.id and q.text != question.text]
         for other in order_by_hash(others, [q.id for q in others], f"exemplar\0{question.id}"):

@@ -1,6 +1,6 @@
-"""Modifier: one thing that an arm does differently, and ModifiedArm: a plain arm with such things on it, in order.
+"""Modifier: one change to an arm, and ModifiedArm: a base arm with modifiers, applied in order.
 
-Write your own by overriding what is to change; see docs/arms.md.
+Override the methods to change; see docs/arms.md.
 """
 
 from __future__ import annotations
@@ -15,48 +15,48 @@ from retrieval.chunking.sentences import Span
 
 
 class Modifier:
-    """Changes nothing: the base of those that do.
+    """Base class that changes nothing.
 
-    name: as it stands behind the ``+`` of an arm's name. settings: all that determines what it does, in words; part of
-    the run's id. What a modifier does to a question may depend on all questions of the run, never on those that are
-    still to be drawn, or a run that was resumed would differ from one that was not.
+    name: as it follows the ``+`` of an arm's name. settings: description of everything that determines the behaviour;
+    part of the run's id. The change to a question may depend on all questions of the run, but not on which ones are
+    still to be drawn; otherwise a resumed run would differ from an uninterrupted one.
     """
 
     name = ""
     settings = ""
 
     def begin(self, questions: Sequence[Question]) -> None:
-        """See all questions of the run, in its order."""
+        """Receive all questions of the run, in order."""
 
     def prepare(self, questions: Sequence[Question]) -> None:
-        """Fetch for these at once what ``chunks`` will need. Not needed for correctness."""
+        """Fetch in one call what ``chunks`` will need for these questions. Optional."""
 
     def chunks(self, question: Question, chunks: tuple[RetrievedChunk, ...]) -> tuple[RetrievedChunk, ...]:
-        """The chunks to show instead of ``chunks``, best first. Raises NotPossibleError where it cannot."""
+        """Chunks to show instead of ``chunks``, best first. Raises NotPossibleError if there are none to show."""
         return chunks
 
     def asked(self, question: Question, words: str) -> str:
-        """What to ask instead of ``words``. Raises NotPossibleError where it cannot."""
+        """Text to use instead of ``words`` for the question. Raises NotPossibleError if it cannot be built."""
         return words
 
     def beginning(self, question: Question) -> str:
-        """The answer's first words, put into its mouth; "" for none. Raises NotPossibleError where it cannot."""
+        """Prefix of the answer, given to the model; "" for none. Raises NotPossibleError if it cannot be built."""
         return ""
 
     def answer_span(self, text: str, span: Span) -> Span:
-        """Where inside ``text[span.start:span.end]`` the answer stands."""
+        """Span of the answer inside ``text[span.start:span.end]``."""
         return span
 
     def observe(self, question: Question, completion: str, answer: str) -> ObservedEvent | None:
-        """What it looks for in a completion and the answer in it; None where it looks for nothing."""
+        """Event observed in a completion and the answer in it; None if the modifier observes nothing."""
         return None
 
 
 class ModifiedArm:
-    """A plain arm with modifiers: chunks and words go through them in order, answers through them backwards."""
+    """A base arm with modifiers. Chunks and questions pass through them in order, answers in reverse order."""
 
     def __init__(self, arm: Arm, modifiers: Sequence[Modifier], name: str = "") -> None:
-        """name: the arm's own and its modifiers', joined by ``+``, by default."""
+        """name: by default the arm's name and those of its modifiers, joined by ``+``."""
         self._arm, self._modifiers = arm, tuple(modifiers)
         self.name = name or "+".join((arm.name, *(m.name for m in self._modifiers)))
         self.settings = " ".join(filter(None, (arm.settings, *(m.settings for m in self._modifiers))))

@@ -1,6 +1,6 @@
-"""Planting a first claim: the answer is made to begin with a wrong one, a right one of the same form, or with none.
+"""Planted first claims: the answer begins with a wrong claim, a right one of the same form, or none.
 
-What the model says after it shows whether a false claim causes others; see evaluation.drift.forced.
+The continuation shows whether a false claim causes others; see evaluation.drift.forced.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from evaluation.runs.arms import NotPossibleError
 
 PLANTINGS: tuple[Planted, ...] = ("false", "true", "none")
 ASKED = "{question} Answer in several sentences."
-"""Of all three: an answer of a few words has no later claim."""
+"""Used with all three: a short answer has no later claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlantedAnswers:
-    """A question's right answer, and a wrong one of the same kind."""
+    """The right answer of a question, and a wrong one of the same kind."""
 
     true: str
     false: str
 
     def of(self, planted: Planted) -> str:
-        """The answer that is planted, "" for none."""
+        """The answer to plant, "" for none."""
         return {"false": self.false, "true": self.true, "none": ""}[planted]
 
 
 class PlantedAnswerSet:
-    """The answers to plant for a run's questions."""
+    """Answers to plant for a run's questions."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self._wrong = WrongAnswers(questions)
 
     def answers(self, question: Question) -> PlantedAnswers:
-        """The first reference, and a reference answer of another question that is wrong here and of the same kind.
+        """The first reference, and a wrong reference answer of the same kind from another question of the run.
 
-        The same for the same questions. Raises NotPossibleError where there is no reference, or no such answer.
+        Deterministic. Raises NotPossibleError if there is no reference or no such answer.
         """
         if not question.references:
             raise NotPossibleError(
@@ -50,12 +50,12 @@ class PlantedAnswerSet:
 
 
 def planted_claim(answer: str) -> str:
-    """The sentence that is planted: one form for right and wrong answers."""
+    """The planted sentence, with one form for right and wrong answers."""
     return f"The answer is {answer.strip().rstrip('.')}."
 
 
 class PlantedClaim(Modifier):
-    """Begins the answer with the claim, and asks for several sentences."""
+    """Begin the answer with the claim, and ask for several sentences."""
 
     def __init__(self, planted: Planted, run: str) -> None:
         """run: id of the run that this belongs to."""
@@ -73,6 +73,6 @@ class PlantedClaim(Modifier):
         return ASKED.format(question=words)
 
     def beginning(self, question: Question) -> str:
-        """See Modifier.beginning. A question without both answers is left alone in all three."""
+        """See Modifier.beginning. A question without both answers gets no planted claim in any of the three arms."""
         answer = self._plantings.answers(question).of(self._planted)
         return planted_claim(answer) if answer else ""

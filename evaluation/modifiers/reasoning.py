@@ -1,6 +1,6 @@
-"""Chain of thought: the model is asked to reason before it answers; only its final answer is judged.
+"""Chain of thought: the model reasons before it answers; only its final answer is judged.
 
-Looked for: was a final answer marked? Where none is, the last line that says something is taken for it.
+Observed: did it mark a final answer? If not, the last line with text is used.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _EMPHASIS = "*_`"
 
 
 def final_answer(text: str, span: Span) -> Span | None:
-    """What follows the last mark of a final answer, up to the end of its line; None where nothing is marked.
+    """Text after the last mark of a final answer, up to the end of its line; None without a mark.
 
-    Marks are "Final answer:", "Answer:", "the answer is". What follows may begin on the next line.
+    Marks are "Final answer:", "Answer:", "the answer is". The text may begin on the next line.
     """
     for mark in reversed(list(_MARK.finditer(text, span.start, span.end))):
         rest = strip_span(text, mark.end(), span.end)
@@ -35,7 +35,7 @@ def final_answer(text: str, span: Span) -> Span | None:
 
 
 def last_line(text: str, span: Span) -> Span:
-    """The last line that has a letter or digit; the whole where none has."""
+    """The last line with a letter or digit; the whole span if there is none."""
     end = span.end
     for line in reversed(text[span.start : span.end].split("\n")):
         start = end - len(line)
@@ -46,7 +46,7 @@ def last_line(text: str, span: Span) -> Span:
 
 
 def _bare(text: str, start: int, end: int) -> Span | None:
-    """Without white space and emphasis at the ends; None when nothing is left."""
+    """Strip white space and emphasis at the ends; None if nothing is left."""
     while start < end and (text[start].isspace() or text[start] in _EMPHASIS):
         start += 1
     while start < end and (text[end - 1].isspace() or text[end - 1] in _EMPHASIS):
@@ -55,7 +55,7 @@ def _bare(text: str, start: int, end: int) -> Span | None:
 
 
 class ChainOfThought(Modifier):
-    """Asks for reasoning and a marked final answer."""
+    """Ask for reasoning and a marked final answer."""
 
     name = "chain_of_thought"
     settings = "reasoning=1"

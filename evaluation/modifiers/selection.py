@@ -1,4 +1,4 @@
-"""Choice without a generator of random numbers: the same for the same words, in any order and on any machine."""
+"""Deterministic pseudo-random selection by hashes: independent of order and machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Item = TypeVar("_Item")
 
 
 def order_by_hash(items: Sequence[_Item], names: Sequence[str], key: str) -> tuple[_Item, ...]:
-    """The items in an order that looks random and depends on ``key`` and each item's name only."""
+    """Sort the items in a pseudo-random order that depends only on ``key`` and each item's name."""
     digests = [hashlib.sha256(f"{key}\0{name}".encode("utf-8", "surrogatepass")).digest() for name in names]
     return tuple(
         item for _, _, item in sorted(zip(digests, range(len(items)), items, strict=True), key=lambda t: t[:2])

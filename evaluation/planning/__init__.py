@@ -1,1 +1,1 @@
-"""How many questions, samples and labels an answer of a wanted precision takes, by simulating the planned analysis."""
+"""Sample size planning: questions, samples and labels for a target precision, by simulation of the analysis."""

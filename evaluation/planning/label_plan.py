@@ -1,4 +1,4 @@
-"""How many labels a wanted corrected interval takes, by simulating draw, labels, switch and correction together."""
+"""Number of labels for a target width of the corrected interval, by simulation of draw, labels and correction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class VerifierPilot:
-    """What a few labels say of the verifier: flagged of ``positives`` hallucinated ones, passed of ``negatives``."""
+    """Verifier quality estimated from a few labels: flagged of ``positives`` hallucinated, passed of ``negatives``."""
 
     caught: int
     positives: int
@@ -30,7 +30,7 @@ class VerifierPilot:
             raise ValueError(f"{self.caught} of {self.positives}, {self.passed} of {self.negatives}: counts do not fit")
 
     def draw(self, rng: np.random.Generator) -> VerifierAccuracy:
-        """A sensitivity and specificity these counts leave possible (Jeffreys' posterior)."""
+        """Draw a sensitivity and specificity compatible with these counts (Jeffreys posterior)."""
         return VerifierAccuracy(
             float(rng.beta(self.caught + 0.5, self.positives - self.caught + 0.5)),
             float(rng.beta(self.passed + 0.5, self.negatives - self.passed + 0.5)),
@@ -54,10 +54,10 @@ class VerifierAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class LabelPlan:
-    """Labelled questions (one response an arm each) for a mean half-width of ``target`` with so many questions in all.
+    """Number of labelled questions (one response per arm each) for a mean half-width of ``target``.
 
-    None: even labelling every question does not reach it. lower, upper: the middle 80 % over verifiers that the pilot's
-    labels leave possible. half_width_all: with every question labelled.
+    None: labelling every question does not reach the target. lower, upper: middle 80 % over the verifiers that are
+    compatible with the pilot's labels. half_width_all: with every question labelled.
     """
 
     target: float
@@ -83,12 +83,13 @@ def plan_labels(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> LabelPlan:
-    """model: of the *true* question rates (a pilot by a good verifier, or corrected). One arm: its rate; two: the
-    difference.
+    """Plan the number of labels. One arm in the model: for its rate; two arms: for the difference.
 
-    Verifier errors are drawn independently for each response; where they are alike within a question more labels are
-    needed. Raises ValueError for a target outside (0, 1) or fewer than 10 questions. progress: is told of searches done
-    and to do.
+    model: of the *true* question rates (a pilot by a good verifier, or corrected). progress: called with (done, total)
+    searches.
+
+    Verifier errors are drawn independently for each response; if they are correlated within questions, more labels are
+    needed. Raises ValueError for a target outside (0, 1) or fewer than 10 questions.
     """
     if not 0.0 < target < 1.0 or questions < _FEWEST or samples < 1:
         raise ValueError(f"target {target}, {questions} questions of {samples}: in (0, 1), at least 10, at least 1")
@@ -129,7 +130,7 @@ def half_width(
     replicates: int,
     seed: int,
 ) -> float:
-    """Mean half-width of the headline interval over simulated runs of which ``labels`` questions are labelled."""
+    """Mean half-width of the headline interval over simulated runs with ``labels`` labelled questions."""
     rng = np.random.default_rng([seed, labels, questions, samples])
     coefficients = np.array([1.0, -1.0])[: len(model.rates)]
     total = 0.0
@@ -155,7 +156,7 @@ def _labelled(
         h = rng.random((questions, samples)) < rates[0][:, None]
         chance = rng.random((questions, samples))
         f = np.where(h, chance < quality.sensitivity, chance >= quality.specificity).astype(np.float64)
-        # Samples of a question are exchangeable here: its first is as random as any.
+        # Samples of a question are exchangeable here, so the first is a random one.
         seen.append(f.mean(axis=1))
         verdicts.append(f[place, 0])
         truth.append(h[place, 0].astype(np.float64))
@@ -178,7 +179,7 @@ def _search(
     replicates: int,
     seed: int,
 ) -> int | None:
-    """Between 10 labels and all: bisection on the square root's scale, which half-widths are nearly linear on."""
+    """Bisection between 10 labels and all, on the square root scale, where half-widths are almost linear."""
     if half_width(model, quality, questions, questions, samples, level, replicates, seed) > target:
         return None
     low, high = _FEWEST, questions

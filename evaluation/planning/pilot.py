@@ -1,4 +1,4 @@
-"""What a pilot run says of how questions differ: the model that planned runs are simulated from, fitted by moments."""
+"""Model of the variation between questions, fitted to a pilot by moments; planned runs are simulated from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FEWEST_QUESTIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class PilotData:
-    """Hallucinated responses and responses of every question, in the arms that are planned: (N, A), A = 1 or 2."""
+    """Hallucinated responses and responses of each question in the planned arms: (N, A), A = 1 or 2."""
 
     hallucinated: Floats
     samples: Floats
@@ -34,11 +34,11 @@ class PilotData:
 
 @dataclass(frozen=True, slots=True)
 class QuestionModel:
-    """Each question's own rate in each arm: beta with mean ``rates[a]`` and intra-question correlation ``within[a]``.
+    """Rate of each question in each arm: beta with mean ``rates[a]`` and intra-question correlation ``within[a]``.
 
-    together: how the two arms' rates go together, -1 to 1: with probability |together| a question is at the same (for a
-    negative one, at the opposite) quantile in both arms, else the arms are independent. 0 for one arm. assumed: what
-    the pilot could not tell and was assumed instead.
+    together: dependence of the two arms' rates, -1 to 1. With probability |together| a question is at the same quantile
+    in both arms (at the opposite one for a negative value), else the arms are independent. 0 for one arm. assumed:
+    parameters that the pilot could not determine, with the assumed values.
     """
 
     rates: tuple[float, ...]
@@ -47,7 +47,7 @@ class QuestionModel:
     assumed: tuple[str, ...] = ()
 
     def quantile(self, arm: int, u: Floats) -> Floats:
-        """The arm's question rate at quantiles u, the same shape."""
+        """Question rate of the arm at quantiles u, of the same shape."""
         rate, within = self.rates[arm], self.within[arm]
         if within <= 1e-6 or rate in (0.0, 1.0):
             return np.full_like(u, rate)
@@ -58,7 +58,7 @@ class QuestionModel:
         return found
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Floats, ...]:
-        """Question rates of every arm, each of ``shape`` (replicates, questions), by quantiles from a fine grid."""
+        """Question rates of each arm, each of ``shape`` (replicates, questions), by quantiles from a fine grid."""
         u = rng.random(shape)
         own = [u]
         if len(self.rates) > 1:
@@ -71,7 +71,7 @@ class QuestionModel:
 
 
 def pilot_of(one: ArmCounts, two: ArmCounts | None = None) -> PilotData:
-    """The pilot's numbers on the questions that all its arms have. Raises EvaluationError when they are too few."""
+    """The pilot's counts on the questions that all its arms have. Raises EvaluationError if they are too few."""
     ids = sorted(set(one.question_ids) & set(two.question_ids)) if two is not None else list(one.question_ids)
     tables = [one.matrix(ids)] if two is None else [one.matrix(ids), two.matrix(ids)]
     return PilotData(
@@ -81,11 +81,13 @@ def pilot_of(one: ArmCounts, two: ArmCounts | None = None) -> PilotData:
 
 
 def fit(pilot: PilotData, within_if_unknown: float = 0.5) -> QuestionModel:
-    """By moments: rate p, var of true rates t^2 = var(h) - mean(h (1 - h) / (n - 1)), correlation t^2 / (p (1 - p)).
+    """Fit by moments: rate p, var of true rates t^2 = var(h) - mean(h (1 - h) / (n - 1)), correlation t^2 / (p (1 -
+    p)).
 
     The covariance of the two arms' rates is that of their shares, since their samples are independent given the
-    question. A pilot with one sample a question cannot tell the intra-question correlation, one with no event (or no
-    other) not even the rate: there the rate is taken as (x + 1/2) / (N + 1) and the correlation as assumed.
+    question. A pilot with one sample per question cannot determine the intra-question correlation; a pilot with one
+    outcome only cannot determine the rate either. The rate is then taken as (x + 1/2) / (N + 1) and the correlation as
+    assumed.
     """
     h = pilot.hallucinated / pilot.samples
     rates, within, spread, assumed = [], [], [], []
@@ -117,7 +119,7 @@ def fit(pilot: PilotData, within_if_unknown: float = 0.5) -> QuestionModel:
 
 
 def resampled(pilot: PilotData, rng: np.random.Generator) -> PilotData:
-    """The pilot with its questions drawn anew with replacement: what another pilot might have said."""
+    """Resample the pilot's questions with replacement."""
     rows = rng.integers(0, len(pilot.samples), size=len(pilot.samples))
     return PilotData(pilot.hallucinated[rows], pilot.samples[rows])
 
@@ -125,8 +127,10 @@ def resampled(pilot: PilotData, rng: np.random.Generator) -> PilotData:
 def simulated_pilots(
     model: QuestionModel, questions: int, samples: int, count: int, seed: int, within_if_unknown: float = 0.5
 ) -> tuple[QuestionModel, ...]:
-    """What ``count`` pilots of so many questions and samples would have said, were the model true: for numbers from a
-    pilot that is not at hand. Raises EvaluationError for fewer than 5 questions."""
+    """Simulate ``count`` pilots of the given size from the model, for planning without a pilot.
+
+    Raises EvaluationError for fewer than 5 questions.
+    """
     rng = np.random.default_rng([seed, questions, samples, count])
     found = []
     for _ in range(count):
@@ -137,12 +141,12 @@ def simulated_pilots(
 
 
 def with_difference(model: QuestionModel, difference: float) -> QuestionModel:
-    """The model with its second arm's rate moved so that the first's less the second's is ``difference``.
+    """Shift the second arm's rate so that the first's minus the second's is ``difference``.
 
-    Correlations stay. Raises EvaluationError where the first arm's rate leaves no room, ValueError for one arm.
+    Correlations stay. Raises EvaluationError if the first arm's rate leaves no room, ValueError for one arm.
     """
     if len(model.rates) != 2:
-        raise ValueError("a difference is of two arms")
+        raise ValueError("a difference needs two arms")
     other = model.rates[0] - difference
     if not 0.0 <= other <= 1.0:
         raise EvaluationError(

@@ -1,4 +1,4 @@
-"""How many questions a wanted interval, or a wanted power, takes: the planned analysis, simulated until it fits."""
+"""Number of questions for a target interval width or power, by simulation of the planned analysis."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ _STEPS = 6
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """level: of the interval. replicates: simulated runs a step; refits: resampled pilots, for the uncertainty.
-    label_replicates, label_refits: the same of the search for the number of labels, whose steps take longer.
+    """level: of the interval. replicates: simulated runs per step; refits: resampled pilots, for the uncertainty.
+
+    label_replicates, label_refits: the same for the number of labels, whose steps take longer.
     """
 
     level: float = 0.95
@@ -45,9 +46,9 @@ class PlanSettings:
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """Questions needed with so many samples each. None: more than 20,000.
+    """Number of questions needed with the given number of samples each. None: more than 20,000.
 
-    lower, upper: the middle 80 % over pilots like this one (None: above 20,000): what the pilot leaves open.
+    lower, upper: middle 80 % over pilots like this one (None: above 20,000), the uncertainty due to the pilot.
     responses: questions x samples, in one arm.
     """
 
@@ -60,10 +61,10 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """goal, target: what was asked for. model: what was simulated. difference: whether two arms are compared.
+    """goal, target: as requested. model: the simulated model. difference: whether two arms are compared.
 
-    expected: the rate (or difference) that is planned for. pilot_questions: of the pilot, 0 where numbers were given
-    instead. ranges: whether the rows' lower and upper are known; they are not for numbers without a pilot's size.
+    expected: the planned rate (or difference). pilot_questions: size of the pilot, 0 if numbers were given instead.
+    ranges: whether the rows' lower and upper are known; they are not for numbers without a pilot size.
     """
 
     goal: Goal
@@ -79,7 +80,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPlan:
-    """What so many questions give: mean half-width of the default interval, and how often it leaves out 0."""
+    """Result for a number of questions: mean half-width of the default interval, and how often it excludes 0."""
 
     half_width: float
     power: float
@@ -95,12 +96,14 @@ def plan_questions(
     change: Callable[[QuestionModel], QuestionModel] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Questions that a mean half-width of ``target``, or a power of ``target``, takes, for each number of samples.
+    """Number of questions for a mean half-width or a power of ``target``, for each number of samples.
 
-    One arm in the pilot plans its rate, two their difference. Power is the chance that the interval of the difference
-    leaves out 0 if the arms differ as they did in the pilot; for one arm it makes no sense and raises ValueError.
-    change: what is to be planned for instead of the fitted model (another difference, say), of every resampled pilot
-    too. progress: is told of searches done and to do.
+    change: what to plan for instead of the fitted model (for example another difference), applied to every resampled
+    pilot too. progress: called with (done, total) searches.
+
+    With one arm in the pilot the plan is for its rate, with two for their difference. Power is the probability that the
+    interval of the difference excludes 0 if the arms differ as in the pilot; it is undefined for one arm and raises
+    ValueError.
     """
     settings = settings or PlanSettings()
     rng = np.random.default_rng([settings.seed, len(pilot.samples), settings.refits])
@@ -121,7 +124,7 @@ def plan_model(
     others: Sequence[QuestionModel] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """As ``plan_questions`` for a model that is known. others: models that could as well be true, for the ranges.
+    """As ``plan_questions`` for a known model. others: alternative models, for the ranges.
 
     Raises ValueError for a target outside (0, 1), no samples, or power with one arm.
     """
@@ -160,7 +163,9 @@ def plan_model(
 def questions_needed(
     model: QuestionModel, goal: Goal, target: float, samples: int, settings: PlanSettings
 ) -> int | None:
-    """The fewest questions that reach the target in simulation, to within its Monte Carlo error; None beyond 20,000."""
+    """Smallest number of questions that reaches the target in simulation, up to Monte Carlo error; None beyond
+    20,000.
+    """
 
     def reached(questions: int) -> SimulatedPlan:
         return simulate(model, questions, samples, settings)
@@ -169,7 +174,7 @@ def questions_needed(
 
 
 def search_half_width(reached: Callable[[int], SimulatedPlan], target: float, start: int = 100) -> int | None:
-    """Half-widths fall like 1 / sqrt(N) once N is large: step to N (w / target)^2 until it no longer moves."""
+    """Half-widths fall like 1 / sqrt(N) for large N: iterate N -> N (w / target)^2 until it converges."""
     questions = start
     for _ in range(_STEPS):
         width = reached(questions).half_width
@@ -183,14 +188,14 @@ def search_half_width(reached: Callable[[int], SimulatedPlan], target: float, st
 
 
 def search_power(reached: Callable[[int], SimulatedPlan], target: float, settings: PlanSettings) -> int | None:
-    """Power is about Phi(d sqrt(N) - z): read d off the power found at N, and step to the N that it asks for."""
+    """Power is about Phi(d sqrt(N) - z): estimate d from the power at N, and iterate to the N that it implies."""
     z = float(special.ndtri(1.0 - (1.0 - settings.level) / 2.0))
     floor = 0.5 / settings.replicates
     questions = 100
     for _ in range(_STEPS):
         power = float(np.clip(reached(questions).power, floor, 1.0 - floor))
         signal = float(special.ndtri(power)) + z
-        if signal <= 0.05:  # not seen above chance: look far further out
+        if signal <= 0.05:  # no power seen above chance: search much further out
             found = questions * 10
         else:
             found = int(np.ceil(questions * ((float(special.ndtri(target)) + z) / signal) ** 2))
@@ -204,10 +209,10 @@ def search_power(reached: Callable[[int], SimulatedPlan], target: float, setting
 
 
 def simulate(model: QuestionModel, questions: int, samples: int, settings: PlanSettings) -> SimulatedPlan:
-    """Draw runs of the planned size, and make the default interval of each (docs/statistics.md, sections 2 and 4)."""
+    """Simulate runs of the planned size and their default intervals (docs/statistics.md, sections 2 and 4)."""
     rng = np.random.default_rng([settings.seed, questions, samples])
     step = max(1, _CELLS // questions)
-    # Large runs differ little from each other: fewer of them say as much.
+    # Large runs differ little from each other, so fewer of them suffice.
     replicates = settings.replicates if questions <= 2000 else max(20, settings.replicates // 4)
     widths, excludes = [], []
     for start in range(0, replicates, step):

@@ -1,1 +1,1 @@
-"""Question sets from documents: candidates checked, stratified, counted."""
+"""Generation of question sets from documents: filtering, stratification and counts of candidates."""

@@ -1,4 +1,4 @@
-"""Near-duplicates among questions, by the cosine of their embeddings."""
+"""Near-duplicate questions by cosine similarity of their embeddings."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from retrieval.encoding.encoder import Encoder
 
 DUPLICATE_COSINE: Final = 0.93
-"""From here on two questions ask the same, by the packaged MiniLM."""
+"""Minimum cosine of duplicates, for the packaged MiniLM."""
 
 
 class KeptQuestions:
-    """The embeddings of the questions kept so far."""
+    """Embeddings of the questions kept so far."""
 
     def __init__(self, encoder: Encoder, threshold: float = DUPLICATE_COSINE) -> None:
         """threshold: cosine in (0, 1]. Raises ValueError for another."""
@@ -30,7 +30,7 @@ class KeptQuestions:
         return self._encoder.encode_queries(list(texts))
 
     def nearest(self, vector: NDArray[np.float32]) -> str | None:
-        """The kept question that asks the same as one of this (E,) vector, or None."""
+        """The kept question that duplicates the one with this (E,) vector, or None."""
         if self._vectors is None:
             return None
         cosines = self._vectors @ vector
@@ -38,15 +38,17 @@ class KeptQuestions:
         return self._texts[best] if cosines[best] >= self._threshold else None
 
     def add(self, text: str, vector: NDArray[np.float32]) -> None:
-        """Keep one."""
+        """Add a question."""
         row = vector[None, :]
         self._vectors = row if self._vectors is None else np.concatenate([self._vectors, row])
         self._texts.append(text)
 
 
 def duplicate_groups(texts: Sequence[str], encoder: Encoder, threshold: float = DUPLICATE_COSINE) -> list[list[int]]:
-    """Positions of texts that ask the same, each group in order, groups by their first member. Greedy: a text joins the
-    first group whose first member is at least ``threshold`` close."""
+    """Group positions of duplicate texts; groups are sorted by their first member.
+
+    Greedy: a text joins the first group whose first member has a cosine of at least ``threshold``.
+    """
     groups: list[list[int]] = []
     kept = KeptQuestions(encoder, threshold)
     place: dict[str, int] = {}

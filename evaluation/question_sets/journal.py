@@ -1,4 +1,4 @@
-"""What a model wrote and what a check said, kept in a file, so that an interrupted command does not do it again."""
+"""File of completed model calls and checks, so that an interrupted command does not repeat them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from evaluation.errors import EvaluationError
 
 
 class Journal:
-    """Key-value pairs appended to a file as they are known. Nothing is kept without a path.
+    """Key-value pairs appended to a file. Without a path nothing is stored.
 
-    settings: a file that was written for other settings is refused.
+    settings: a file with other settings is rejected.
     """
 
     def __init__(self, path: Path | None, settings: dict[str, object]) -> None:
-        """Raises EvaluationError for a file of other settings, OSError where it cannot be written."""
+        """Open the file. Raises EvaluationError for a file with other settings, OSError if it cannot be written."""
         self._values: dict[str, object] = {}
         self._file: TextIO | None = None
         self.resumed = 0
@@ -34,12 +34,12 @@ class Journal:
         return self._values.get(key)
 
     def put(self, key: str, value: object) -> None:
-        """Keep a value; it is on the disk when this returns."""
+        """Store a value; it is on disk when this returns."""
         self._values[key] = value
         self._write({"key": key, "value": value})
 
     def close(self) -> None:
-        """Close the file; it stays."""
+        """Close the file without deleting it."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -51,7 +51,7 @@ class Journal:
 
     def _read(self, path: Path, settings: dict[str, object]) -> None:
         lines = path.read_text(encoding="utf-8").split("\n")
-        whole = lines[:-1]  # what follows the last line end was being written when the process ended
+        whole = lines[:-1]  # an incomplete last line was being written when the process ended
         if lines[-1]:
             path.write_text("".join(f"{line}\n" for line in whole), encoding="utf-8")
         rows = []

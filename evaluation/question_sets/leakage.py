@@ -1,4 +1,4 @@
-"""Whether a question repeats its passage: then a word match finds it, and nothing about understanding is measured."""
+"""Whether a question repeats its passage, so that word matching alone would find it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from typing import Final
 
 LONGEST_RUN: Final = 6
-"""Words of the passage in a row that a question may repeat at most, less one."""
+"""Minimum length in words of a repeated run that counts as leakage."""
 _WORD: Final = re.compile(r"\w+")
 
 
 def longest_shared_run(question: str, passage: str) -> int:
-    """The most words in a row, in any case, that stand in both. O(Q P) for Q and P words."""
+    """Length in words of the longest run that occurs in both, ignoring case. O(Q P) for Q and P words."""
     asked, held = _WORD.findall(question.lower()), _WORD.findall(passage.lower())
     best = 0
     row = [0] * (len(held) + 1)
@@ -26,6 +26,6 @@ def longest_shared_run(question: str, passage: str) -> int:
 
 
 def leaks(question: str, passage: str, answer: str) -> bool:
-    """Whether the question gives its answer away, or repeats LONGEST_RUN words of the passage in a row."""
+    """Whether the question contains its answer, or repeats LONGEST_RUN consecutive words of the passage."""
     held = re.search(rf"(?<!\w){re.escape(answer.lower())}(?!\w)", question.lower()) if answer else None
     return held is not None or longest_shared_run(question, passage) >= LONGEST_RUN

@@ -1,4 +1,4 @@
-"""A question set from documents: candidates of each kind drawn evenly over the documents, checked, kept, counted."""
+"""Generation of a question set: candidates of each kind, drawn evenly over the documents, then checked and counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from retrieval.encoding.encoder import Encoder
 
 DUPLICATE: Final = "it asks the same as another question"
 NOT_ALONE: Final = "it does not stand alone, and its document has no title to name"
-# Those that are hardest to find come first: an answer that one question asks for is not asked for again.
+# The rarest kinds come first: each answer is used by one question only.
 _ORDER: Final[tuple[QuestionKind, ...]] = ("list", "two_passage", "number", "paraphrase", "one_fact")
 TITLED: Final = "its document's title, which it needs to stand alone, gives the answer away"
 _BATCH: Final = 16
@@ -30,16 +30,16 @@ _PAIRS_OF: Final = 6  # pairs tried for each document
 
 
 class Check(Protocol):
-    """What decides whether candidates are kept."""
+    """A filter of candidates."""
 
     def refusals(self, candidates: Sequence[Candidate]) -> Sequence[str]:
-        """For each candidate why it is refused; "" for one that is kept."""
+        """Reason for rejection of each candidate; "" for a candidate that is kept."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MakingSettings:
-    """n: questions wanted. seed: of every draw. shares: of the kinds."""
+    """n: number of questions. seed: for all draws. shares: of the kinds."""
 
     n: int = 200
     seed: int = 0
@@ -48,10 +48,14 @@ class MakingSettings:
 
 @dataclass(frozen=True, slots=True)
 class MadeSet:
-    """kept: the questions, in the order of their documents. made: candidates by kind. refused: by reason. wanted: by
-    kind; where fewer of a kind were found, others stand in for it. Where too few near misses were found, the set is so
-    much smaller that their share stays (unless there are none at all). documents: that were read. without: of these,
-    documents without a candidate."""
+    """Result of a draw.
+
+    kept: the questions, in the order of their documents.
+    made: number of candidates by kind. refused: number rejected by reason.
+    wanted: number by kind; a kind with too few candidates is filled up by others. If there are too few near misses, the
+        set is smaller so that their share stays (unless there are none at all).
+    documents: number of documents read. without: number of these without a candidate.
+    """
 
     kept: tuple[Candidate, ...]
     made: Mapping[QuestionKind, int]
@@ -71,10 +75,10 @@ def make_set(
     refused: Counter[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> MadeSet:
-    """Draw a set. A function of its arguments.
+    """Draw a question set. Deterministic in its arguments.
 
-    base: of each document's id the candidates about single sentences. refused: what was refused before. progress: told
-    how many are kept of how many wanted.
+    base: candidates about single sentences, by document id. refused: candidates rejected before. progress: called with
+    (kept, wanted).
     """
     selection = _Selection(sources, check, encoder, settings, journal, refused or Counter())
     selection.offer(base)
@@ -82,7 +86,7 @@ def make_set(
 
 
 class _Selection:
-    """The state of one draw."""
+    """State of one draw."""
 
     def __init__(
         self,
@@ -95,7 +99,7 @@ class _Selection:
     ) -> None:
         self._sources = {source.document_id: source for source in sources}
         self._check, self._settings, self._journal = check, settings, journal
-        # A near miss is meant to be close to the question that it was made from: the two are compared apart.
+        # A near miss is similar to its source question by design, so the two are compared separately.
         self._embedded = {True: KeptQuestions(encoder), False: KeptQuestions(encoder)}
         self._rng = random.Random(f"question set:{settings.seed}")
         self._pools: dict[QuestionKind, dict[str, list[Candidate]]] = {kind: defaultdict(list) for kind in KINDS}
@@ -131,7 +135,7 @@ class _Selection:
                 self._rng.shuffle(candidates)
 
     def draw(self, progress: Callable[[int, int], None] | None) -> MadeSet:
-        """Keep the wanted number of each kind, or as many as there are."""
+        """Keep the wanted number of each kind, or all if there are fewer."""
         shares = self._settings.shares.weights
         wanted = quotas(self._settings.n, shares)
         count: Counter[str] = Counter()
@@ -180,7 +184,7 @@ class _Selection:
                 progress(len(self._kept), self._settings.n)
 
     def _next(self, pool: dict[str, list[Candidate]], most: int) -> list[Candidate]:
-        """At most ``most`` candidates, of the documents with the fewest questions first."""
+        """At most ``most`` candidates, from the documents with the fewest questions first."""
         batch: list[Candidate] = []
         taken: Counter[str] = Counter()
         while len(batch) < most:
@@ -233,7 +237,7 @@ class _Selection:
         return True
 
     def _used(self, candidate: Candidate) -> bool:
-        """Whether another question of the set asks for the same answer."""
+        """Whether another question of the set has the same answer."""
         return any(place in self._answers for place in _answers(candidate))
 
     def _evidence(self, candidate: Candidate) -> str:
@@ -242,7 +246,7 @@ class _Selection:
 
 
 def _answers(candidate: Candidate) -> list[tuple[str, int, str]]:
-    """What a question asks for. Pairs may ask for what single questions ask for, and near misses for what others do."""
+    """Answers of a question, as keys. Pairs may repeat answers of single questions, near misses those of others."""
     group = candidate.answer_kind if candidate.answer_kind == "pair" else str(candidate.answerable)
     return [(place.document_id, place.start, group) for place in candidate.places]
 

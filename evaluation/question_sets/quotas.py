@@ -1,4 +1,4 @@
-"""How many questions of each kind a set has."""
+"""Number of questions of each kind in a set."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class KindShares:
     unanswerable: float = 0.20
 
     def __post_init__(self) -> None:
-        """Raises EvaluationError for weights that are negative or all zero."""
+        """Raise EvaluationError for weights that are negative or all zero."""
         weights = [getattr(self, f.name) for f in fields(self)]
         if min(weights) < 0 or sum(weights) <= 0:
             raise EvaluationError(
@@ -30,7 +30,7 @@ class KindShares:
 
     @property
     def weights(self) -> dict[QuestionKind, float]:
-        """By kind."""
+        """Weights by kind."""
         return {
             "one_fact": self.one_fact,
             "number": self.number,
@@ -42,9 +42,9 @@ class KindShares:
 
 
 def quotas(n: int, shares: Mapping[QuestionKind, float]) -> dict[QuestionKind, int]:
-    """Whole numbers that add up to n in proportion to the shares, by largest remainders.
+    """Integers that add up to n in proportion to the shares, by largest remainders.
 
-    Unanswerable questions are rounded up, so that their share is never below the one asked for.
+    Unanswerable questions are rounded up, so their share is never below the requested one.
     """
     total = sum(shares.values())
     exact = {kind: n * weight / total for kind, weight in shares.items()}

@@ -1,4 +1,4 @@
-"""A kept candidate as a Question, and as the JSON object of a question file with its provenance."""
+"""Conversion of a kept candidate to a Question, and to a JSON object of a question file with its provenance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generation.question_sets.candidate import Candidate
 
 
 def question_of(candidate: Candidate, question_id: str) -> Question:
-    """The question, with its gold offsets. A near miss names the closest documents and no evidence."""
+    """The question with its gold offsets. A near miss names the closest documents and no evidence."""
     spans = [EvidenceSpan(place.document_id, place.start, place.end) for place in candidate.places]
     return Question(
         question_id,
@@ -24,7 +24,7 @@ def question_of(candidate: Candidate, question_id: str) -> Question:
 
 
 def made_records(candidates: Sequence[Candidate], provenance: Mapping[str, object]) -> list[dict[str, object]]:
-    """The lines of a question file. provenance: what holds for the whole set (collection, seed, version)."""
+    """Records of a question file. provenance: fields of the whole set (collection, seed, version)."""
     records = []
     for number, candidate in enumerate(candidates, start=1):
         fields = question_to_fields(question_of(candidate, f"made-{number:04d}"))

@@ -1,4 +1,4 @@
-"""Round-trip consistency: a question is kept when a reader finds its answer in the passage, and no other one elsewhere.
+"""Round-trip filter: keep a question if a reader finds its answer in the passage and no other answer elsewhere.
 
 Alberti et al. 2019, "Synthetic QA Corpora Generation with Roundtrip Consistency", section 3.
 """
@@ -36,14 +36,14 @@ class _Asked:
 
 
 class RoundTrip:
-    """Checks candidates with a reader and a search over the collection."""
+    """Filters candidates with a reader and a search over the collection."""
 
     def __init__(self, reader: Generator, search: Search, sources: Mapping[str, SourceText]) -> None:
         """sources: the candidates' documents by id."""
         self._reader, self._search, self._sources = reader, search, sources
 
     def refusals(self, candidates: Sequence[Candidate]) -> tuple[str, ...]:
-        """For each candidate why it is refused; "" for one that is kept."""
+        """Reason for rejection of each candidate; "" for a candidate that is kept."""
         found = self._search.retrieve_many([c.text for c in candidates], _ELSEWHERE)
         others = [self._others(c, chunks) for c, chunks in zip(candidates, found, strict=True)]
         own = [self._own(candidate) for candidate in candidates]
@@ -65,7 +65,7 @@ class RoundTrip:
         ]
 
     def _own(self, candidate: Candidate) -> list[_Asked]:
-        """What has to be found: the question in its passage, or each part in its own. Nothing if unanswerable."""
+        """What the reader must find: the question in its passage, or each part in its own. Nothing if unanswerable."""
         if not candidate.answerable:
             return []
         parts = candidate.parts or (candidate,)
@@ -75,7 +75,7 @@ class RoundTrip:
         return context_of(self._sources[place.document_id], place)
 
     def _others(self, candidate: Candidate, found: Sequence[RetrievedChunk]) -> list[RetrievedChunk]:
-        """Retrieved chunks that hold all of the question's words, apart from those of the answer."""
+        """Retrieved chunks that contain all words of the question, except those of the answer."""
         if candidate.parts:
             return []
         here = candidate.places[0]
@@ -89,7 +89,7 @@ class RoundTrip:
 
 
 def context_of(source: SourceText, place: Place) -> RetrievedChunk:
-    """The sentence of a place with what stands around it in the same paragraph, as a chunk."""
+    """The sentence at a place with its surroundings in the same paragraph, as a chunk."""
     start = max(source.text.rfind("\n", 0, place.sentence_start) + 1, place.sentence_start - _AROUND)
     line_end = source.text.find("\n", place.sentence_end)
     line_end = len(source.text) if line_end < 0 else line_end

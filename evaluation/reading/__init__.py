@@ -1,1 +1,1 @@
-"""How well readers read: exact match, F1, refusal, calibration, risk and coverage."""
+"""Evaluation of readers: exact match, F1, refusal, calibration, risk and coverage."""

@@ -1,4 +1,4 @@
-"""Calibrating a reader on examples it was not trained on: the temperature of its tokens, and when it declines."""
+"""Calibration of a reader on held-out examples: softmax temperature and threshold for declining."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEMPERATURES = tuple(round(0.5 + 0.05 * i, 2) for i in range(51))  # 0.5 to 3
 
 @dataclass(frozen=True, slots=True)
 class ProbedExample:
-    """One example: its answer's token F1 when the reader may not decline, and the margin (see Unrefused)."""
+    """One example: token F1 of the answer if the reader may not decline, and the margin (see Unrefused)."""
 
     answerable: bool
     f1: float
@@ -34,7 +34,7 @@ class ProbedExample:
 
 @dataclass(frozen=True, slots=True)
 class NullChoice:
-    """A null bias and what it gives on the examples it was chosen on: F1 of answerable, accuracy on the others."""
+    """A null bias and its results on the examples it was chosen on: F1 of answerable, accuracy on the others."""
 
     null_bias: float
     f1: float
@@ -43,8 +43,10 @@ class NullChoice:
 
 @dataclass(frozen=True, slots=True)
 class ReaderCalibration:
-    """use: temperature and null bias. examples: they were chosen on; loss: nats a token at temperature 1 and at
-    the one chosen."""
+    """use: temperature and null bias. examples: number they were chosen on.
+
+    loss: nats per token at temperature 1 and at the chosen one.
+    """
 
     use: ReaderUse
     examples: int
@@ -61,9 +63,9 @@ def calibrate_reader(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReaderCalibration:
-    """Choose the temperature on ``rows`` (least loss), then the null bias on ``examples`` with their passages.
+    """Choose the temperature on ``rows`` (minimum loss), then the null bias on ``examples`` with their passages.
 
-    Raises EvaluationError when there are no rows, or not both answerable and unanswerable examples.
+    Raises EvaluationError if there are no rows, or not both answerable and unanswerable examples.
     """
     fit = fit_temperature(reader, rows)
     at = reader.with_use(ReaderUse(fit.temperature))
@@ -75,7 +77,7 @@ def calibrate_reader(
 
 @dataclass(frozen=True, slots=True)
 class TemperatureFit:
-    """The temperature with the least loss, and the loss (nats a token) at 1 and at it."""
+    """The temperature with the smallest loss, and the loss (nats per token) at 1 and at that temperature."""
 
     temperature: float
     loss_before: float
@@ -83,9 +85,9 @@ class TemperatureFit:
 
 
 def fit_temperature(reader: EmbeddedReader, rows: Sequence[TokenRow]) -> TemperatureFit:
-    """Of the temperatures 0.5, 0.55, ... 3 the one with the least loss on ``rows`` (Guo et al. 2017, section 4.2).
+    """The temperature among 0.5, 0.55, ... 3 with the smallest loss on ``rows`` (Guo et al. 2017, section 4.2).
 
-    Raises EvaluationError when there are no rows.
+    Raises EvaluationError if there are no rows.
     """
     if not rows:
         raise EvaluationError("a temperature needs held-out rows: there are none")
@@ -113,7 +115,7 @@ def probe(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ProbedExample, ...]:
-    """Answer every example whose question fits, declining ruled out."""
+    """Answer each example whose question fits the context, with declining disabled."""
     out: list[ProbedExample] = []
     for index, (example, chunks) in enumerate(zip(examples, passages, strict=True)):
         retrieved = [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(chunks, start=1)]
@@ -134,10 +136,10 @@ def probe(
 
 
 def choose_null_bias(probed: Sequence[ProbedExample]) -> NullChoice:
-    """The null bias with the largest sum of F1 on answerable examples and accuracy on the others.
+    """Null bias that maximises the sum of F1 on answerable examples and accuracy on the others.
 
-    The classes count the same, whatever their sizes. Of equal ones the lowest: it answers more. Raises EvaluationError
-    when one class is missing.
+    Both classes have equal weight, whatever their sizes. Ties go to the lowest bias, which answers more. Raises
+    EvaluationError if one class is missing.
     """
     yes = [p for p in probed if p.answerable]
     no = [p for p in probed if not p.answerable]

@@ -1,4 +1,4 @@
-"""A reader's figures with intervals: F1 and exact match where the passage answers, refusal where it does not."""
+"""Metrics of a reader with intervals: F1 and exact match on answerable examples, refusal on the others."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ _SPEED_BLOCKS = 50
 
 @dataclass(frozen=True, slots=True)
 class ReaderScores:
-    """Figures of one source, or of all. f1, em: of answerable examples, a refusal scores 0. articles: they come from.
+    """Metrics of one source, or of all. f1, em: of answerable examples; a refusal scores 0. articles: number of
+    articles.
 
-    no_answer_accuracy: unanswerable examples that were refused. refused_answerable: answerable ones that were.
+    no_answer_accuracy: share of unanswerable examples refused. refused_answerable: share of answerable ones refused.
     """
 
     source: str
@@ -39,11 +40,10 @@ class ReaderScores:
 
 @dataclass(frozen=True, slots=True)
 class ReaderReport:
-    """overall: all examples together. misfits: questions too long for the reader, counted as answered wrongly.
+    """overall: all examples together. misfits: questions too long for the reader, which count as wrong.
 
-    risk: of what it answered, surest first; the loss is 1 - F1, and 1 where nothing could be answered.
-    confidence_error: expected calibration error of the answers' probability against exact match. Both None where it
-    answered nothing.
+    risk: of the answers, most confident first; the loss is 1 - F1. confidence_error: expected calibration error of the
+    answers' probability against exact match. Both are None if the reader answered nothing.
     """
 
     overall: ReaderScores
@@ -63,11 +63,11 @@ def score_reader_answers(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReaderReport:
-    """Greedy answers from each example's own passages, compared as the SQuAD script does.
+    """Score greedy answers from each example's own passages, compared as the SQuAD script does.
 
     Limits by article (ReadingExample.group): Clopper-Pearson at the clustered effective sample size, which never has
-    zero width (evaluation.statistics.intervals). F1 lies in [0, 1], where ones and zeros vary most, so they are on
-    the safe side for it. seed: of the interval of the speed.
+    zero width (evaluation.statistics.intervals). It is conservative for F1, which varies less in [0, 1] than zeros and
+    ones. seed: for the interval of the speed.
     """
     answers = tuple(read_answers(generator, examples, passages, max_tokens=max_tokens, progress=progress))
     rows = [_row(example, answer) for example, answer in zip(examples, answers, strict=True)]

@@ -1,4 +1,4 @@
-"""How well a generator reads: exact match and F1 on questions whose passage answers them, refusal on the others."""
+"""Exact match and F1 of a generator on answerable questions, refusal on the others."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class ReadingScore:
-    """Means over one source. exact_match, f1: of answerable examples (a refusal scores 0), None where there are none.
+    """Means over one source. exact_match, f1: of answerable examples (a refusal scores 0), None if there are none.
 
-    no_answer_accuracy: share of unanswerable examples that were refused. refused_answerable: share of answerable ones
-    that were refused. answers_per_second: greedy, one question at a time, prompts included.
+    no_answer_accuracy: share of unanswerable examples refused. refused_answerable: share of answerable ones refused.
+    answers_per_second: greedy, one question at a time, with prompt processing.
     """
 
     source: str
@@ -58,10 +58,10 @@ def exact_match(prediction: str, references: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ReaderAnswer:
-    """What a generator said to one example. text: without citation marks; empty where the question did not fit.
+    """Answer of a generator to one example. text: without citation marks; empty if the question did not fit.
 
     refused: whether it declined. fitted: whether the question fitted the context. seconds: prompt and answer.
-    confidence: probability of the answer's tokens, 0 where there are none.
+    confidence: probability of the answer's tokens, 0 if there are none.
     """
 
     text: str
@@ -87,7 +87,7 @@ def read_answers(
         try:
             prompt = generator.prompt(example.question, retrieved, max_tokens)
             completion = generator.generate(prompt, params, (0,))[0]
-        except GenerationError:  # a question that does not fit: no answer, and no refusal either
+        except GenerationError:  # a question that does not fit is neither answered nor refused
             yield ReaderAnswer("", False, False, time.perf_counter() - started)
         else:
             seconds = time.perf_counter() - started
@@ -105,9 +105,9 @@ def score_reading(
     max_tokens: int = 32,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ReadingScore, ...]:
-    """read_answers, scored by source; the last row is over all.
+    """Score read_answers by source; the last row is over all.
 
-    A question that does not fit the context counts as answered wrongly. No examples, no rows.
+    A question that does not fit the context counts as wrong. Without examples there are no rows.
     """
     rows: dict[str, list[_Row]] = {}
     answers = read_answers(generator, examples, passages, max_tokens=max_tokens, progress=progress)

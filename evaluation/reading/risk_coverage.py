@@ -1,4 +1,4 @@
-"""Answering only where sure: the risk of a reader's answers as a function of how many questions it answers."""
+"""Selective answering: risk of a reader's answers as a function of the share of questions answered."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from evaluation.errors import EvaluationError
 
 @dataclass(frozen=True, slots=True)
 class CoveragePoint:
-    """When the surest ``coverage`` of the questions are answered, a share ``risk`` of those answers is wrong.
+    """Share ``risk`` of wrong answers if the most confident ``coverage`` of the questions are answered.
 
-    confidence: of the least sure of them.
+    confidence: the lowest among these answers.
     """
 
     coverage: float
@@ -26,7 +26,7 @@ class CoveragePoint:
 class RiskCoverage:
     """points: at coverage 0.1, 0.2 ... 1. area: under the whole curve (AURC), the mean risk over all coverages.
 
-    best_area: of a perfect order of the same answers; random_area: of no order, the risk when all are answered.
+    best_area: for a perfect order of the same answers; random_area: for a random order, the risk of all answers.
     """
 
     points: tuple[CoveragePoint, ...]
@@ -36,9 +36,9 @@ class RiskCoverage:
 
 
 def risk_coverage(confidence: Sequence[float], wrong: Sequence[float]) -> RiskCoverage:
-    """The curve (El-Yaniv and Wiener 2010, section 2; its area: Geifman et al. 2019, eq. 2).
+    """The risk-coverage curve (El-Yaniv and Wiener 2010, section 2; its area: Geifman et al. 2019, eq. 2).
 
-    confidence, wrong (N): any increasing score, and the loss of each answer in [0, 1]. Answers of equal confidence are
+    confidence, wrong: (N,), any increasing score, and the loss of each answer in [0, 1]. Ties in confidence are
     accepted together: each gets the mean loss of its ties. Raises EvaluationError for no answers or unequal lengths.
     """
     if len(confidence) != len(wrong) or not confidence:

@@ -1,1 +1,1 @@
-"""The HTML report of a run."""
+"""Reports of a run: HTML, Markdown, CSV, JSON and plots."""

@@ -1,4 +1,4 @@
-"""A run's analysis as plain rows: for CSV, Markdown and terminals, which have one table for all of it."""
+"""A run's analysis as one table of rows, for CSV, Markdown and terminals."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from evaluation.statistics.estimates import HallucinationEstimate
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRow:
-    """One figure. part: of the analysis. share: whether it is a share of something (shown in percent) and no score.
+    """One figure. part: of the analysis. share: whether it is a share (shown in percent).
 
-    rate, lower, upper: None where undefined, reason then says why. level: None where there are no limits.
+    rate, lower, upper: None if undefined; reason then says why. level: None without limits.
     """
 
     part: str
@@ -41,7 +41,7 @@ class AnalysisRow:
 
     @property
     def shown(self) -> str:
-        """ "12.3 % [8.1, 17.9]", or "0.81 [0.70, 0.90]" for what is no share; "undefined" without a value."""
+        """ "12.3 % [8.1, 17.9]" for a share, "0.81 [0.70, 0.90]" otherwise; "undefined" without a value."""
         if self.rate is None:
             return f"undefined ({self.reason})" if self.reason else "undefined"
         factor, form, unit = (100.0, "{:.1f}", " %") if self.share else (1.0, "{:.3f}", "")
@@ -52,7 +52,7 @@ class AnalysisRow:
 
 
 def analysis_rows(found: RunAnalysis) -> tuple[AnalysisRow, ...]:
-    """Every figure of the analysis, in the order of the report."""
+    """All figures of the analysis, in the order of the report."""
     rows: list[AnalysisRow] = [*_grid(found.grid)] if found.grid else []
     rows += [_estimate("observed", o.arm, o.name, o.rate.default) for o in found.observed]
     for part in found.retrieval:
@@ -73,7 +73,7 @@ def analysis_rows(found: RunAnalysis) -> tuple[AnalysisRow, ...]:
 
 
 def analysis_markdown(found: RunAnalysis | None) -> list[str]:
-    """Lines of a table, and what drift's tests say in words; empty without an analysis, or with nothing in it."""
+    """Markdown table of the analysis, with the conclusions of the drift tests; empty without an analysis."""
     rows = analysis_rows(found) if found else ()
     if found is None or not rows:
         return []

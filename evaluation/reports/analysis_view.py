@@ -1,4 +1,4 @@
-"""What the report draws of a run's analysis: charts of the grid, of positions, of claims' calibration, of detectors."""
+"""Charts of a run's analysis: grid, claim positions, claim calibration, detectors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOGETHER = 3
 
 @dataclass(frozen=True, slots=True)
 class NamedChart:
-    """A chart with the words above it, and below it."""
+    """A chart with its title and caption."""
 
     title: str
     chart: LineChart
@@ -28,8 +28,9 @@ class NamedChart:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisView:
-    """The analysis and its charts. drift, calibration, signals: in the order of the analysis's own arms, None where
-    there is nothing to draw."""
+    """The analysis and its charts. drift, calibration, signals: in the order of the analysis's arms, None without a
+    chart.
+    """
 
     found: RunAnalysis
     grid: tuple[NamedChart, ...]
@@ -39,14 +40,14 @@ class AnalysisView:
 
     @property
     def charts(self) -> tuple[tuple[str, NamedChart], ...]:
-        """All of them, each with a word for a file name."""
+        """All charts, each with a word for its file name."""
         groups = (("grid", self.grid), ("drift", self.drift), ("calibration", self.calibration))
         named = [(word, c) for word, charts in (*groups, ("signals", self.signals)) for c in charts if c is not None]
         return tuple((f"{word}-{n}", c) for n, (word, c) in enumerate(named, start=1))
 
 
 def analysis_view(found: RunAnalysis) -> AnalysisView:
-    """Draw what there is to draw."""
+    """Create the charts of an analysis."""
     return AnalysisView(
         found,
         grid_charts(found.grid) if found.grid else (),
@@ -69,8 +70,11 @@ def setting_name(setting: GridSetting) -> str:
 
 
 def grid_charts(grid: GridFigures) -> tuple[NamedChart, ...]:
-    """The hallucinated share over the first of temperature, top-p and top-k that varies: a chart for every combination
-    of the other two, and for every arm where there are more than a few. Greedy is temperature 0 of each."""
+    """Hallucinated share over the first of temperature, top-p and top-k that varies.
+
+    One chart for each combination of the other two, and one per arm if there are many arms. Greedy decoding has
+    temperature 0.
+    """
     sampled = [(i, s) for i, s in enumerate(grid.settings) if s.temperature > 0]
     if not sampled:
         return ()
@@ -113,7 +117,7 @@ def _rest_name(pair: tuple[float, int]) -> str:
 def _grid_charts(
     grid: GridFigures, places: Sequence[tuple[float, int]], rest: str, axis: Axis
 ) -> tuple[NamedChart, ...]:
-    """places: (x, setting). One chart for all arms; more than a few hide each other's bands, and get one each."""
+    """One chart for all arms, or one per arm if there are too many bands for one chart. places: (x, setting)."""
     lines = [Line(arm.arm, _points(arm.hallucinated, places)) for arm in grid.arms]
     caption = f"Bands hold for all settings of an arm together ({100 * grid.arms[0].hallucinated.level:g} %)."
     if len(lines) <= _TOGETHER:
@@ -122,7 +126,7 @@ def _grid_charts(
 
 
 def _points(band: Band, places: Sequence[tuple[float, int]]) -> tuple[Point, ...]:
-    """The band's defined cells at their x, in order of x."""
+    """The band's defined cells at their x, sorted by x."""
     return tuple(
         Point(x, rate, band.lower[i], band.upper[i]) for x, i in sorted(places) if (rate := band.rates[i]) is not None
     )

@@ -1,4 +1,4 @@
-"""Every answer of a report as a row of CSV, for spreadsheets."""
+"""CSV with one row per answer of a report."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def answers_csv(data: ReportData) -> str:
-    """The answers with a header. support: of the worst claim; cited: the documents, joined by "; ".
+    """All answers, with a header. support: of the worst claim; cited: the documents, joined by "; ".
 
-    A text that a spreadsheet would take for a formula begins with an apostrophe, which spreadsheets do not show (OWASP,
-    "CSV Injection"). Empty cells: nothing is known.
+    A text that a spreadsheet would interpret as a formula gets a leading apostrophe, which spreadsheets hide (OWASP,
+    "CSV Injection"). An empty cell means that the value is unknown.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

@@ -1,7 +1,7 @@
-"""What claims say beside "any unsupported one": how many a response, how many unsupported, by how much. Pure.
+"""Claim-level figures: claims per response, unsupported claims, and their mean support. Pure functions.
 
-Secondary figures (docs/architecture.md, rule 2): a response with more claims is hallucinated more often by
-the headline's rule alone.
+These are secondary (docs/architecture.md, rule 2): by the headline's rule, a response with more claims is more often
+hallucinated.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from evaluation.statistics.measure import Resampler, Settings, measure_ratio
 
 @dataclass(frozen=True, slots=True)
 class ArmClaims:
-    """One arm. per_response: claims of a response, None without a response. unsupported: of scored claims.
+    """One arm. per_response: claims per response, None without a response. unsupported: share of scored claims.
 
-    soft: the mean of 1 - V over responses that were scored: of a response the mean over its scored claims, 0 for one
-    that declines.
+    soft: the mean of 1 - V over scored responses; for a response it is the mean over its scored claims, 0 if it
+    declines.
     """
 
     arm: str
@@ -33,7 +33,7 @@ class ArmClaims:
 
 
 def claim_figures(questions: Sequence[ShownQuestion], arms: Sequence[str], level: float) -> tuple[ArmClaims, ...]:
-    """Every arm in order; ratios of totals with the default interval, questions as clusters."""
+    """Claim figures of all arms in order; ratios of totals with the default interval, clustered by question."""
     # The bootstrap is not shown here: the smallest number of replicates keeps the table cheap.
     resampler = Resampler(Settings(level=level, bootstrap=100))
     by_arm = {arm: [a.samples for q in questions for a in q.arms if a.arm == arm and a.samples] for arm in arms}
@@ -41,13 +41,13 @@ def claim_figures(questions: Sequence[ShownQuestion], arms: Sequence[str], level
 
 
 def claims_of(data: ReportData) -> tuple[ArmClaims, ...]:
-    """Those of a report; none where it was made without answers."""
+    """Claim figures of a report; empty if the report has no answers."""
     arms = [arm.arm for arm in data.summary.arms]
     return claim_figures(data.questions, arms, data.summary.settings.level) if data.questions else ()
 
 
 def softness(sample: ShownSample) -> float | None:
-    """The mean of 1 - V over an answer's scored claims, 0 where it declines, None where it is unscored."""
+    """Mean of 1 - V over an answer's scored claims; 0 if it declines, None if it is unscored."""
     if sample.outcome == "abstained":
         return 0.0
     supports = [v.support for v in sample.verdicts if v.support is not None]
@@ -62,7 +62,7 @@ def _claims(arm: str, answered: Sequence[tuple[ShownSample, ...]], resampler: Re
     wrong = np.array([sum(n in ("contradicted", "unverifiable") for n in found) for found in labels], dtype=np.float64)
     claims, responses = sum(map(len, labels)), sum(map(len, answered))
     soft = [[u for s in samples if (u := softness(s)) is not None] for samples in answered]
-    # A question weighs the same however many samples it has, as in the headline.
+    # Every question has the same weight, whatever its number of samples, as in the headline.
     sizes = np.array([len(samples) for samples in answered], dtype=np.float64)
     given = np.array([len(found) for found in soft], dtype=np.float64)
     lost = np.array([sum(found) for found in soft], dtype=np.float64)

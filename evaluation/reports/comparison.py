@@ -1,4 +1,4 @@
-"""Two runs held against each other on the questions they share: a report of its own, made from theirs. Pure."""
+"""Comparison of two runs on their shared questions, as a separate report. Pure functions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _MUST_DIFFER = frozenset({"run"})
 
 
 def compare_runs(run: ReportData, against: ReportData, run_name: str, against_name: str) -> ReportData:
-    """The report of ``run`` against ``against``. Names: short ones, put behind each arm's.
+    """Compare ``run`` with ``against``. The short names are appended to the names of the arms.
 
-    A question is shared when both runs have its id with the same words. Arms of one name are compared; where no name is
-    shared and each run has one arm, those two. Differences are against minus run: positive where ``run`` hallucinates
-    less. Raises EvaluationError when no question or no arm can be compared.
+    A question is shared if both runs have its id with the same text. Arms with the same name are compared; if no name
+    is shared and each run has one arm, these two. Differences are against minus run: positive if ``run`` hallucinates
+    less. Raises EvaluationError if no question or no arm can be compared.
     """
     theirs = {q.id: q for q in against.questions}
     mine = {q.id: q for q in run.questions}
@@ -101,7 +101,7 @@ def _entries(data: ReportData) -> dict[str, str]:
 
 
 def _differences(run: ReportData, against: ReportData, run_name: str, against_name: str) -> list[str]:
-    """What the two runs differ in, and what of that makes the difference one of measuring."""
+    """Differences between the settings of the runs, with a warning if the verification differs."""
     new, old = _entries(run), _entries(against)
     names = [n for n in dict.fromkeys((*old, *new)) if old.get(n) != new.get(n) and n not in _MUST_DIFFER]
     if not names:
@@ -110,8 +110,8 @@ def _differences(run: ReportData, against: ReportData, run_name: str, against_na
     judged = [n for n in ("verifier", "threshold", "trusted generation") if n in names]
     if judged:
         notes.append(
-            f"The runs were not judged alike ({', '.join(judged)} differ): part of every difference, perhaps all of "
-            "it, is one between verifiers."
+            f"The runs were judged differently ({', '.join(judged)} differ): part of every difference, possibly all "
+            "of it, is due to the verification."
         )
     return notes
 
@@ -123,7 +123,7 @@ def _sections(data: ReportData, name: str) -> tuple[ConfigSection, ...]:
 def _figures(
     run: ReportData, against: ReportData, questions: tuple[ShownQuestion, ...], arms: list[str]
 ) -> EntailmentFigures | None:
-    """Rates by threshold, where both runs were judged by entailment with one threshold."""
+    """Rates by threshold, if both runs were judged by entailment with the same threshold."""
     if run.entailment is None or against.entailment is None:
         return None
     if run.entailment.threshold != against.entailment.threshold:

@@ -1,4 +1,4 @@
-"""Corrected figures as rows: what the terminal's tables, the page, CSV and Markdown show of them. Pure."""
+"""Corrected figures as rows for terminal, HTML, CSV and Markdown. Pure functions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluation.reports.report_view import interval, percent
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
 
 METHODS = {
-    "rectified": "verifier mended by labels",
+    "rectified": "verifier corrected by labels",
     "labels_only": "labels alone (Clopper-Pearson)",
 }
 NAMES = {"hallucinated": "of all responses", "answered": "of answered", "difference": "difference"}
@@ -26,8 +26,8 @@ NAMES = {"hallucinated": "of all responses", "answered": "of answered", "differe
 class CorrectedRow:
     """One corrected figure. quantity: "hallucinated", "answered" or "difference". against: "" for a rate.
 
-    headline: the estimate that is to be read; method, reason: which it is, and why. rogan_gladen: None where it is not
-    defined for this quantity.
+    headline: the estimate to report; method, reason: how it was chosen. rogan_gladen: None if it is not defined for
+    this quantity.
     """
 
     quantity: str
@@ -43,18 +43,18 @@ class CorrectedRow:
 
     @property
     def name(self) -> str:
-        """What stands in the first column."""
+        """Text of the first column."""
         return f"{self.arm} − {self.against}" if self.against else self.arm
 
     @property
     def what(self) -> str:
-        """The quantity, for people."""
+        """Display name of the quantity."""
         return "difference" if self.against else f"hallucinated {NAMES[self.quantity]}"
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedView:
-    """What the page shows. agreement: a line each. rows, arms: empty where nothing can be corrected yet."""
+    """Content of the HTML section. agreement: one line each. rows, arms: empty if nothing can be corrected yet."""
 
     notes: tuple[str, ...]
     rows: tuple[CorrectedRow, ...]
@@ -64,7 +64,7 @@ class CorrectedView:
 
 
 def corrected_view(figures: CorrectedFigures | None) -> CorrectedView | None:
-    """The page's part; None without labels."""
+    """The HTML section; None without labels."""
     if figures is None:
         return None
     rows = corrected_rows(figures.run) if figures.run else ()
@@ -96,14 +96,14 @@ def _row(quantity: str, arm: str, against: str, c: Corrected, rg: HallucinationE
 
 
 def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
-    """What a reader of corrected figures must know, one sentence each."""
+    """Notes for readers of corrected figures, one sentence each."""
     notes = []
     if figures.run is None:
         notes.append(f"Labels do not correct the rates yet: {figures.reason}.")
     else:
         notes.append(
-            f"Corrected by labels of {figures.source}; labels are what people say, not the truth, and the corrected "
-            "rate is the one that they would give."
+            f"Corrected by labels of {figures.source}; labels are human opinions, not the truth, and the "
+            "corrected rate estimates the rate by such labels."
         )
         notes += _other_questions(figures.run)
         unsure = [a for a in figures.run.arms if a.undecided]
@@ -125,7 +125,7 @@ def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
 
 
 def _other_questions(run: CorrectedRun) -> list[str]:
-    """Of which questions uncorrected and corrected figures are, where labels were drawn from fewer than a run has."""
+    """Notes on the questions behind the figures, if labels were drawn from fewer questions than the run has."""
     figures = [(a.arm, a.hallucinated) for a in run.arms]
     figures += [(f"{p.baseline} − {p.other}", p.difference) for p in run.pairs]
     other = [
@@ -142,7 +142,7 @@ def _other_questions(run: CorrectedRun) -> list[str]:
 
 
 def agreement_lines(figures: tuple[Agreement, ...]) -> tuple[str, ...]:
-    """Every pair's kappa, then the alpha of all (which comes last, also where there are only two annotators)."""
+    """Kappa of each pair, then alpha of all (last, also if there are only two annotators)."""
     if not figures:
         return ()
     *pairs, alpha = figures
@@ -168,7 +168,7 @@ def corrected_json(figures: CorrectedFigures | None) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedCell:
-    """One estimate of a corrected quantity, for CSV. kind: rate or difference. quantity: which, and by which method."""
+    """One estimate of a corrected quantity, for CSV. kind: rate or difference. quantity: with its method."""
 
     kind: str
     arm: str
@@ -178,7 +178,7 @@ class CorrectedCell:
 
 
 def corrected_cells(figures: CorrectedFigures | None) -> Iterator[CorrectedCell]:
-    """Every corrected estimate by every method; the headline is marked."""
+    """All corrected estimates by all methods; the headline is marked."""
     if figures is None or figures.run is None:
         return
     for row in corrected_rows(figures.run):
@@ -199,7 +199,7 @@ def corrected_cells(figures: CorrectedFigures | None) -> Iterator[CorrectedCell]
 
 
 def corrected_markdown(figures: CorrectedFigures | None) -> list[str]:
-    """Lines of a section; none without labels."""
+    """Lines of a Markdown section; empty without labels."""
     if figures is None:
         return []
     lines = ["", "## Corrected by labels", ""]
@@ -229,7 +229,7 @@ def figure(estimate: HallucinationEstimate, signed: bool = False) -> str:
 
 
 def without_labels(level: float, reason: str = "") -> HallucinationEstimate:
-    """What stands for a corrected figure that labels do not give."""
+    """Placeholder for a corrected figure that labels do not provide."""
     return undefined(level, reason or "no response is labelled: plumbline label RUN")
 
 

@@ -1,5 +1,7 @@
-"""Geometry of line charts: rates with bands over settings, thresholds or positions. The template draws them, so that
-every label passes its escaping."""
+"""Geometry of line charts: rates with bands over settings, thresholds or positions.
+
+The template renders them, so that all labels are escaped.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ COLOURS = 6
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A value at x, with limits where it has some."""
+    """A value at x, with optional limits."""
 
     x: float
     y: float
@@ -27,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What to draw: a named line. dotted: only dots with whiskers, nothing between them."""
+    """A named line of points. dotted: dots with whiskers only, without a connecting line."""
 
     label: str
     points: tuple[Point, ...]
@@ -36,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """From low to high, with ticks at values and their names."""
+    """An axis from low to high, with named ticks."""
 
     low: float
     high: float
@@ -46,7 +48,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A point in user units; lower and upper are y of its limits, None without."""
+    """A point in user units; lower and upper are y of its limits, or None."""
 
     x: float
     y: float
@@ -90,7 +92,9 @@ PERCENT = Axis(0.0, 1.0, tuple((t / 100, f"{t} %") for t in range(0, 101, 25)), 
 def line_chart(
     lines: Sequence[Line], x: Axis, y: Axis = PERCENT, mark: float | None = None, diagonal: bool = False
 ) -> LineChart:
-    """Lay lines out. Limits beyond the axes are cut. mark: a value of x to show; diagonal: whether y = x is drawn."""
+    """Lay out lines. Limits beyond the axes are clipped. mark: a value of x to show; diagonal: whether y = x is
+    drawn.
+    """
     across = _scale(x, _LEFT, _RIGHT)
     up = _scale(y, _BOTTOM, _TOP)
     series = []
@@ -106,7 +110,7 @@ def line_chart(
         joined = not line.dotted
         path = " ".join(f"{d.x},{d.y}" for d in dots) if joined else ""
         band = " ".join((*above, *below)) if joined and len(above) > 1 else ""
-        # A single point has no line: its dot and whisker are all there is to see.
+        # A single point has no line, only a dot and a whisker.
         shown = dots if line.dotted or len(dots) < 2 else tuple(Dot(d.x, d.y, None, None) for d in dots)
         label_y = _BOTTOM + _AXIS_ROOM + _LEGEND_ROW * (i + 0.6)
         series.append(Series(line.label, f"c{i % COLOURS}", path, band, shown, round(label_y, 2)))
@@ -129,7 +133,7 @@ def line_chart(
 
 
 def threshold_curve(figures: EntailmentFigures) -> LineChart:
-    """The hallucinated share of each arm by threshold, with its pointwise band; undefined points are left out."""
+    """Hallucinated share of each arm by threshold, with its pointwise band; undefined points are left out."""
     lines = [
         Line(
             arm,
@@ -146,7 +150,7 @@ def threshold_curve(figures: EntailmentFigures) -> LineChart:
 
 
 def spread_axis(values: Sequence[float], title: str) -> Axis:
-    """An axis that holds these values, each a tick, with a little room; of one value, that value in the middle."""
+    """An axis that covers these values, with a tick for each and a margin; a single value is in the middle."""
     distinct = sorted(set(values))
     room = (distinct[-1] - distinct[0]) * 0.04 or 0.5
     return Axis(distinct[0] - room, distinct[-1] + room, tuple((v, f"{v:g}") for v in distinct), title)

@@ -1,4 +1,4 @@
-"""What entailment verdicts add to a report: rates by threshold. Pure."""
+"""Rates by entailment threshold. Pure functions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ GRID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 def entailment_figures(
     questions: Sequence[ShownQuestion], arms: Sequence[str], threshold: float, level: float = 0.95
 ) -> EntailmentFigures | None:
-    """Figures of a run that was judged with this threshold; None when no question was judged by entailment.
+    """Rates by threshold of a run judged with this threshold; None if no question was judged by entailment.
 
-    A rate at another threshold is what the verdicts' stored support would have given (docs/architecture.md, rule 8);
+    A rate at another threshold is computed from the stored support of the verdicts (docs/architecture.md, rule 8);
     questions judged by references keep their outcomes. Intervals are pointwise, by question.
     """
     judged = [q for q in questions if q.by_entailment]
@@ -37,7 +37,7 @@ def entailment_figures(
 
 
 def outcome_at(sample: ShownSample, threshold: float) -> Outcome:
-    """The outcome of an answer judged by entailment if the threshold had been this one."""
+    """Outcome of an answer judged by entailment if this were the threshold."""
     if not sample.verdicts:
         return sample.outcome
     return outcome_of(tuple(_relabelled(v, threshold) for v in sample.verdicts), False).outcome
@@ -56,7 +56,7 @@ def _samples(questions: Iterable[ShownQuestion], arm: str) -> list[tuple[ShownQu
 def _rate(
     answered: Sequence[tuple[ShownQuestion, tuple[ShownSample, ...]]], threshold: float, resampler: Resampler
 ) -> HallucinationEstimate:
-    """The hallucinated share of all responses, as the headline measures it."""
+    """Hallucinated share of all responses, as in the headline."""
     if not answered:
         return undefined(resampler.settings.level, "no response falls in the denominator")
     sizes = np.array([len(samples) for _, samples in answered], dtype=np.float64)

@@ -1,6 +1,6 @@
-"""The first screen of every report: what was measured, the headline with its interval, what to do next, the words.
+"""First screen of a report: what was measured, the headline with its interval, next steps, and terms.
 
-Terminal, Markdown, JSON and HTML take it from here, so that they say the same. Pure: made of a report's data alone.
+Terminal, Markdown, JSON and HTML share this content. Pure: a function of the report's data.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from evaluation.statistics.summary import ArmSummary
 from evaluation.verifiers.verifier import FAILED
 
 Action = Literal["retry", "label", "plan", "tune", "model", "read"]
-"""What an advice asks for: draw failed samples again, label answers, plan a larger run, tune the search, choose another
-model or prompt, read the answers. Each front end has its own command or link for it."""
+"""Kinds of advice: draw failed samples again, label answers, plan a larger run, tune the search, choose another
+model or prompt, read the answers. Each front end adds its command or link.
+"""
 
 MOST_ADVICE = 3
 _WIDE = 0.05
@@ -31,13 +32,13 @@ ARMS = {
     "rag": "the model with the passages that the search found",
     "oracle": "the model with the passages that hold the answer, as the question set names them",
 }
-"""The plain arms; docs/arms.md has the others."""
+"""The base arms; docs/arms.md describes the others."""
 
 OUTCOMES = {
     "hallucinated": "some claim of the answer is not supported",
     "supported": "every claim of the answer is supported",
-    "abstained": "the answer declines: it claims nothing",
-    "unscored": "the answer could not be judged; the reason stands beside it",
+    "abstained": "the answer declines to answer and makes no claim",
+    "unscored": "the answer could not be judged; the reason is shown with it",
 }
 CHANGES = {
     "fixed": "hallucinated in the first arm and not in the second",
@@ -47,7 +48,7 @@ CHANGES = {
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One thing to do next. action: of which kind."""
+    """One next step. action: its kind."""
 
     text: str
     action: Action
@@ -55,10 +56,10 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
-    """measured: named facts, in order. headline: one sentence; comparison: one on the first pair of arms, "" without.
-    Of two runs that are compared the difference is the headline, and a rate stands behind it.
+    """measured: named facts, in order. headline: one sentence; comparison: one on the first pair of arms, or "".
 
-    next_steps: at most MOST_ADVICE. terms: (word, meaning) of the arms and outcomes that the report shows.
+    If two runs are compared, the difference is the headline, followed by a rate. next_steps: at most MOST_ADVICE.
+    terms: (term, definition) of the arms and outcomes in the report.
     """
 
     title: str
@@ -74,10 +75,10 @@ class FirstScreen:
 
 
 def first_screen(data: ReportData) -> FirstScreen:
-    """What a reader should know before anything else."""
+    """Create the first screen of a report."""
     main = _main_arm(data)
     headline, comparison = _headline(data, main), _comparison(data)
-    if data.comparison and comparison:  # of two runs the difference is what was asked for
+    if data.comparison and comparison:  # in a comparison of two runs the difference is the result
         headline, comparison = comparison, headline
     return FirstScreen(
         data.config.title,
@@ -90,7 +91,7 @@ def first_screen(data: ReportData) -> FirstScreen:
 
 
 def _main_arm(data: ReportData) -> ArmSummary:
-    """The arm that users get: with retrieval, else the second of the first pair, else the first."""
+    """The arm with retrieval, else the second of the first pair, else the first."""
     arms = data.summary.arms
     wanted = next((arm for arm in arms if arm.arm == _MAIN), None)
     if wanted is None and data.summary.pairs:
@@ -150,20 +151,20 @@ def _verifier(data: ReportData, entries: dict[str, str]) -> str:
 
 
 def _checked(data: ReportData) -> str:
-    """What is known of the verifier's own errors."""
+    """Summary of what is known about the verifier's errors."""
     if data.corrected is not None and data.corrected.run is not None:
         run = data.corrected.run
         wrong = sum(arm.disagreements for arm in run.arms)
         return f"people labelled {sum(arm.labelled for arm in run.arms)} answers; it was wrong on {wrong} of them"
     if data.scored is not None and data.scored.labelled:
         return f"people labelled {data.scored.labelled} of the answers"
-    return "not yet: nobody has labelled answers of this run"
+    return "not yet: no answers of this run are labelled"
 
 
 def _headline(data: ReportData, arm: ArmSummary) -> str:
     corrected = _corrected(data.corrected.run if data.corrected else None, arm.arm)
     estimate = corrected or arm.hallucinated.default
-    how = ", corrected by people's labels" if corrected else ""
+    how = ", corrected by human labels" if corrected else ""
     who = ARMS.get(arm.arm, "")
     name = f"{arm.arm} ({who})" if who else arm.arm
     if estimate.rate is None:
@@ -205,7 +206,7 @@ def _signed(rate: float) -> str:
 
 
 def _advice(data: ReportData, main: ArmSummary) -> tuple[Advice, ...]:
-    """What limits the report most, the worst first."""
+    """Next steps for what limits the report most, most important first."""
     return tuple(
         found for found in (_unscored(data), _search(data), _model(data), _width(data, main), _labels(data)) if found
     )
@@ -227,7 +228,7 @@ def _unscored(data: ReportData) -> Advice | None:
 
 
 def _search(data: ReportData) -> Advice | None:
-    """Where the run shows that other passages would help."""
+    """Advice if the run shows that other passages would help."""
     pair = next((p for p in data.summary.pairs if (p.baseline, p.other) == ("rag", "oracle")), None)
     found = pair.difference.default if pair else None
     if found is None or found.rate is None or found.lower is None or found.lower <= 0 or found.rate <= _GAP:
@@ -240,7 +241,7 @@ def _search(data: ReportData) -> Advice | None:
 
 
 def _model(data: ReportData) -> Advice | None:
-    """Where the run shows that passages alone do not help."""
+    """Advice if the run shows that passages alone do not help."""
     oracle = next((arm.hallucinated.default for arm in data.summary.arms if arm.arm == "oracle"), None)
     if oracle is None or oracle.lower is None or oracle.lower <= _GAP:
         return None
@@ -279,7 +280,7 @@ def counted(number: int, what: str) -> str:
 
 
 def arm_meaning(name: str) -> str:
-    """What an arm is, in words; "" for the name of a system from elsewhere."""
+    """Definition of an arm; "" for the name of an external system."""
     plain, _, run = name.partition(" @")
     base, plus, modifiers = plain.partition("+")
     meaning = ARMS.get(base, "")

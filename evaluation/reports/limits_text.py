@@ -1,4 +1,4 @@
-"""Two limits as text. Limits that differ are never printed alike."""
+"""Formatting of two limits. Different limits never have the same text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ _MOST_DIGITS = 6
 def limits_text(
     lower: float, upper: float, digits: int = 1, *, scale: float = 100.0, signed: bool = False, separator: str = ", "
 ) -> str:
-    """ "[8.1, 17.9]", in per cent by default: with ``digits`` decimals, or as many more as tell the two apart."""
+    """ "[8.1, 17.9]", in percent by default, with ``digits`` decimals or as many more as needed to distinguish the
+    limits.
+    """
     form = "+" if signed else ""
     for places in range(digits, _MOST_DIGITS + 1):
         low, high = (format(scale * limit, f"{form}.{places}f") for limit in (lower, upper))

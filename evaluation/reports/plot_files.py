@@ -1,4 +1,4 @@
-"""The report's charts as SVG files of their own. (As PNG: evaluation.reports.raster.)"""
+"""The report's charts as SVG files (for PNG see evaluation.reports.raster)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ _TITLES = {
 
 
 def plots(data: ReportData) -> dict[str, str]:
-    """File name to SVG: outcomes of each arm, each difference, and the rate by threshold and what the
-    analysis draws, where there is such."""
+    """SVG by file name: outcomes of each arm, each difference, the rate by threshold, and the charts of the
+    analysis.
+    """
     environment, style = template_environment(), own_text("plot.css")
     bars, curve = environment.get_template("bars.svg.j2"), environment.get_template("curve.svg.j2")
     view = build_view(data)
@@ -46,7 +47,7 @@ def plots(data: ReportData) -> dict[str, str]:
 
 
 def write_plots(folder: Path, data: ReportData) -> tuple[Path, ...]:
-    """Write ``plots`` into a folder, which is made. Raises EvaluationError naming the path."""
+    """Write ``plots`` into a folder, which is created. Raises EvaluationError with the path."""
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

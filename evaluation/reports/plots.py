@@ -1,4 +1,4 @@
-"""Geometry of the report's charts. The template draws it, so that every label passes through its escaping."""
+"""Geometry of the report's bar charts. The template renders them, so that all labels are escaped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A grid line at x, named."""
+    """A named grid line at x."""
 
     x: float
     label: str
@@ -54,7 +54,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What to draw: style is a class name of the style sheet, never text from outside."""
+    """One bar to draw. style: a class name of the style sheet, never external text."""
 
     label: str
     style: str
@@ -63,7 +63,9 @@ class Bar:
 
 
 def chart(bars: Sequence[Bar], low: float, high: float, ticks: Sequence[float]) -> Chart:
-    """Lay bars out on an axis from low to high (shares; -1 to 1 for differences). Limits outside the axis are cut."""
+    """Lay out bars on an axis from low to high (shares; -1 to 1 for differences). Limits outside the axis are
+    clipped.
+    """
     if not low < high:
         raise ValueError(f"the axis runs from {low} to {high}: low must be below high")
     span = WIDTH - LABEL - VALUE

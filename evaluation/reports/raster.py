@@ -1,7 +1,7 @@
-"""SVG plots as PNG beside them, for what takes no SVG: slides, word processors, chats.
+"""SVG plots as PNG files, for slides, word processors and chats that do not accept SVG.
 
-The renderer (resvg) is an extra of this project and uses the fonts of the machine; without either, the SVG stay alone
-and a reason says so.
+The renderer (resvg) is an optional dependency and uses the machine's fonts. Without either, only SVG files are written
+and a reason is returned.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from pathlib import Path
 from evaluation.errors import EvaluationError
 
 _WIDTH = 1600
-"""Pixels: sharp on a slide, and some 100 KB."""
+"""Width in pixels: sharp on a slide, about 100 KB."""
 _EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">{}</svg>'
 _LETTER = '<text x="2" y="16" font-family="sans-serif">M</text>'
 _SANS_SERIF = ("Arial", "DejaVu Sans", "Liberation Sans", "Noto Sans", "Helvetica", "Open Sans", "Roboto", "FreeSans")
-"""What "sans-serif" may be. The renderer takes it for Arial and asks no fontconfig: without Arial no word is drawn."""
+"""Fonts for "sans-serif". The renderer maps it to Arial and does not use fontconfig; without Arial no text is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rasters:
-    """files: the PNG that were written. reason: why there are none, "" where there are."""
+    """files: PNG files written. reason: why there are none, else ""."""
 
     files: tuple[Path, ...]
     reason: str = ""
 
 
 def write_pngs(plots: Sequence[Path]) -> Rasters:
-    """A PNG beside every SVG. Raises EvaluationError, naming the file that cannot be read, drawn or written."""
+    """Write a PNG for every SVG. Raises EvaluationError with the file that cannot be read, drawn or written."""
     try:
         from resvg_py import svg_to_bytes
     except ImportError:

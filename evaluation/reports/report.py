@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that needs no network, written whole or not at all."""
+"""HTML report of a run: one file without external resources, written atomically."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import build_view, interval, p_value, percent, score, share
 
 _TEMPLATES = Path(__file__).parent / "templates"
-# Control characters are not allowed in HTML, and a lone surrogate cannot be written as UTF-8: show that one was there.
+# HTML has no control characters and UTF-8 no lone surrogates: show a replacement character.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def _visible(value: object) -> object:
-    """Replace what HTML cannot hold by U+FFFD; markup of our own macros was cleaned when it was made."""
+    """Replace characters that HTML cannot hold by U+FFFD; markup from our own macros was escaped before."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return _FORBIDDEN.sub("�", value)
     return value
 
 
 def own_text(name: str) -> str:
-    """One of our own style sheets or scripts, for embedding."""
+    """A packaged style sheet or script, for embedding."""
     text = (_TEMPLATES / name).read_text(encoding="utf-8")
     if "</" in text or "<!--" in text:
         raise ValueError(f"{name} contains a closing tag or comment: it could not be embedded in HTML as it is")
@@ -38,12 +38,12 @@ def own_text(name: str) -> str:
 
 
 def _source_hash(text: str) -> str:
-    """The Content-Security-Policy source that allows exactly this inline text."""
+    """Content-Security-Policy source that allows exactly this inline text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def template_environment() -> jinja2.Environment:
-    """The template engine: it escapes all text from outside, and refuses what is not defined."""
+    """Template engine with autoescaping, which rejects undefined variables."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -58,7 +58,7 @@ def template_environment() -> jinja2.Environment:
 
 
 def render_report(run: ReportData) -> str:
-    """The whole page. Pure: the same run gives the same text. The template engine escapes all text from outside."""
+    """Render the page. Pure: the same run gives the same text. External text is escaped by the template engine."""
     style, script = own_text("report.css"), own_text("report.js")
     policy = (
         f"default-src 'none'; style-src {_source_hash(style)}; script-src {_source_hash(script)}; "
@@ -79,9 +79,9 @@ def render_report(run: ReportData) -> str:
 
 
 def write_report(path: Path, run: ReportData) -> None:
-    """Render and write atomically: readers see the old file or the new one, never half of it.
+    """Render and write atomically: readers see the old file or the new one, never a partial one.
 
-    Raises EvaluationError, naming the path, if the file cannot be written.
+    Raises EvaluationError with the path if the file cannot be written.
     """
     page = render_report(run).encode("utf-8")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

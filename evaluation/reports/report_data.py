@@ -1,4 +1,4 @@
-"""What a report shows: the run's settings, its numbers, and every answer with what it was judged on."""
+"""Data of a report: the run's settings, its figures, and every answer with its evidence."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from generation.completion import Citation
 
 @dataclass(frozen=True, slots=True)
 class ConfigSection:
-    """A group of named settings, e.g. ("Generation", (("temperature", "0.7"), ...)). Order is kept."""
+    """A group of named settings in order, e.g. ("Generation", (("temperature", "0.7"), ...))."""
 
     title: str
     entries: tuple[tuple[str, str], ...]
@@ -31,10 +31,12 @@ class ConfigSection:
 class RunConfig:
     """Everything needed to repeat the run.
 
-    title: for people. created: when it finished, ISO 8601, given by the caller. command: the command line that repeats
-    it. sections: versions, fingerprints, seeds, sampling, retrieval, hashes. searched_collection and
-    reference_collection: names or generation hashes; equal when answers are judged against the collection they were
-    read from, None when there is none (e.g. reference answers of the question set).
+    title: display name.
+    created: when it finished, ISO 8601, supplied by the caller.
+    command: command line that repeats the run.
+    sections: versions, fingerprints, seeds, sampling, retrieval, hashes.
+    searched_collection, reference_collection: names or generation hashes. They are equal if answers are judged by the
+        collection that they were read from, and None if there is none (for example with reference answers).
     """
 
     title: str
@@ -46,13 +48,13 @@ class RunConfig:
 
     @property
     def same_collection(self) -> bool:
-        """Whether evidence comes from the very collection that is searched."""
+        """Whether the evidence comes from the searched collection."""
         return self.searched_collection is not None and self.searched_collection == self.reference_collection
 
 
 @dataclass(frozen=True, slots=True)
 class ShownChunk:
-    """A chunk as the model was given it: number is n of ``[n]``; offsets in characters of the document."""
+    """A chunk as shown to the model: number is n of ``[n]``; offsets in characters of the document."""
 
     number: int
     document_id: str
@@ -68,8 +70,7 @@ class ShownChunk:
 class ShownSample:
     """One answer: sample counts from 0; reason says why it is unscored. weak: words that lower its support.
 
-    seed: None where another system drew it. label: what people call it, "" where nobody did. observed: what its arm
-    looked for and found.
+    seed: None if another system drew it. label: the human label, or "". observed: events observed by the arm.
     """
 
     sample: int
@@ -86,9 +87,9 @@ class ShownSample:
 
 @dataclass(frozen=True, slots=True)
 class ShownArm:
-    """One arm's answers to one question, and the chunks they were given (the same for all samples).
+    """Answers of one arm to one question, and the chunks that they were given (equal for all samples).
 
-    asked: the words that the arm put in the question's place, "" where they are its own.
+    asked: the arm's text for the question, "" if it is the original.
     """
 
     arm: str
@@ -99,8 +100,11 @@ class ShownArm:
 
 @dataclass(frozen=True, slots=True)
 class ShownQuestion:
-    """A question with its references, by arm. by_entailment: whether its answers were judged by trusted documents.
-    apart: whether each arm's were judged by what it was shown, so that it is part of no difference."""
+    """A question with its references and answers by arm.
+
+    by_entailment: whether its answers were judged by trusted documents. apart: whether the answers of each arm were
+    judged by the chunks shown, so that the question is excluded from differences.
+    """
 
     id: str
     text: str
@@ -114,7 +118,7 @@ class ShownQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRow:
-    """Hallucinated shares of all responses, one per arm, had the threshold been this one. own: whether it was."""
+    """Hallucinated shares of all responses, one per arm, at this threshold. own: whether it is the run's threshold."""
 
     threshold: float
     own: bool
@@ -123,7 +127,10 @@ class ThresholdRow:
 
 @dataclass(frozen=True, slots=True)
 class EntailmentFigures:
-    """Of a run in which ``judged`` of ``questions`` were judged by entailment. arms: in the order of the rates."""
+    """Rates by threshold of a run in which ``judged`` of ``questions`` were judged by entailment.
+
+    arms: in the order of the rates.
+    """
 
     judged: int
     questions: int
@@ -134,9 +141,9 @@ class EntailmentFigures:
 
 @dataclass(frozen=True, slots=True)
 class ScoredFigures:
-    """Of answers that another system gave. measure: what the rates are rates of. judged_by: what counts as truth.
+    """Figures of answers by another system. measure: meaning of the rates. judged_by: the source of truth.
 
-    labelled: answers that people judged; auroc, balanced_accuracy: how well the verifier meets them, by question.
+    labelled: number of answers with human labels; auroc, balanced_accuracy: of the verifier against them, by question.
     """
 
     measure: Literal["factuality", "faithfulness"]
@@ -148,12 +155,15 @@ class ScoredFigures:
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """A finished (or interrupted) run. notes: anything else that readers must know, one sentence each.
+    """A finished (or interrupted) run. notes: further information for readers, one sentence each.
 
-    scored: of answers from elsewhere, None for a run. comparison: of two runs, in words; "" for one run. corrected: by
-    labels, None where nobody labelled anything. analysis: what else a run says, None for other answers. abstentions:
-    right and wrong ones, by arm. citations: precision and recall, empty where nobody asked. breakdown: rates by kind,
-    retrieval and document, and pass^k, by arm.
+    scored: for answers by another system, None for a run.
+    comparison: description of the comparison of two runs; "" for one run.
+    corrected: by labels, None without labels.
+    analysis: further analyses of a run, None for other answers.
+    abstentions: correct and wrong ones, by arm.
+    citations: precision and recall, empty if not computed.
+    breakdown: rates by kind, retrieval and document, and pass^k, by arm.
     """
 
     config: RunConfig
@@ -177,7 +187,7 @@ class ReportData:
 
 
 def left_out_note(questions: int) -> str:
-    """Why so many questions are in no difference, for people."""
+    """Note on the number of questions that are excluded from differences."""
     one, several = ("question has", "Its", "It counts"), ("questions have", "Their", "They count")
     have, their, they = one if questions == 1 else several
     return (

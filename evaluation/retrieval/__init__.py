@@ -1,1 +1,1 @@
-"""How good a search is: judgements, measures with intervals, paired tests, tuning, and what failed."""
+"""Evaluation of retrieval: judgements, measures with intervals, paired tests, tuning, and failures."""

@@ -14,7 +14,7 @@ from evaluation.statistics.permutation import holm, sign_flip_test
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """How often questions are drawn anew, and their signs flipped; level of the intervals."""
+    """Number of bootstrap resamples and sign flips; level of the intervals."""
 
     replicates: int = 10_000
     permutations: int = 10_000
@@ -24,7 +24,9 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """mean over questions. lower, upper: BCa by question; None where the values do not vary or there is but one."""
+    """mean over questions. lower, upper: BCa by question; None if the values are constant or there is one question
+    only.
+    """
 
     mean: float
     lower: float | None
@@ -34,7 +36,7 @@ class MeanEstimate:
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """difference: mean of other - baseline. better, worse: questions on which the other is. p_holm: over the family."""
+    """difference: mean of other - baseline. better, worse: numbers of questions. p_holm: over the family."""
 
     difference: MeanEstimate
     better: int
@@ -44,7 +46,7 @@ class PairedDifference:
 
 
 def estimate(values: Floats, resampling: Resampling) -> MeanEstimate:
-    """(Q,) values -> their mean with a BCa interval (Efron 1987), questions drawn with replacement."""
+    """Mean of (Q,) values with a BCa interval (Efron 1987) over resampled questions."""
     count = len(values)
     mean = float(values.mean()) if count else 0.0
     if count < 2 or float(np.ptp(values)) < 1e-12:
@@ -58,9 +60,9 @@ def estimate(values: Floats, resampling: Resampling) -> MeanEstimate:
 
 
 def compare(baseline: Floats, others: Mapping[str, Floats], resampling: Resampling) -> dict[str, PairedDifference]:
-    """Each of a family against the baseline on the same questions, by sign-flip tests, adjusted by Holm over all.
+    """Compare each setting with the baseline on the same questions, by sign-flip tests with Holm's correction.
 
-    baseline, others: (Q,). The family is what is passed: fix it before looking at the values.
+    baseline, others: (Q,). The family is the set passed in; fix it before looking at the values.
     """
     names = list(others)
     differences = [others[name] - baseline for name in names]

@@ -1,4 +1,4 @@
-"""The questions that a search answers worst, with what it found in place of the relevant documents."""
+"""Questions with the worst retrieval, with the documents found instead of the relevant ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.statistics.counts import Floats
 class Failure:
     """value: of the measure. first_relevant: rank of the best relevant document, None if none was found.
 
-    relevant: how many there are. found_first: the document that stands first, None if nothing was found.
+    relevant: number of relevant documents. found_first: document at rank 1, None if nothing was found.
     """
 
     question: Question
@@ -28,7 +28,7 @@ class Failure:
 def worst_questions(
     questions: Sequence[Question], values: Floats, run: Run, judgements: Judgements, count: int
 ) -> tuple[Failure, ...]:
-    """The ``count`` questions with the lowest values (Q,) below 1, worst first, ties in file order."""
+    """The ``count`` questions with the lowest values (Q,) below 1, worst first; ties in file order."""
     order = sorted(range(len(questions)), key=lambda i: (values[i], i))
     failures = []
     for i in order[:count]:

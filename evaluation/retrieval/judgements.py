@@ -1,4 +1,4 @@
-"""Judgements of which documents are relevant to which question: read from TREC and BEIR files, or from questions."""
+"""Relevance judgements, read from TREC and BEIR files or from questions."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ class Judgements:
 
     @property
     def document_ids(self) -> frozenset[str]:
-        """All documents that were judged."""
+        """All judged documents."""
         return frozenset(document for grades in self.grades.values() for document in grades)
 
     def relevant(self, question_id: str) -> frozenset[str]:
-        """The documents that were judged relevant to the question."""
+        """Documents judged relevant to the question."""
         return frozenset(document for document, grade in self.grades.get(question_id, {}).items() if grade > 0)
 
 
 def read_qrels(path: Path) -> Judgements:
-    """A qrels file: TREC's four columns (question, iteration, document, grade) or BEIR's three with a header.
+    """Read a qrels file: TREC's four columns (question, iteration, document, grade) or BEIR's three with a header.
 
-    Raises EvaluationError, with the first bad lines, for anything else: a rate over fewer judgements would be another.
+    Raises EvaluationError, with the first bad lines, for anything else, because fewer judgements would change the
+    measures.
     """
     try:
         with path.open("rb") as file:
@@ -55,7 +56,7 @@ def read_qrels(path: Path) -> Judgements:
 
 
 def judged_by_questions(questions: Sequence[Question], where: str) -> Judgements:
-    """The relevant documents that the questions themselves name, grade 1; questions without any are left out."""
+    """Relevant documents named by the questions themselves, grade 1; questions without any are left out."""
     grades = {
         question.id: dict.fromkeys(question.relevant_document_ids, 1)
         for question in questions
@@ -66,7 +67,7 @@ def judged_by_questions(questions: Sequence[Question], where: str) -> Judgements
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuestions:
-    """questions: those that were judged, in file order. notes: what a person should know, one line each.
+    """questions: judged questions, in file order. notes: warnings, one line each.
 
     own: ids of questions that are documents of the collection (evaluation.retrieval.own_documents).
     """
@@ -80,11 +81,11 @@ class JudgedQuestions:
 def judged_questions(
     questions: Sequence[Question], judgements: Judgements, known_documents: frozenset[str]
 ) -> JudgedQuestions:
-    """The questions that have a relevant document, checked against the judgements and the collection.
+    """Questions with a relevant document, checked against the judgements and the collection.
 
-    known_documents: ids the searched collection holds. A judged document that it lacks can never be found: it counts as
-    missed, and a note says how many there are. Raises EvaluationError when the judgements name questions that are
-    not there, when no judged document is known (ids of another collection), or when nothing relevant is left.
+    known_documents: ids in the searched collection. A judged document outside the collection can never be found: it
+    counts as missed, and a note gives the number. Raises EvaluationError if the judgements name unknown questions, no
+    judged document is known (ids of another collection), or nothing relevant is left.
     """
     ids = {question.id for question in questions}
     missing = [key for key in judgements.grades if key not in ids]
@@ -97,7 +98,7 @@ def judged_questions(
     if judgements.document_ids and len(unknown) == len(judgements.document_ids):
         raise EvaluationError(
             f"none of the {len(unknown)} documents that {judgements.where} judges is in the collection (the first is "
-            f"{min(unknown)!r}, the collection holds {min(known_documents, default='nothing')!r}): other ids are meant"
+            f"{min(unknown)!r}, the collection holds {min(known_documents, default='nothing')!r}): the ids do not match"
         )
     kept = tuple(question for question in questions if judgements.relevant(question.id))
     if not kept:

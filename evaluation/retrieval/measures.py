@@ -17,21 +17,21 @@ DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "Success@10")
 
 
 def parsed_measure(name: str) -> Any:
-    """ir_measures' own object. Raises EvaluationError for a name it does not know, with examples."""
+    """Measure object of ir_measures. Raises EvaluationError for an unknown name, with examples."""
     import ir_measures
 
     try:
         return ir_measures.parse_measure(name)
     except (NameError, ValueError, TypeError, KeyError, SyntaxError, AttributeError) as error:
         raise EvaluationError(
-            f"{name!r} is no measure ({error}): write for example nDCG@10, R@100, RR@10, AP, P@5 or Success@10"
+            f"{name!r} is not a measure ({error}): write for example nDCG@10, R@100, RR@10, AP, P@5 or Success@10"
         ) from error
 
 
 def by_question(run: Run, judgements: Judgements, question_ids: Sequence[str], measure: str) -> Floats:
-    """(Q,) values of one measure; 0 for a question the run lacks. Order of the ranking counts, not its scores.
+    """(Q,) values of one measure; 0 for a question missing in the run. Only the order of the ranking counts.
 
-    trec_eval breaks ties of scores by document id; scores that fall by one a rank make sure that it has none to break.
+    trec_eval breaks ties of scores by document id; scores that fall by one per rank avoid ties.
     """
     import ir_measures
 

@@ -1,7 +1,7 @@
-"""Questions that are documents of the collection themselves: the document of the same id is left out of their results.
+"""Questions that are documents of the collection: the document with the same id is removed from their results.
 
 BEIR's ``EvaluateRetrieval.evaluate`` does so by default (``ignore_identical_ids``; Thakur et al., NeurIPS 2021). In
-ArguAna every query is an argument of the corpus, which would otherwise be found first and is judged for nothing.
+ArguAna every query is an argument of the corpus, which would otherwise be found first and has no judgement.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from retrieval.chunking.chunks import Chunk
 
 _WORD = re.compile(r"\w+")
 _SHARED = 0.5
-"""This share of a question's words stands in the document that it is."""
+"""Minimum share of a question's words that occur in its own document."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnDocuments:
-    """ids: questions whose own document is left out. notes: what a person should know, one line each."""
+    """ids: questions whose own document is removed. notes: warnings, one line each."""
 
     ids: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     def leave_out(self, question_id: str, ranking: Iterable[RankedDocument]) -> tuple[RankedDocument, ...]:
-        """The ranking without the document that the question is."""
+        """The ranking without the question's own document."""
         if question_id not in self.ids:
             return tuple(ranking)
         return tuple(item for item in ranking if item.document_id != question_id)
@@ -37,11 +37,11 @@ class OwnDocuments:
 def own_documents(
     questions: Sequence[Question], judgements: Judgements | None, chunks: Sequence[Chunk]
 ) -> OwnDocuments:
-    """Which questions are documents of the collection that ``chunks`` are of.
+    """Find the questions that are documents of the collection of ``chunks``.
 
-    An id in common is enough where it is a name. Numbers are often in common by chance: then most of these questions
-    must share their words with the document. Where a question's own document is judged relevant to one of them, ids
-    mean different things, and nothing is left out.
+    An equal id is enough if it is a name. Numbers are often equal by chance: then most of these questions must share
+    their words with the document. If the own document of a question is judged relevant to it, the ids have different
+    meanings, and nothing is removed.
     """
     by_id = {question.id: question for question in questions}
     texts: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Documents in the order in which a search ranks them, and TREC's run files."""
+"""Rankings of documents, and TREC run files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document by its best chunk. score: that chunk's."""
+    """A document ranked by its best chunk. score: of that chunk."""
 
     document_id: str
     score: float
@@ -25,7 +25,7 @@ Run = Mapping[str, Sequence[RankedDocument]]
 
 
 def ranked_documents(found: Iterable[RetrievedChunk]) -> tuple[RankedDocument, ...]:
-    """Each document once, where its best chunk stands (max-passage, Dai and Callan, SIGIR 2019)."""
+    """Each document once, at the rank of its best chunk (max-passage, Dai and Callan, SIGIR 2019)."""
     best: dict[str, float] = {}
     for item in found:
         best.setdefault(item.chunk.document_id, item.score)
@@ -33,10 +33,10 @@ def ranked_documents(found: Iterable[RetrievedChunk]) -> tuple[RankedDocument, .
 
 
 def write_run(path: Path, run: Run, name: str) -> int:
-    """Write ``question Q0 document rank score name`` lines; returns how many.
+    """Write lines ``question Q0 document rank score name`` and return their number.
 
-    trec_eval orders by score alone, so where scores do not fall strictly (ties, MMR) 1/rank is written in their place.
-    White space in an id is percent-encoded, since the format cannot hold it.
+    trec_eval sorts by score only, so 1/rank is written if scores do not fall strictly (ties, MMR). White space in an id
+    is percent-encoded, because the format cannot hold it.
     """
     lines = 0
     with path.open("w", encoding="utf-8") as file:
@@ -50,7 +50,9 @@ def write_run(path: Path, run: Run, name: str) -> int:
 
 
 def read_run(path: Path) -> dict[str, tuple[RankedDocument, ...]]:
-    """A TREC run file, each question's documents by falling score. Raises EvaluationError naming the first bad line."""
+    """Read a TREC run file, each question's documents by falling score. Raises EvaluationError with the first bad
+    line.
+    """
     found: dict[str, list[RankedDocument]] = {}
     try:
         with path.open(encoding="utf-8") as file:

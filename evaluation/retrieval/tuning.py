@@ -1,4 +1,4 @@
-"""Choosing how to fuse, by cross-validation over questions, and saying whether the gain is real."""
+"""Choice of fusion settings by cross-validation over questions, with a test of the gain."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ FEWEST_QUESTIONS = 10
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What a tuning run found.
+    """Result of tuning.
 
-    baseline, baseline_mean: the setting that was in force. chosen, chosen_mean: the best on all questions, its mean
-    flattered by having been chosen on them. held_out: what choosing by cross-validation scores on questions it did not
-    see. gain: held_out against the baseline, the one test of the family. by_fold: what each fold chose. settings,
-    means: the whole grid.
+    baseline, baseline_mean: the current setting.
+    chosen, chosen_mean: the best on all questions; its mean is optimistic because it was chosen on them.
+    held_out: score of the cross-validated choice on held-out questions.
+    gain: held_out against the baseline, the only test of the family.
+    by_fold: choice of each fold. settings, means: the whole grid.
     """
 
     measure: str
@@ -42,19 +43,19 @@ class Tuning:
 
     @property
     def is_real(self) -> bool:
-        """Whether the held-out gain is positive and its test rejects at 5 %."""
+        """Whether the held-out gain is positive and significant at 5 %."""
         return self.gain.difference.mean > 0 and self.gain.p_value < ALPHA
 
     @property
     def recommended(self) -> RetrievalParams:
-        """The chosen setting if the gain is real, else the one that was in force."""
+        """The chosen setting if the gain is real, else the current one."""
         return self.chosen if self.is_real else self.baseline
 
 
 def fusion_grid(base: RetrievalParams) -> tuple[RetrievalParams, ...]:
-    """``base`` itself, then either retriever alone, then min-max, z-score and reciprocal rank by weight.
+    """``base``, then each retriever alone, then min-max, z-score and reciprocal rank fusion by weight.
 
-    Fixed before anything is measured; what is beside mode, fusion and weights stays as in ``base``.
+    Fixed before any measurement; parameters other than mode, fusion and weights stay as in ``base``.
     """
     grid = [base, replace(base, mode="bm25"), replace(base, mode="dense")]
     for weight in (round(0.1 * tenth, 1) for tenth in range(1, 10)):
@@ -69,7 +70,7 @@ def fusion_grid(base: RetrievalParams) -> tuple[RetrievalParams, ...]:
 
 
 def folds_of(questions: int, folds: int, seed: int) -> NDArray[np.int64]:
-    """(Q,) which fold each question is held out in: sizes differ by at most one, drawn at random."""
+    """(Q,) fold in which each question is held out: random, sizes differ by at most one."""
     order = np.random.default_rng([seed, questions, folds]).permutation(questions)
     fold = np.empty(questions, dtype=np.int64)
     fold[order] = np.arange(questions) % folds
@@ -83,10 +84,10 @@ def tune(
     folds: int = 5,
     resampling: Resampling | None = None,
 ) -> Tuning:
-    """Score every setting on every question, choose on all folds but one, and judge on the one left out.
+    """Score every setting on every question, choose on all folds but one, and evaluate on the held-out fold.
 
-    settings: the first is the baseline. score: setting -> (Q,) values. Equal means go to the earlier setting, so that
-    nothing changes without a reason. Raises EvaluationError for fewer than 10 questions or folds that do not fit.
+    settings: the first is the baseline. score: setting -> (Q,) values. Ties go to the earlier setting, so nothing
+    changes without a reason. Raises EvaluationError for fewer than 10 questions or an invalid number of folds.
     """
     resampling = resampling or Resampling()
     scores = np.stack([score(setting) for setting in settings])  # (S, Q)

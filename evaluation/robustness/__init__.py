@@ -1,1 +1,1 @@
-"""What a run's rate is made of: repeated samples, kinds of questions, documents, and what retrieval did."""
+"""Breakdowns of a run's rate: repeated samples, kinds of questions, documents, and retrieval."""

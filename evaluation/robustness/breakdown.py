@@ -1,4 +1,4 @@
-"""An arm's rates by kind of question, by document, and by what retrieval did: what to mend first."""
+"""Rates of an arm by kind of question, by document, and by the result of retrieval."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DOCUMENTS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """name: of a kind, document or cause. hallucinated, supported: of all responses to these questions."""
+    """name: of a kind, document or cause. hallucinated, supported: shares of all responses to these questions."""
 
     name: str
     questions: int
@@ -40,8 +40,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ArmBreakdown:
-    """kinds: by the questions' own. causes: by what retrieval did; empty where the arm was shown nothing. documents:
-    the gold documents with the most hallucinated responses, at most ten. passes: pass^k, empty for one sample."""
+    """kinds: by kind of question. causes: by the result of retrieval; empty if the arm was shown nothing.
+
+    documents: the gold documents with the most hallucinated responses, at most ten. passes: pass^k, empty for one
+    sample.
+    """
 
     arm: str
     kinds: tuple[Row, ...]
@@ -51,14 +54,14 @@ class ArmBreakdown:
 
     @property
     def any_rows(self) -> bool:
-        """Whether there is anything to show."""
+        """Whether there is any row."""
         return bool(self.kinds or self.causes or self.documents or self.passes)
 
 
 def arm_breakdown(
     arm: str, records: Sequence[SampleRecord], questions: Mapping[str, Question], resampler: Resampler
 ) -> ArmBreakdown:
-    """records: of the arm, one setting. questions: by id."""
+    """Break down the rates of one arm. records: of the arm, one setting. questions: by id."""
     shown_something = any(record.chunks for record in records)
     kinds = _rows(
         records, lambda r: [questions[r.question_id].kind] if questions[r.question_id].kind else [], resampler
@@ -80,7 +83,7 @@ def arm_breakdown(
 
 
 def cause_of(record: SampleRecord, question: Question) -> Cause:
-    """What retrieval did for a response."""
+    """Result of retrieval for a response."""
     if not question.answerable:
         return "not_in_collection"
     if not question.evidence and not question.relevant_document_ids:
@@ -89,7 +92,7 @@ def cause_of(record: SampleRecord, question: Question) -> Cause:
 
 
 def paraphrase_clusters(questions: Iterable[Question]) -> dict[str, str]:
-    """A cluster for every question: those that have the same evidence ask the same in other words."""
+    """Cluster id of each question: questions with the same evidence are paraphrases of each other."""
     found: dict[str, str] = {}
     first: dict[object, str] = {}
     for question in questions:

@@ -1,4 +1,4 @@
-"""pass^k: how often all of k answers to a question are right (Yao et al. 2024, tau-bench, section 3)."""
+"""pass^k: probability that all of k answers to a question are right (Yao et al. 2024, tau-bench, section 3)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from evaluation.statistics.measure import Resampler, measure_ratio
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """k answers, all of them supported. share: mean over questions of the chance that k drawn ones are; it is C(c, k) /
-    C(n, k) for c right ones of n. clusters: units of independence."""
+    """share: mean over questions of the probability that k drawn answers are all supported.
+
+    It is C(c, k) / C(n, k) for c supported answers of n. clusters: number of independent units.
+    """
 
     k: int
     share: HallucinationEstimate
@@ -26,10 +28,10 @@ class PassRate:
 def pass_rates(
     outcomes: Mapping[str, Sequence[Outcome]], clusters: Mapping[str, str], resampler: Resampler
 ) -> tuple[PassRate, ...]:
-    """For each k up to the fewest samples of any question. outcomes: of each question's samples.
+    """pass^k for each k up to the smallest number of samples of a question. outcomes: of each question's samples.
 
-    clusters: a question's cluster, by its id; paraphrases of one question share one, and a cluster's share is the mean
-    of its questions'. A question without a cluster is one of its own.
+    clusters: cluster of each question, by id. Paraphrases share one; the share of a cluster is the mean over its
+    questions. A question without an entry is its own cluster.
     """
     scored = {q: [o for o in mine if o != "unscored"] for q, mine in outcomes.items()}
     scored = {q: mine for q, mine in scored.items() if mine}

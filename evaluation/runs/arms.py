@@ -1,4 +1,4 @@
-"""Arms: how a question gets the chunks that its prompt shows. The same questions go through every arm."""
+"""Arms: how the chunks in a question's prompt are chosen. All arms use the same questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from retrieval.chunking.sentences import Span
 
 
 class NotPossibleError(EvaluationError):
-    """An arm cannot do with a question what it is for; the question's samples are recorded as unscored, and why."""
+    """An arm cannot be applied to a question; the question's samples are recorded as unscored with the reason."""
 
 
 class MissingGoldError(NotPossibleError):
@@ -22,50 +22,50 @@ class MissingGoldError(NotPossibleError):
 
 
 class Arm(Protocol):
-    """A way from a question to chunks."""
+    """Chooses the chunks for a question."""
 
     @property
     def name(self) -> str:
-        """How rows, seeds and reports name it."""
+        """Name in rows, seeds and reports."""
 
     @property
     def settings(self) -> str:
-        """All that determines its chunks beside the question and the collection, in words; part of the run's id."""
+        """Everything besides question and collection that determines the chunks, as text; part of the run's id."""
 
     def prepare(self, questions: Sequence[Question]) -> None:
-        """Fetch for these questions at once what ``chunks`` will be asked for. Not needed for correctness."""
+        """Fetch in one call what ``chunks`` will need for these questions. Optional."""
 
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
-        """The chunks to show, best first. Raises NotPossibleError when the question lacks what the arm shows."""
+        """Chunks to show, best first. Raises NotPossibleError if the question lacks what the arm shows."""
 
 
 @runtime_checkable
 class ActiveArm(Arm, Protocol):
-    """An arm that does more than choose chunks. What it is called for is stored with the samples."""
+    """An arm that does more than choose chunks. The results of its methods are stored with the samples."""
 
     def begin(self, questions: Sequence[Question]) -> None:
-        """See all questions of the run, in its order, before anything else: what it does to one may use others."""
+        """Receive all questions of the run, in order, before any other call."""
 
     def asked(self, question: Question) -> str:
-        """The words put to the model in the question's place. Raises NotPossibleError as ``chunks`` does."""
+        """Text to use for the question in the prompt. Raises NotPossibleError as ``chunks`` does."""
 
     def answer_span(self, text: str) -> Span:
-        """Where in a completion the answer stands that is to be judged."""
+        """Span of the answer in a completion; only this part is judged."""
 
     def observe(self, question: Question, completion: str, answer: str) -> tuple[ObservedEvent, ...]:
-        """What it looks for beside the outcome. answer: the part of the completion that ``answer_span`` names."""
+        """Events observed in addition to the outcome. answer: the part of the completion given by ``answer_span``."""
 
 
 @runtime_checkable
 class PrefixedArm(Protocol):
-    """An arm that puts the first words of the answer into the model's mouth. Only what follows them is judged."""
+    """An arm that prefills the beginning of the answer. Only the continuation is judged."""
 
     def beginning(self, question: Question) -> str:
-        """The words, "" for none. Raises NotPossibleError as ``ActiveArm.chunks`` does."""
+        """The prefix, "" for none. Raises NotPossibleError as ``ActiveArm.chunks`` does."""
 
 
 def prepare_arm(arm: Arm, pending: Sequence[Question], questions: Sequence[Question]) -> None:
-    """Make an arm ready for ``pending``, some of a run's ``questions``. Raises what its parts raise."""
+    """Prepare an arm for ``pending``, a subset of a run's ``questions``. Raises the errors of its parts."""
     if isinstance(arm, ActiveArm):
         arm.begin(questions)
     arm.prepare(pending)
@@ -78,24 +78,24 @@ def _checked_k(k: int, arm: str) -> int:
 
 
 class ClosedBook:
-    """No chunks: what the model says from its own weights."""
+    """No chunks: the model answers from its weights."""
 
     name = "closed_book"
     settings = ""
 
     def prepare(self, questions: Sequence[Question]) -> None:
-        """Nothing to fetch."""
+        """Do nothing."""
 
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
-        """None."""
+        """Return no chunks."""
         return ()
 
 
 class Rag:
-    """The k best chunks of a search with the question's own words."""
+    """The k best chunks of a search with the original question."""
 
     def __init__(self, searcher: Searcher, k: int, settings: str = "", name: str = "rag") -> None:
-        """settings: how the searcher is set up (mode, fusion), for the run's id. Raises EvaluationError for k < 1."""
+        """settings: of the searcher (mode, fusion), for the run's id. Raises EvaluationError for k < 1."""
         self.name = name
         self.settings = " ".join(filter(None, (f"k={_checked_k(k, name)}", settings)))
         self._searcher = searcher
@@ -103,29 +103,31 @@ class Rag:
         self._prepared: dict[str, tuple[RetrievedChunk, ...]] = {}
 
     def prepare(self, questions: Sequence[Question]) -> None:
-        """Search for all of them in one call. Raises what the searcher raises."""
+        """Search for all questions in one call. Raises the errors of the searcher."""
         texts = tuple(dict.fromkeys(q.text for q in questions))
         if texts:
             found = self._searcher.retrieve_many(texts, self._k)
             self._prepared = dict(zip(texts, found, strict=True))
 
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
-        """What the search found; empty when it found nothing."""
+        """Search results; empty if nothing was found."""
         found = self._prepared.get(question.text)
         return self._searcher.retrieve_many((question.text,), self._k)[0] if found is None else found
 
 
 class Oracle:
-    """Gold passages: the chunks that hold the question's evidence, else the best of its relevant documents.
+    """Gold passages: the chunks with the question's evidence, else the best chunks of its relevant documents.
 
-    It shows what a perfect search would. An unanswerable question gets the documents that come closest.
+    This is what a perfect search would return. An unanswerable question gets the closest documents.
     """
 
     def __init__(
         self, source: PassageSource, k: int, searcher: Searcher | None = None, name: str = "oracle", settings: str = ""
     ) -> None:
-        """searcher: ranks chunks where there is no evidence; without it they come in document order. settings: how the
-        searcher is set up, where that is not the default, for the run's id.
+        """Create the arm.
+
+        searcher: ranks chunks of questions without evidence; without a searcher they keep document order. settings:
+        non-default settings of the searcher, for the run's id.
         """
         self.name = name
         order = f"order={'search' if searcher else 'document'}"
@@ -137,13 +139,13 @@ class Oracle:
         self._prepared: dict[str, tuple[RetrievedChunk, ...]] = {}
 
     def prepare(self, questions: Sequence[Question]) -> None:
-        """Search in one call for the questions that have relevant documents and no evidence."""
+        """Search in one call for the questions with relevant documents but no evidence."""
         texts = tuple(dict.fromkeys(q.text for q in questions if q.relevant_document_ids and not q.evidence))
         if texts and self._searcher is not None:
             self._prepared = dict(zip(texts, self._searcher.retrieve_many(texts, self._depth), strict=True))
 
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
-        """Up to k gold chunks. Raises MissingGoldError when the question names none, or none is in the collection."""
+        """Up to k gold chunks. Raises MissingGoldError if the question names none, or none is in the collection."""
         if not question.evidence and not question.relevant_document_ids:
             raise MissingGoldError(f"question {question.id!r} names no evidence and no relevant document")
         ranked = () if question.evidence else self._ranked(question)

@@ -1,4 +1,4 @@
-"""One cell of an experiment: a question in an arm is shown, sampled by every decoding from one prompt, and judged."""
+"""One cell of an experiment: a question in an arm, sampled by all decodings from one prompt, and judged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STEPS = {"retrieval": "search", "prompt": "prompt", "generator": "generator"}
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """A sample that is to be drawn: its decoding's label, its number there, its seed."""
+    """A sample to draw: label of its decoding, its number there, its seed."""
 
     decoding: str
     sample: int
@@ -35,7 +35,7 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A cell's completions, one a slot, and what they were drawn from."""
+    """Completions of a cell, one per slot, with their inputs."""
 
     question: Question
     arm: Arm
@@ -46,18 +46,20 @@ class _Drawn:
 
 
 class CellDrawer:
-    """Draws and judges one cell at a time. A failure that concerns one cell makes its samples unscored."""
+    """Draws and judges one cell at a time. A failure within a cell makes its samples unscored."""
 
     def __init__(self, config: RunConfig, generator: Generator, verifier: Verifier) -> None:
         self._config = config
         self._generator = generator
         self._verifier = verifier
-        # Room for the longest answer of the grid: all are drawn from one prompt.
+        # Reserve room for the longest answer of the grid, because all share one prompt.
         self._longest = max(d.max_tokens for d in config.decodings)
 
     def draw(self, question: Question, arm: Arm) -> tuple[SampleRecord, ...]:
-        """The cell's samples, by decoding and number, each with an outcome. Raises nothing but what is no Exception
-        (Ctrl-C)."""
+        """Samples of the cell, by decoding and number, each with an outcome.
+
+        Raises only exceptions outside Exception, such as KeyboardInterrupt.
+        """
         slots = self._slots(question, arm)
         step: Failure = "retrieval"
         try:
@@ -86,7 +88,7 @@ class CellDrawer:
         )
 
     def _completions(self, prompt: Prompt, slots: Sequence[_Slot]) -> tuple[Completion, ...]:
-        """One for each slot: all decodings in one call, so that the prompt is read once."""
+        """One completion per slot; all decodings use one call, so the prompt is processed once."""
         tasks = []
         for decoding in self._config.decodings:
             seeds = tuple(slot.seed for slot in slots if slot.decoding == decoding.label)
@@ -99,7 +101,7 @@ class CellDrawer:
 
     def _judge(self, drawn: _Drawn) -> tuple[SampleRecord, ...]:
         question, arm = drawn.question, drawn.arm
-        # Asked once: what a runtime protocol takes to check is more than the rest of a sample's record.
+        # Checked once: a runtime protocol check takes longer than the rest of a sample's record.
         active = arm if isinstance(arm, ActiveArm) else None
         spans = [active.answer_span(c.text) if active else None for c in drawn.completions]
         said = [self._extract(question, c.text, span) for c, span in zip(drawn.completions, spans, strict=True)]
@@ -124,7 +126,7 @@ class CellDrawer:
         )
 
     def _extract(self, question: Question, text: str, span: Span | None) -> Extraction:
-        """The claims of the part of a completion that is judged, with offsets into the whole."""
+        """Claims of the judged part of a completion, with offsets into the whole."""
         if span is None:
             return self._verifier.extract(question, text)
         found = self._verifier.extract(question, text[span.start : span.end])
@@ -132,7 +134,7 @@ class CellDrawer:
         return Extraction(moved, found.refused, found.reason)
 
     def _verdicts(self, drawn: _Drawn, said: Sequence[Extraction]) -> tuple[bool, list[tuple[Verdict, ...]]]:
-        """Whether the verifier failed, and its verdicts for every completion, in one call for all of them."""
+        """Whether the verifier failed, and its verdicts for all completions, in one call."""
         items = [
             VerificationItem(drawn.question, s.claims, c.text, drawn.prompt.chunks)
             for s, c in zip(said, drawn.completions, strict=True)

@@ -1,4 +1,4 @@
-"""Commits cells while the next is drawn: a durable commit waits for the disk, which needs no processor."""
+"""Background commits: a cell is committed while the next is drawn, because a commit waits for the disk."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ Records = tuple[SampleRecord, ...]
 
 
 class Committer:
-    """Commits cells in the order given, one at a time, on a thread of its own.
+    """Commits cells in order, one at a time, in its own thread.
 
-    A cell is told to ``kept`` once it is committed, never before, in the caller's thread. At most one is on its way
-    while the next is drawn: that is what a kill can lose beside the one that is being drawn. Use it as a context
-    manager: what is on its way when the block is left, by an error or Ctrl-C too, is committed before anything else.
+    ``kept`` is called with a cell in the caller's thread after its commit, never before. At most one commit is pending
+    while the next cell is drawn; a kill loses at most that cell and the one being drawn. Use it as a context manager:
+    leaving the block, also by an error or Ctrl-C, first finishes the pending commit.
     """
 
     def __init__(self, save: Callable[[Records], None], kept: Callable[[Records], None]) -> None:
-        """save: commits a cell, or raises."""
+        """save: commits a cell or raises. kept: called after the commit."""
         self._save, self._kept = save, kept
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._under_way: tuple[Future[None], Records] | None = None
 
     def put(self, cells: Sequence[Records]) -> None:
-        """Commit these next. Raises what committing the one before raised; then none of these is begun."""
+        """Commit these cells next. Raises the error of the previous commit, in which case none of these is started."""
         for records in cells:
             self.wait()
             self._under_way = self._thread.submit(self._save, records), records
 
     def wait(self) -> None:
-        """Until everything is committed. Raises what committing raised."""
+        """Wait until everything is committed. Raises the error of a commit."""
         if self._under_way is None:
             return
         future, records = self._under_way
@@ -51,7 +51,7 @@ class Committer:
             if error is None:
                 self.wait()
             elif self._under_way is not None:
-                with suppress(BaseException):  # the first error is the one to be told
+                with suppress(BaseException):  # report the first error
                     self._under_way[0].result()
         finally:
             self._thread.shutdown()

@@ -1,4 +1,4 @@
-"""What a run would take before it is begun: generations and tokens counted, time from drawing a few of its cells."""
+"""Estimate of a run's cost: counts of generations and tokens, and time from a few sampled cells."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from evaluation.verifiers.verifier import Verifier
 from generation.generator import Generator
 
 PROBED = 8
-"""Cells that are drawn, spread over arms and questions, after one that is not timed (it loads and warms)."""
+"""Number of cells to draw, spread over arms and questions, after one untimed cell (load and warm-up)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
     """cells: questions times arms, of which ``committed`` are drawn already. generations: samples still to draw.
 
-    prompts, prompt_tokens: prompts to read, and their tokens by the probe's mean. new_tokens: by the probe's mean;
-    most_new_tokens: if every answer ran to its limit. probed: cells that were timed, in ``probe_s`` seconds; failed: of
-    them, those that could not be drawn. seconds, slowest_s, fastest_s: the time of the rest by the probe's mean and by
-    its slowest and fastest cell; None where nothing could be timed.
+    prompts, prompt_tokens: prompts to process, and their tokens by the probe's mean.
+    new_tokens: by the probe's mean; most_new_tokens: if every answer reached its limit.
+    probed: cells timed, in ``probe_s`` seconds; failed: of them, cells that could not be drawn.
+    seconds, slowest_s, fastest_s: time of the rest by the probe's mean and by its slowest and fastest cell; None if
+        nothing could be timed.
     """
 
     cells: int
@@ -54,8 +55,10 @@ def probe(
     committed: Collection[Cell] = (),
     clock: Callable[[], float] = time.perf_counter,
 ) -> DryRun:
-    """Draw and judge a few cells without keeping them. Raises EvaluationError without questions,
-    and what arms raise."""
+    """Draw and judge a few cells without storing them.
+
+    Raises EvaluationError without questions, and the errors of the arms.
+    """
     if not questions:
         raise EvaluationError("there are no questions to evaluate: give a question file that is not empty")
     pending = [(q, arm) for q in questions for arm in arms if Cell(q.id, arm.name) not in committed]
@@ -101,7 +104,7 @@ def probe(
 
 
 def _spread(pending: Sequence[tuple[Question, Arm]]) -> list[tuple[Question, Arm]]:
-    """At most PROBED cells at even distances, each arm about as often as the others."""
+    """At most PROBED cells at even distances, balanced over the arms."""
     by_arm: dict[str, list[tuple[Question, Arm]]] = {}
     for question, arm in pending:
         by_arm.setdefault(arm.name, []).append((question, arm))

@@ -1,8 +1,8 @@
-"""The experiment: every question through every arm, n samples each, judged and committed cell by cell, resumable.
+"""The experiment: every question in every arm, n samples each, judged and committed cell by cell, resumable.
 
-A cell is one question in one arm, by every decoding of the run, all drawn from one prompt. Its samples and verdicts
-are committed in one transaction, so a run that was stopped at any moment holds whole cells only, and the next call goes
-on with the others.
+A cell is one question in one arm, by all decodings of the run from one prompt. Its samples and verdicts are committed
+in one transaction. A run that is stopped at any moment therefore holds whole cells only, and the next call continues
+with the others.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from evaluation.verifiers.verifier import Verifier
 from generation.generator import Generator
 
 FAILURES_IN_A_ROW = 5
-"""So many cells in a row that the generator cannot answer mean that it is down, not that questions are hard."""
+"""Number of consecutive cells with generator failures after which the generator counts as down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run is, in samples. rate: samples per second of this call, None before the first.
+    """Progress of a run, in samples. rate: samples per second of this call, None before the first.
 
-    resumed: those of ``done`` that an earlier call had committed.
+    resumed: number of ``done`` samples committed by an earlier call.
     """
 
     done: int
@@ -43,13 +43,15 @@ class Progress:
 
     @property
     def remaining_s(self) -> float | None:
-        """Seconds to go at this rate, None when it is not known."""
+        """Estimated remaining seconds at this rate, None if unknown."""
         return (self.total - self.done) / self.rate if self.rate else None
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a call did, in samples. resumed: found committed. failed: of ``drawn``, those unscored by a failure."""
+    """Result of a call, in samples. resumed: found committed. failed: of ``drawn``, those unscored because of a
+    failure.
+    """
 
     run_id: str
     total: int
@@ -59,7 +61,7 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """Whether every sample of the run is committed."""
+        """Whether all samples of the run are committed."""
         return self.drawn + self.resumed == self.total
 
 
@@ -77,7 +79,7 @@ def configure(
     encoder: str = "",
     grid: Sequence[Decoding] = (),
 ) -> RunConfig:
-    """The RunConfig of what is about to run. Raises EvaluationError (see RunConfig)."""
+    """Create the RunConfig of a run. Raises EvaluationError (see RunConfig)."""
     return RunConfig(
         questions_sha256=hash_questions(questions),
         arms=tuple(ArmSpec(arm.name, arm.settings) for arm in arms),
@@ -108,13 +110,16 @@ def run_experiment(
     retry_failed: bool = False,
     clock: Callable[[], float] = time.monotonic,
 ) -> RunResult:
-    """Draw, judge and commit what is still missing of a run; call it again to go on after an interruption.
+    """Draw, judge and commit the missing cells of a run; call it again to resume after an interruption.
 
-    limit: at most so many cells in this call. retry_failed: first delete the cells in which search, generator or
-    verifier failed. progress: called once at the start and after every cell. A question that an arm, the generator or
-    the verifier cannot handle is recorded as unscored with the reason. Raises EvaluationError when config and what is
-    given differ, when questions are unusable, or when the generator fails FAILURES_IN_A_ROW cells in a row (these are
-    not kept); KeyboardInterrupt, DataError and what ``prepare`` of an arm raises pass through. What is committed stays.
+    limit: maximum number of cells in this call.
+    retry_failed: first delete the cells in which search, generator or verifier failed.
+    progress: called at the start and after every cell.
+
+    A question that an arm, the generator or the verifier cannot handle is recorded as unscored with the reason. Raises
+    EvaluationError if config and arguments differ, questions are unusable, or the generator fails in FAILURES_IN_A_ROW
+    consecutive cells (these are not stored). KeyboardInterrupt, DataError and the errors of an arm's ``prepare`` pass
+    through. Committed cells remain.
     """
     _check(config, questions, arms, generator, verifier)
     run_id = runs.create_or_open_run(config, questions, name, labels)
@@ -164,7 +169,7 @@ def _check(
 
 
 class _Tally:
-    """Counts samples and reports them."""
+    """Counts samples and reports progress."""
 
     def __init__(
         self, total: int, resumed: int, progress: Callable[[Progress], None] | None, clock: Callable[[], float]
@@ -187,7 +192,7 @@ class _Tally:
 def _draw(
     run_id: str, cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], runs: RunStore, tally: _Tally
 ) -> None:
-    """Commit every pending cell. Cells whose generator failed wait for the next that did not: see FAILURES_IN_A_ROW."""
+    """Commit all pending cells. Cells with a failed generator wait for the next success: see FAILURES_IN_A_ROW."""
     waiting: list[tuple[SampleRecord, ...]] = []
     with Committer(partial(runs.save_samples, run_id), tally.add) as committer:
         for question, arm in pending:

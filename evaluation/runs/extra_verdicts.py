@@ -1,4 +1,4 @@
-"""ExtraVerdicts: what other verifiers than a run's own say of its samples, in the SQL store."""
+"""ExtraVerdicts: verdicts of verifiers other than the run's own, in the SQL store."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Key = tuple[str, str, str, int]
 
 
 class ExtraVerdicts:
-    """Maps verdicts to rows of the store. Keeps no state of its own."""
+    """Maps verdicts to database rows. Stateless."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def save(self, run_id: str, verifier: str, judged: Sequence[tuple[Key, tuple[Verdict, ...]]]) -> None:
-        """Write verdicts under ``verifier``'s name in one transaction; those of a sample that has some are left."""
+        """Write verdicts under ``verifier``'s name in one transaction; samples that have some are skipped."""
         known = self.load(run_id, verifier)
         rows = [
             verdict_row(run_id, key, number, verdict) | {"verifier": verifier}
@@ -37,7 +37,7 @@ class ExtraVerdicts:
                 connection.execute(insert(verdicts), rows)
 
     def load(self, run_id: str, verifier: str) -> dict[Key, tuple[Verdict, ...]]:
-        """A verifier's verdicts by sample, claims in order."""
+        """Verdicts of a verifier by sample, claims in order."""
         found: dict[Key, list[Mapping[str, Any]]] = defaultdict(list)
         chosen = select(verdicts).where(verdicts.c.run_id == run_id, verdicts.c.verifier == verifier)
         with self._store.read() as connection:
@@ -46,7 +46,7 @@ class ExtraVerdicts:
         return {key: tuple(verdict_from_row(row) for row in rows) for key, rows in found.items()}
 
     def verifiers(self, run_id: str) -> tuple[str, ...]:
-        """Names of all that judged samples of the run."""
+        """Names of all verifiers with verdicts on samples of the run."""
         chosen = select(verdicts.c.verifier).where(verdicts.c.run_id == run_id).distinct()
         with self._store.read() as connection:
             return tuple(sorted(connection.execute(chosen).scalars()))

@@ -1,4 +1,4 @@
-"""SampleRecord: one sample of a run, with what it was shown, what it said and how it was judged."""
+"""SampleRecord: one sample of a run with its prompt content, completion and verdicts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Failure = Literal["", "gold", "arm", "retrieval", "prompt", "generator", "verifi
 
 @dataclass(frozen=True, slots=True)
 class ObservedEvent:
-    """What an arm looks for in a response beside its outcome. name: of the event ("followed the suggestion").
+    """Event that an arm observes in a response besides its outcome. name: for example "followed the suggestion".
 
-    happened: None where it cannot be told; reason then says why. sought: what was looked for, for a person.
+    happened: None if unknown; reason then says why. sought: what was searched for, for display.
     """
 
     name: str
@@ -31,11 +31,14 @@ class ObservedEvent:
 
 @dataclass(frozen=True, slots=True)
 class SampleRecord:
-    """One response of a run; (question_id, arm, decoding, sample) is its name.
+    """One response of a run; its key is (question_id, arm, decoding, sample).
 
-    sample: from 0. completion: None when nothing was generated. chunks: as the prompt showed them; omitted: ids of
-    those that did not fit. failure: which part failed when the sample is unscored for that, else "". asked: the words
-    that the arm put in the question's place, "" where they are the question's own. observed: what the arm looked for.
+    sample: from 0.
+    completion: None if nothing was generated.
+    chunks: as shown in the prompt; omitted: ids of chunks that did not fit.
+    failure: the part that failed if this made the sample unscored, else "".
+    asked: the arm's text for the question, "" if it is the original.
+    observed: events observed by the arm.
     """
 
     question_id: str
@@ -53,5 +56,5 @@ class SampleRecord:
 
 
 def storable(text: str) -> str:
-    """A text that every database takes: lone surrogates and NUL become U+FFFD, one for one, so that offsets hold."""
+    """Make a text storable in every database: replace lone surrogates and NUL by U+FFFD, so offsets hold."""
     return "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)

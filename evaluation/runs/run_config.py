@@ -1,4 +1,4 @@
-"""RunConfig: everything that determines a run's samples and verdicts, and the run's id, which is its hash."""
+"""RunConfig: everything that determines a run's samples and verdicts. The run's id is its hash."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from generation.decoding.params import SamplingParams
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """How samples are drawn. The fields are those of SamplingParams, which checks them (GenerationError)."""
+    """Sampling settings. The fields are those of SamplingParams, which validates them (GenerationError)."""
 
     temperature: float = 0.7
     top_k: int | None = None
@@ -31,12 +31,12 @@ class Decoding:
 
     @property
     def greedy(self) -> bool:
-        """Whether every sample is the same: the likeliest token is taken each time."""
+        """Whether decoding is greedy, so that all samples are equal."""
         return self.temperature == 0
 
     @property
     def label(self) -> str:
-        """Names the settings in seeds and rows, e.g. ``t=0.7 p=1 k=all m=64``; at most 64 characters."""
+        """Name of the settings in seeds and rows, e.g. ``t=0.7 p=1 k=all m=64``; at most 64 characters."""
         label = f"t={self.temperature!r} p={self.top_p!r} k={self.top_k or 'all'} m={self.max_tokens}"
         if self.stop:
             label += " s=" + hashlib.sha256("\0".join(self.stop).encode()).hexdigest()[:8]
@@ -47,7 +47,7 @@ class Decoding:
         return label if len(label) <= 64 else hashlib.sha256(label.encode()).hexdigest()
 
     def params(self, n: int) -> SamplingParams:
-        """The settings for n samples; their seeds are given beside them."""
+        """SamplingParams for n samples; the seeds are passed separately."""
         return SamplingParams(
             self.temperature,
             self.top_k,
@@ -62,7 +62,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class ArmSpec:
-    """An arm as a run names it. settings: what determines its chunks beside question and collection (k, mode)."""
+    """An arm of a run. settings: what determines its chunks besides question and collection (k, mode)."""
 
     name: str
     settings: str
@@ -70,13 +70,20 @@ class ArmSpec:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """What determines a run: equal configs draw the same samples and judge them alike, different ones are other runs.
+    """Everything that determines a run: equal configs give equal samples and verdicts, different configs are different
+    runs.
 
-    questions_sha256: of the question set (``hash_questions``). samples: n per question and arm. decoding: of the
-    headline rates. grid: further settings to draw from the same prompts. seed: base of all seeds. generator, encoder:
-    fingerprints; generation: hash of the index that is searched; encoder and generation are empty when nothing is
-    retrieved. verifier: its name, with version and thresholds. version: of Plumbline. owner: whose run it is, so that
-    equal runs of two tenants are two; "" for this machine's own. Raises EvaluationError with the offending value.
+    questions_sha256: of the question set (``hash_questions``).
+    samples: n per question and arm.
+    decoding: of the headline rates. grid: further settings, drawn from the same prompts.
+    seed: base of all seeds.
+    generator, encoder: fingerprints; generation: hash of the searched index. Encoder and generation are empty without
+        retrieval.
+    verifier: name, with version and thresholds.
+    version: of Plumbline.
+    owner: tenant of the run, so that equal runs of two tenants differ; "" for local runs.
+
+    Raises EvaluationError with the offending value.
     """
 
     questions_sha256: str
@@ -115,11 +122,11 @@ class RunConfig:
 
     @property
     def decodings(self) -> tuple[Decoding, ...]:
-        """All settings that are drawn from each prompt, the headline's first."""
+        """All settings drawn from each prompt, the headline's first."""
         return (self.decoding, *self.grid)
 
     def samples_of(self, decoding: Decoding) -> int:
-        """Samples per question and arm: n, but one of a greedy cell of a grid, where all would be the same."""
+        """Samples per question and arm: n, or one for a greedy setting of a grid, whose samples are all equal."""
         return 1 if self.grid and decoding.greedy else self.samples
 
     @property
@@ -134,7 +141,7 @@ class RunConfig:
 
 
 def hash_questions(questions: Sequence[Question]) -> str:
-    """SHA-256 (hex) of a question set: every field of every question but who reviewed it, in order."""
+    """SHA-256 (hex) of a question set: every field of every question except the reviewer, in order."""
     plain = [question_to_fields(replace(q, reviewed_by=())) for q in questions]
     return hashlib.sha256(_canonical(plain).encode()).hexdigest()
 
@@ -144,25 +151,25 @@ def _canonical(value: object) -> str:
 
 
 def config_to_json(config: RunConfig) -> dict[str, object]:
-    """The config as JSON values; config_from_json reads it back."""
+    """The config as JSON values; config_from_json is the inverse."""
     fields = asdict(config) | {
         "arms": [asdict(arm) for arm in config.arms],
         "decoding": _decoding_to_json(config.decoding),
         "grid": [_decoding_to_json(d) for d in config.grid],
     }
-    # As below: runs without a grid, and without an owner, keep the ids they had before there were any.
+    # As below: runs without a grid or an owner keep the ids from before these fields existed.
     return {name: value for name, value in fields.items() if name not in ("grid", "owner") or value}
 
 
 def _decoding_to_json(decoding: Decoding) -> dict[str, object]:
-    # What came later is left out where it has its default, so that the ids of earlier runs stay.
+    # Newer fields are left out at their defaults, so that the ids of earlier runs stay.
     later = {"min_p": 0.0, "repetition_penalty": 1.0}
     fields = asdict(decoding) | {"stop": list(decoding.stop)}
     return {name: value for name, value in fields.items() if name not in later or value != later[name]}
 
 
 def config_from_json(fields: dict[str, object], where: str) -> RunConfig:
-    """Read what config_to_json wrote. where: names the run in the EvaluationError for fields that do not fit."""
+    """Read the result of config_to_json. where: names the run in the EvaluationError for invalid fields."""
     try:
         arms, decoding, grid = fields["arms"], fields["decoding"], fields.get("grid", [])
         if not isinstance(arms, list) or not isinstance(decoding, dict) or not isinstance(grid, list):
@@ -173,7 +180,7 @@ def config_from_json(fields: dict[str, object], where: str) -> RunConfig:
         return RunConfig(arms=specs, decoding=read[0], grid=read[1], **rest)  # type: ignore[arg-type]
     except (KeyError, TypeError) as error:
         raise EvaluationError(
-            f"the stored settings of run {where} cannot be read ({error}): it was made by another version of Plumbline"
+            f"the stored settings of run {where} cannot be read ({error}): another version of Plumbline wrote it"
         ) from error
 
 

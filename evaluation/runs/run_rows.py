@@ -1,4 +1,4 @@
-"""Sample records to rows of the tables samples and verdicts, and back."""
+"""Conversion of sample records to rows of the tables samples and verdicts, and back."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def verdict_row(run_id: str, key: tuple[str, str, str, int], number: int, verdic
 
 
 def record_from_rows(sample: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> SampleRecord:
-    """What sample_row and verdict_rows wrote. Raises ValueError or KeyError for rows that they did not write."""
+    """Inverse of sample_row and verdict_rows. Raises ValueError or KeyError for other rows."""
     evaluation, prompt = sample["evaluation"], sample["prompt"]
     if evaluation["outcome"] not in OUTCOMES or evaluation["failure"] not in get_args(Failure):
         raise ValueError(f"evaluation {evaluation} has no known outcome or failure")
@@ -140,7 +140,7 @@ def _chunk_from_json(fields: Mapping[str, Any]) -> PromptChunk:
 
 
 def verdict_from_row(row: Mapping[str, Any]) -> Verdict:
-    """What verdict_row wrote. Raises ValueError for an unknown label."""
+    """Inverse of verdict_row. Raises ValueError for an unknown label."""
     if row["label"] not in get_args(Label):
         raise ValueError(f"verdict label {row['label']!r} is unknown")
     return Verdict(

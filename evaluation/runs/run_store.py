@@ -1,4 +1,4 @@
-"""RunStore: runs, their questions and their samples in the SQL store. A cell is written whole or not at all."""
+"""RunStore: runs, their questions and their samples in the SQL store. A cell is written atomically."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RunStatus = Literal["running", "interrupted", "failed", "finished"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is committed at once: all samples of one question in one arm, by every decoding of the run."""
+    """Unit of a commit: all samples of one question in one arm, by all decodings of the run."""
 
     question_id: str
     arm: str
@@ -35,7 +35,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """A stored run. samples: how many are committed. A run that was killed stays "running" and can be resumed."""
+    """A stored run. samples: number committed. A killed run keeps the status "running" and can be resumed."""
 
     id: str
     name: str
@@ -56,11 +56,11 @@ _OF_CELL = (
     )
     .limit(1)
 )
-"""Made once: it is asked for every cell of a run."""
+"""Created once, because it is used for every cell of a run."""
 
 
 class RunStore:
-    """Maps runs to rows of the store. Keeps no state of its own."""
+    """Maps runs to database rows. Stateless."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -72,10 +72,10 @@ class RunStore:
         name: str = "",
         labels: Sequence[tuple[str, str]] = (),
     ) -> str:
-        """The run's id; the run and its questions are written if it is new, else marked as running again.
+        """Create the run, or mark an existing one as running again; returns its id.
 
-        name: for people, the id by default; a run that is there takes it over. labels: what does not determine the
-        run but helps to read it (names of collection and generator, the command line); those of the first time stay.
+        name: display name, the id by default; replaces that of an existing run. labels: information for readers that
+        does not determine the run (names of collection and generator, the command line); the first ones are kept.
         """
         run_id = config.run_id
         with self._store.write() as connection:
@@ -97,21 +97,21 @@ class RunStore:
         return run_id
 
     def set_status(self, run_id: str, status: RunStatus) -> None:
-        """Record how a run ended, with the time when it is over."""
+        """Record the status of a run, with the time if it is finished."""
         finished = utc_now() if status == "finished" else None
         with self._store.write() as connection:
             connection.execute(update(runs).where(runs.c.id == run_id).values(status=status, finished_at=finished))
 
     def committed(self, run_id: str) -> frozenset[Cell]:
-        """The cells whose samples are stored."""
+        """Cells with stored samples."""
         statement = select(samples.c.question_id, samples.c.arm).where(samples.c.run_id == run_id).distinct()
         with self._store.read() as connection:
             return frozenset(Cell(row.question_id, row.arm) for row in connection.execute(statement))
 
     def save_samples(self, run_id: str, records: Sequence[SampleRecord]) -> None:
-        """Write samples and their verdicts in one transaction. A cell that is stored already is left as it is.
+        """Write samples and their verdicts in one transaction. Existing cells are left unchanged.
 
-        (Another process may have drawn it meanwhile; equal seeds drew equal samples.)
+        (Another process may have drawn them; equal seeds give equal samples.)
         """
         by_cell: dict[Cell, list[SampleRecord]] = defaultdict(list)
         for record in records:
@@ -127,7 +127,9 @@ class RunStore:
                     connection.execute(insert(verdicts), judged)
 
     def drop_failed(self, run_id: str) -> int:
-        """Delete the cells in which search, generator or verifier failed, to draw them again; returns how many."""
+        """Delete the cells in which search, generator or verifier failed, so that they are drawn again; returns
+        their number.
+        """
         statement = select(samples.c.question_id, samples.c.arm, samples.c.evaluation).where(samples.c.run_id == run_id)
         with self._store.write() as connection:
             failed = {
@@ -144,10 +146,10 @@ class RunStore:
         return len(failed)
 
     def load_samples(self, run_id: str, every_decoding: bool = False) -> tuple[SampleRecord, ...]:
-        """The samples of a run's headline decoding with the verdicts of its own verifier, by question, arm (as
-        configured) and sample. every_decoding: those of the rest of its grid as well, each cell after the other.
+        """Load the samples of a run's headline decoding with the verdicts of its own verifier.
 
-        Raises EvaluationError for an unknown run or rows that cannot be read.
+        They are sorted by question, arm (as configured) and sample. every_decoding: also those of the rest of its grid,
+        cell by cell. Raises EvaluationError for an unknown run or unreadable rows.
         """
         info = self.load_run(run_id)
         judged: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
@@ -179,7 +181,7 @@ class RunStore:
             ) from error
 
     def load_questions(self, run_id: str) -> tuple[Question, ...]:
-        """The questions of a run as they were then, in their order. Raises EvaluationError for an unknown run."""
+        """Questions of a run as stored with it, in order. Raises EvaluationError for an unknown run."""
         info = self.load_run(run_id)
         statement = select(run_questions.c.question).where(run_questions.c.run_id == info.id)
         with self._store.read() as connection:
@@ -190,9 +192,9 @@ class RunStore:
             raise EvaluationError(f"a question of run {info.id} cannot be read: {error}") from error
 
     def load_run(self, run_id: str) -> RunInfo:
-        """A run by its id, by its name, or by the beginning of its id (at least four characters) if only one fits.
+        """Find a run by its id, its name, or a unique prefix of its id (at least four characters).
 
-        Raises UnknownRunError that lists the known runs.
+        Raises UnknownRunError, which lists the known runs.
         """
         known = self.list_runs()
         named = [r for r in known if r.id == run_id] or [r for r in known if r.name == run_id]
@@ -202,11 +204,11 @@ class RunStore:
         raise UnknownRunError(run_id, tuple((r.id, r.name) for r in known), several=tuple(r.id for r in fitting))
 
     def own_run(self, tenant: str, run_id: str) -> RunInfo | None:
-        """The tenant's run of exactly this id; None when it has none."""
+        """The tenant's run with exactly this id; None if there is none."""
         return next(iter(self._listed(runs.c.tenant == tenant, runs.c.id == run_id)), None)
 
     def list_runs(self, tenant: str | None = None) -> tuple[RunInfo, ...]:
-        """All runs, the newest first. tenant: only this one's ("" is this machine's own)."""
+        """All runs, newest first. tenant: only the runs of this tenant ("" for local runs)."""
         return self._listed(*(() if tenant is None else (runs.c.tenant == tenant,)))
 
     def _listed(self, *where: ColumnElement[bool]) -> tuple[RunInfo, ...]:
@@ -218,7 +220,7 @@ class RunStore:
 
 
 def _note_reviewers(connection: Connection, run_id: str, questions: Sequence[Question]) -> None:
-    """Who reviewed a question since the run began: it is no part of what determines the run."""
+    """Store the reviewers of questions reviewed since the run began; they do not determine the run."""
     for question in questions:
         if question.reviewed_by:
             stored = (run_questions.c.run_id == run_id) & (run_questions.c.question_id == question.id)

@@ -1,4 +1,4 @@
-"""Stored runs renamed and deleted."""
+"""Renaming and deletion of stored runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from evaluation.errors import EvaluationError
 
 
 def rename_run(store: Store, run_id: str, name: str) -> None:
-    """Give a run another name. Raises EvaluationError for an empty name, or one that another run has, since a name
-    stands for its run."""
+    """Rename a run.
+
+    Raises EvaluationError for an empty name or the name of another run, because a name identifies its run.
+    """
     if is_blank(name):
         raise EvaluationError("the name is empty", parameter="name")
     with store.write() as connection:

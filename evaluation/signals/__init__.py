@@ -1,1 +1,1 @@
-"""Signals that need no reference: what samples and their probabilities say of an answer, and how far that holds."""
+"""Reference-free signals from samples and token probabilities, and how well they detect hallucinations."""

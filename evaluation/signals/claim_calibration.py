@@ -1,4 +1,4 @@
-"""The paper's second definition: claims that the model makes with high P(c | x) and that are false, V(c) near 0."""
+"""The paper's second definition: claims with high P(c | x) that are false, V(c) near 0."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ NEAR_ZERO = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ClaimProbability:
-    """A claim of a question, with how many of n samples make it. support: V(c) in [0, 1], None where unscored.
+    """A claim of a question, with the number of n samples that state it. support: V(c) in [0, 1], None if unscored.
 
-    own: whether the claim was taken from one of the n. That sample makes it for certain and is not counted: P(c | x) is
-    then (stating - 1) / (n - 1).
+    own: whether the claim comes from one of the n samples. That sample states it with certainty and is not counted: P(c
+    | x) is then (stating - 1) / (n - 1).
     """
 
     question_id: str
@@ -38,7 +38,7 @@ class ClaimProbability:
 
     @property
     def probability(self) -> float | None:
-        """The estimate of P(c | x), None when no other sample is left to estimate it from."""
+        """Estimate of P(c | x), None if no other sample is left."""
         rest = self.samples - self.own
         return (self.stating - self.own) / rest if rest else None
 
@@ -59,8 +59,9 @@ class ReliabilityBin:
 class ClaimCalibration:
     """bins: the reliability diagram. error: sum over bins of their share times |mean V - mean P|.
 
-    confidently_false: of claims with P >= high, the share with V <= near_zero. unscored: claims left out for having no
-    verdict; alone: for having no other sample. n samples tell P in steps of 1/n only, and P near 0 or 1 by chance too.
+    confidently_false: of claims with P >= high, the share with V <= near_zero. unscored: number of claims without a
+    verdict; alone: number without another sample. With n samples, P has a resolution of 1/n, and values near 0 or 1
+    also occur by chance.
     """
 
     claims: int
@@ -84,7 +85,7 @@ def claim_calibration(
     seed: int = 0,
     replicates: int = 2000,
 ) -> ClaimCalibration:
-    """P(c | x) against V(c). Claims of one question stand together: intervals are by question."""
+    """P(c | x) against V(c). Claims of one question are dependent, so intervals are by question."""
     if bins < 1 or not (0.0 < high <= 1.0 and 0.0 <= near_zero < 1.0):
         raise ValueError(f"bins {bins}, high {high}, near zero {near_zero}: at least 1, in (0, 1] and in [0, 1)")
     unscored = sum(c.support is None for c in claims)

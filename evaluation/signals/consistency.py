@@ -1,4 +1,4 @@
-"""Self-consistency: does each sentence of the answer stand in the samples too (SelfCheckGPT)?"""
+"""Self-consistency: support of each sentence of the answer by the samples (SelfCheckGPT)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluation.errors import EvaluationError
 from evaluation.signals.samples import SignalValue
 
 Supports = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
-"""Of each (text, statement), how far the first supports the second, in [0, 1]."""
+"""Support of the second text by the first, in [0, 1], for each (text, statement)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class SelfConsistency:
 
 
 def self_consistency(statements: Sequence[str], samples: Sequence[str], supports: Supports) -> SelfConsistency:
-    """1 - (1/n) sum_i support(sample i, statement), averaged (Manakul et al. 2023: their NLI
-    variant, with support in the place of 1 - P(contradiction)).
+    """1 - (1/n) sum_i support(sample i, statement), averaged over statements.
 
-    Distinct pairs are asked once, all in one call. Raises EvaluationError when the function answers too few or out of
-    range. A statement that is wrong every time in the same way is consistent: the signal cannot see it.
+    This is the NLI variant of Manakul et al. 2023 with support in place of 1 - P(contradiction). Distinct pairs are
+    scored once, in one call. Raises EvaluationError if the function returns too few values or values out of range. The
+    signal cannot detect a statement that is wrong in the same way in every sample.
     """
     if not statements:
         return SelfConsistency(SignalValue(None, "the answer makes no statement"), ())

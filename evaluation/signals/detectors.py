@@ -1,4 +1,4 @@
-"""How well a signal tells hallucinated answers: AUROC, AUPR and risk-coverage, with intervals by question bootstrap."""
+"""Signals as detectors of hallucinated answers: AUROC, AUPR and risk-coverage, with intervals by question bootstrap."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class SignalRow:
-    """One question: a signal's value and whether its separate answer is hallucinated, None without such a verdict."""
+    """One question: value of a signal, and whether its separate answer is hallucinated (None without such a
+    verdict).
+    """
 
     question_id: str
     value: SignalValue
@@ -28,10 +30,12 @@ class SignalRow:
 class DetectorScores:
     """One signal against the verdicts of the low-temperature answers.
 
-    auroc: P(a hallucinated answer has the higher value). aupr: average precision for hallucinated; base_rate is what
-    chance gives. area: under the risk-coverage curve (AURC), beside that of a perfect order and of none in ``curve``,
-    None without answers. absent: (reason, how many) of answers without the signal; unjudged: answers that are neither
-    supported nor hallucinated.
+    auroc: P(a hallucinated answer has the higher value).
+    aupr: average precision for hallucinated; base_rate is that of a random order.
+    area: under the risk-coverage curve (AURC); ``curve`` has those of a perfect and a random order. None without
+        answers.
+    absent: (reason, number) of answers without the signal.
+    unjudged: answers that are neither supported nor hallucinated.
     """
 
     signal: str
@@ -47,7 +51,7 @@ class DetectorScores:
 
 
 def detector_scores(signal: str, rows: Sequence[SignalRow], seed: int = 0, replicates: int = 2000) -> DetectorScores:
-    """Score one signal; higher values are to mean hallucinated. Questions are resampled whole."""
+    """Evaluate one signal; higher values must mean hallucinated. Questions are resampled whole."""
     judged = [r for r in rows if r.hallucinated is not None]
     usable = [r for r in judged if r.value.value is not None]
     absent = Counter(r.value.reason for r in judged if r.value.value is None)
@@ -97,11 +101,10 @@ def weighted_average_precision(values: Floats, positive: Bools, weights: Floats)
 
 
 def weighted_risk_area(values: Floats, bad: Bools, weights: Floats) -> Floats:
-    """The area of evaluation.reading.risk_coverage with each answer counted weights[b, i] times: (B,).
+    """Area of evaluation.reading.risk_coverage with each answer counted weights[b, i] times: (B,).
 
-    Answers with lower values are given first. Within a tie every answer has the tie's mean loss, and each of an
-    answer's repetitions is a step of the curve: the risk after j of the T answers in a tie is (before + j mean) / (n
-    before + j).
+    Answers with lower values come first. Within a tie every answer has the tie's mean loss, and each repetition of an
+    answer is a step of the curve: the risk after j of the T answers in a tie is (before + j mean) / (n before + j).
     """
     order = np.argsort(values, kind="stable")
     ends = _tie_ends(values[order])
@@ -121,7 +124,7 @@ def weighted_risk_area(values: Floats, bad: Bools, weights: Floats) -> Floats:
 
 
 def _tie_ends(ordered: Floats) -> Ints:
-    """Places of the last of each run of equal values: (n,) -> (distinct,)."""
+    """Index of the last of each run of equal values: (n,) -> (distinct,)."""
     result: Ints = np.flatnonzero(np.r_[ordered[1:] != ordered[:-1], True])
     return result
 

@@ -1,4 +1,4 @@
-"""Signals from token probabilities alone: the answer's own, and the entropy of the distribution over answers."""
+"""Signals from token probabilities: those of the answer, and the entropy of the distribution over answers."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def largest_negative_logprob(answer: SampledAnswer) -> SignalValue:
 def predictive_entropy(samples: Sequence[SampledAnswer], normalised: bool = False) -> SignalValue:
     """-(1/n) sum_i log p(s_i | x), the Monte Carlo estimate of H(Y | x) in nats (Malinin and Gales 2021).
 
-    normalised: with log p(s_i | x) / T_i, T_i its tokens, so that long answers are not uncertain for being long
-    (there too). Under the distribution that was sampled from: only then is the mean an estimate of its entropy.
+    normalised: uses log p(s_i | x) / T_i, T_i the number of tokens, so that length alone does not raise uncertainty
+    (ibid.). The probabilities are under the sampling distribution; only then does the mean estimate its entropy.
     """
     found = sampling_loglikelihoods(samples, normalised)
     return found if isinstance(found, SignalValue) else SignalValue(-float(np.mean(found)))
 
 
 def sampling_loglikelihoods(samples: Sequence[SampledAnswer], normalised: bool) -> list[float] | SignalValue:
-    """log p(s_i | x) of every sample, or the reason why there are none; normalised: divided by its tokens."""
+    """log p(s_i | x) of each sample, or the reason why there are none; normalised: divided by the number of tokens."""
     if not samples:
         return SignalValue(None, "there are no samples")
     values = []

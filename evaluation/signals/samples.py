@@ -1,4 +1,4 @@
-"""One question's samples and main answer, as the signals see them."""
+"""Samples and main answer of one question, the input of the signals."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SignalValue:
-    """A number, or None with the reason why there is none. Higher always means less to be trusted."""
+    """A number, or None with a reason. Higher always means less trustworthy."""
 
     value: float | None
     reason: str = ""
@@ -24,9 +24,9 @@ class SignalValue:
 class SampledAnswer:
     """One answer.
 
-    logprobs: natural logarithm of each token's probability under the model at temperature 1, before truncation; None
-    where the generator gives none. sampling_logprobs: under the distribution it was drawn from (temperature, top-k and
-    top-p applied), None where they are not known; the same as logprobs when it was drawn at temperature 1 untruncated.
+    logprobs: natural logarithm of each token's probability at temperature 1, before truncation; None if the generator
+    provides none. sampling_logprobs: under the sampling distribution (temperature, top-k and top-p applied), None if
+    unknown; equal to logprobs for an answer drawn at temperature 1 without truncation.
     """
 
     text: str
@@ -42,7 +42,7 @@ class SampledAnswer:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSamples:
-    """A question, its answer at low temperature (whose verdict is to be told) and n samples at the usual one."""
+    """A question, its answer at low temperature (whose verdict is predicted) and n samples at the usual one."""
 
     question_id: str
     question: str

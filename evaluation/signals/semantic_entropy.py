@@ -1,4 +1,4 @@
-"""Semantic entropy: the entropy over meanings, where answers that entail each other both ways mean the same."""
+"""Semantic entropy: entropy over meanings, where answers that entail each other have the same meaning."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from evaluation.signals.samples import SampledAnswer, SignalValue
 from evaluation.statistics.counts import Floats
 
 Entails = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
-"""Of each (premise, hypothesis), whether the first entails the second."""
+"""Whether the first text entails the second, for each (premise, hypothesis)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SemanticEntropy:
-    """In nats. clusters: of each sample, numbered from 0 in order of appearance. meanings: how many there are.
+    """Entropies in nats. clusters: of each sample, numbered from 0 in order of appearance. meanings: number of
+    clusters.
 
-    discrete: from shares of samples. likelihood: from length-normalised likelihoods under the sampling distribution, as
-    normalised over the samples (Farquhar et al. 2024); monte_carlo: the plain mean over meanings (Kuhn et al. 2023).
-    largest: log n, the most that n samples can show. bias: of ``discrete``, to first order -(meanings - 1) / 2n with
-    the meanings seen in place of those there are (Miller 1955): it is too small, and smaller still for rare meanings.
+    discrete: from shares of samples.
+    likelihood: from length-normalised likelihoods under the sampling distribution, normalised over the samples
+        (Farquhar et al. 2024); monte_carlo: the plain mean over meanings (Kuhn et al. 2023).
+    largest: log n, the maximum for n samples.
+    bias: of ``discrete``, to first order -(meanings - 1) / 2n with the observed number of meanings (Miller 1955). The
+        estimate is too small, and more so with rare meanings.
     """
 
     clusters: tuple[int, ...]
@@ -36,10 +39,10 @@ class SemanticEntropy:
 
 
 def semantic_entropy(question: str, samples: Sequence[SampledAnswer], entails: Entails) -> SemanticEntropy:
-    """Cluster the samples by meaning and take the entropy over clusters. Raises EvaluationError without samples.
+    """Cluster the samples by meaning and compute the entropy over clusters. Raises EvaluationError without samples.
 
-    entails: by a model other than the verifier that judges the answers, or the signal would be told by its own judge.
-    All pairs are asked in one call.
+    entails: a model other than the verifier that judges the answers; otherwise the judge would evaluate its own signal.
+    All pairs are passed in one call.
     """
     if not samples:
         raise EvaluationError("semantic entropy needs samples: there are none")
@@ -68,8 +71,8 @@ def semantic_entropy(question: str, samples: Sequence[SampledAnswer], entails: E
 def cluster(question: str, answers: Sequence[str], entails: Entails) -> tuple[int, ...]:
     """Bidirectional entailment clustering (Kuhn et al. 2023, Algorithm 1), the question before each answer.
 
-    An answer joins the first cluster whose first member it entails and is entailed by; equal texts are of one cluster
-    without asking. The relation need not be transitive, so the order matters, and it is that of the samples.
+    An answer joins the first cluster whose first member it entails and is entailed by; equal texts share a cluster
+    without a call. The relation need not be transitive, so the order matters; it is that of the samples.
     """
     texts = list(dict.fromkeys(answers))
     pairs = [(i, j) for i in range(len(texts)) for j in range(len(texts)) if i != j]

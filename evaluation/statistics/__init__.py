@@ -1,1 +1,1 @@
-"""Estimates with intervals clustered by question. Knows nothing of texts: it sees outcomes."""
+"""Rates with confidence intervals clustered by question. The input is counts of outcomes."""

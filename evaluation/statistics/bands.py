@@ -1,4 +1,4 @@
-"""Many rates at once (a decoding grid, positions in a text): limits that hold for all of them together."""
+"""Simultaneous intervals for many rates: a decoding grid, positions in a text."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from evaluation.statistics.paired import fixed_minus_broken_limits
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """G rates or differences with simultaneous limits, G long, None where undefined.
+    """Rates or differences of G cells with simultaneous limits; each sequence has length G, None where undefined.
 
-    level: with which *all* G are inside, the questions being drawn anew. cell_level: of each one's own interval, which
-    makes it so. reason: why a cell is undefined, else empty.
+    level: probability that the limits of all G cells hold together. cell_level: level of each single interval that
+    gives this. reason: why a cell is undefined, else empty.
     """
 
     rates: tuple[float | None, ...]
@@ -32,10 +32,12 @@ class Band:
 
 
 def rate_band(h: Floats, a: Floats, responses: Floats, resampler: Resampler) -> Band:
-    """Rates sum_q h_qg / sum_q a_qg of G cells on the same N questions: (N, G), (N, G), responses (G,) -> a band.
+    """Simultaneous intervals for the rates sum_q h_qg / sum_q a_qg of G cells on the same N questions.
 
-    Each cell has the default interval at a level raised so far that all hold together (see ``joint_level``); like that
-    interval, no cell has zero width. A question that a cell lacks has a = 0 there.
+    h, a: (N, G); a is 0 where a cell lacks a question. responses: (G,).
+
+    Each cell uses the default interval at a level raised until all hold together (see ``joint_level``). Like the
+    default interval, no cell has zero width.
     """
     live = a.sum(axis=0) > 0
     level = joint_level(h[:, live], a[:, live], resampler) if live.any() else resampler.settings.level
@@ -45,9 +47,10 @@ def rate_band(h: Floats, a: Floats, responses: Floats, resampler: Resampler) -> 
 
 
 def difference_band(h1: Floats, h2: Floats, independent: float, resampler: Resampler) -> Band:
-    """Differences of two arms' rates in G cells: (N, G) shares of each, by MOVER on fixed and broken, simultaneous.
+    """Simultaneous intervals for the differences of two arms' rates in G cells, by MOVER on fixed and broken.
 
-    independent: responses that a cell is worth at most (mean_responses of the arm with fewer samples).
+    h1, h2: (N, G), shares of each arm. independent: the largest number of independent responses that a cell is worth
+    (mean_responses of the arm with fewer samples).
     """
     ones = np.ones_like(h1)
     level = joint_level(h1 - h2, ones, resampler)
@@ -58,14 +61,13 @@ def difference_band(h1: Floats, h2: Floats, independent: float, resampler: Resam
 
 
 def joint_level(h: Floats, a: Floats, resampler: Resampler) -> float:
-    """The level of each of G intervals that gives all of them together the settings' level: between it and
-    Bonferroni's.
+    """Level of each of G intervals at which all hold together with the level of the settings.
 
-    Bootstrap max-t by question (Westfall and Young 1993; Romano and Wolf 2005): c is the level's
-    quantile of max_g |R*_g - R_g| / se*_g over resamples, se* the clustered standard error in the resample. Cells move
-    together, because they are answers to the same questions; that is what is gained over Bonferroni. The quantile is
-    turned into a level by Student's t with N - 1 degrees and spent in intervals that, unlike R -+ c se, keep theirs
-    near 0 and 1.
+    The result lies between that level and Bonferroni's. Bootstrap max-t by question (Westfall and Young 1993; Romano
+    and Wolf 2005): c is the level's quantile of max_g |R*_g - R_g| / se*_g over resamples, se* the clustered standard
+    error in the resample. The cells are correlated because they use the same questions; this makes the limits narrower
+    than Bonferroni's. Student's t with N - 1 degrees turns the quantile into a level, which is then used in the default
+    interval. Unlike R -+ c se, that interval keeps its level near 0 and 1.
     """
     n, cells = h.shape
     wanted = float(resampler.settings.level)

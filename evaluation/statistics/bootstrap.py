@@ -1,4 +1,4 @@
-"""BCa bootstrap by question, every statistic of a run from one matrix of multinomial weights."""
+"""BCa bootstrap by question. All statistics of a run share one matrix of multinomial weights."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Interval:
 
 Weights = NDArray[np.uint16]
 _BLOCK_CELLS = 250_000
-"""Weights turned into floating point at a time: 2 MB, which stay in a core's cache until they are summed."""
+"""Number of weights converted to floating point at a time: 2 MB, which fits in a core's cache."""
 
 
 def question_weights(questions: int, replicates: int, seed: int) -> Weights:
-    """How often each question is drawn: (B replicates, N questions), rows adding up to N.
+    """Multinomial bootstrap weights: (B replicates, N questions); each row adds up to N.
 
-    The weights depend on N, B and seed only, so that arms with the same questions are resampled together. Two bytes
-    each: 20 MB for 1,000 questions and 10,000 replicates. (A count above 65,535 would need that many questions and one
-    drawn for nearly all of them.)
+    The weights depend on N, B and seed only, so arms with the same questions are resampled together. A weight takes two
+    bytes: 20 MB for 1,000 questions and 10,000 replicates. (A count above 65,535 would need that many questions and one
+    question drawn nearly every time.)
     """
     rng = np.random.default_rng([seed, questions, replicates])
     share = np.full(questions, 1.0 / questions)
@@ -41,14 +41,17 @@ def question_weights(questions: int, replicates: int, seed: int) -> Weights:
 
 
 def blocks(replicates: int, cells: int, at_once: int = _BLOCK_CELLS) -> Iterator[slice]:
-    """Replicates in consecutive slices of at most ``at_once`` numbers, ``cells`` each (always at least one)."""
+    """Split the replicates into consecutive slices of at most ``at_once`` numbers, ``cells`` per replicate.
+
+    A slice has at least one replicate.
+    """
     step = max(1, at_once // max(cells, 1))
     for start in range(0, replicates, step):
         yield slice(start, min(start + step, replicates))
 
 
 def weighted_sums(weights: Weights | Floats, columns: Floats) -> Floats:
-    """Sums over questions in every replicate, in blocks of bounded memory: (B, N), (N, k) -> (B, k)."""
+    """Sums over questions in each replicate, computed in blocks of bounded memory: (B, N), (N, k) -> (B, k)."""
     result = np.empty((weights.shape[0], columns.shape[1]))
     for rows in blocks(weights.shape[0], weights.shape[1]):
         result[rows] = weights[rows].astype(np.float64) @ columns
@@ -56,14 +59,14 @@ def weighted_sums(weights: Weights | Floats, columns: Floats) -> Floats:
 
 
 def ratio_replicates(weights: Weights | Floats, h: Floats, a: Floats) -> Floats:
-    """sum w h / sum w a for every replicate: (B, N), (N,), (N,) -> (B,); NaN where the replicate has no denominator."""
+    """sum w h / sum w a of each replicate: (B, N), (N,), (N,) -> (B,); NaN where the denominator is 0."""
     top, bottom = weighted_sums(weights, np.stack([h, a], axis=1)).T
     result: Floats = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
     return result
 
 
 def ratio_jackknife(h: Floats, a: Floats) -> Floats:
-    """The ratio with each question left out: (N,), (N,) -> (N,); NaN where nothing is left."""
+    """Leave-one-question-out ratios: (N,), (N,) -> (N,); NaN where the denominator is 0."""
     top, bottom = h.sum() - h, a.sum() - a
     result: Floats = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 1e-12)
     return result
@@ -72,9 +75,8 @@ def ratio_jackknife(h: Floats, a: Floats) -> Floats:
 def bca_limits(estimate: float, replicates: Floats, jackknife: Floats, level: float) -> Interval | None:
     """Bias-corrected and accelerated limits (Efron 1987; Efron and Tibshirani 1993, eq. 14.9, 14.14, 14.15).
 
-    replicates (B,), jackknife (N,). None when either is undefined or does not vary, or ties leave the limits no width:
-    there is nothing to correct.
-    Ties with the estimate count half in z0, since shares of small counts tie often.
+    replicates: (B,). jackknife: (N,). Returns None if either is undefined or constant, or if ties give the limits zero
+    width. Ties with the estimate count half in z0, because shares of small counts tie often.
     """
     replicates = np.sort(replicates[np.isfinite(replicates)])
     if replicates.size < 2 or not np.all(np.isfinite(jackknife)) or np.ptp(replicates) < 1e-12:

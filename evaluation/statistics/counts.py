@@ -1,4 +1,4 @@
-"""Outcomes counted by arm and question: the only input that the estimates see."""
+"""Counts of outcomes by arm and question, the only input of the estimates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class OutcomeRecord:
-    """The outcome of one sample (from 0) of one question in one arm."""
+    """Outcome of one sample (numbered from 0) of one question in one arm."""
 
     question_id: str
     arm: str
@@ -26,26 +26,26 @@ class OutcomeRecord:
 
 @dataclass(frozen=True, slots=True)
 class QuestionCounts:
-    """How many responses to one question ended in each outcome, in the order of OUTCOMES."""
+    """Number of responses to one question by outcome, in the order of OUTCOMES."""
 
     question_id: str
     counts: tuple[int, int, int, int]
 
     @property
     def samples(self) -> int:
-        """Responses to this question; at least 1."""
+        """Number of responses to this question; at least 1."""
         return sum(self.counts)
 
 
 @dataclass(frozen=True, slots=True)
 class ArmCounts:
-    """One arm's counts, questions in order of their ids."""
+    """Counts of one arm; the questions are sorted by id."""
 
     arm: str
     questions: tuple[QuestionCounts, ...]
 
     def matrix(self, question_ids: Iterable[str] | None = None) -> Floats:
-        """Counts as (N questions, 4 outcomes), of all questions or of those named, in the order named.
+        """Counts as an array (N questions, 4 outcomes), of all questions or of ``question_ids`` in their order.
 
         Raises KeyError for a question that the arm does not have.
         """
@@ -62,18 +62,19 @@ class ArmCounts:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeTable:
-    """Every arm's counts, in the order in which the arms first appeared.
+    """Counts of all arms, in the order in which the arms first appear.
 
-    A question weighs the same however many samples it has: rates are means over questions of the share within the
-    question. With equal samples that is the share of all responses. Unequal samples (an interrupted run) are kept and
-    counted as they are; arms may have different questions, and a pair is compared on those that both have.
+    Every question has the same weight, however many samples it has: a rate is the mean over questions of the share
+    within the question. With equal numbers of samples this is the share of all responses. Unequal numbers (an
+    interrupted run) are counted as they are. Arms may have different questions; a pair is compared on the questions
+    that both have.
     """
 
     arms: tuple[ArmCounts, ...]
 
     @classmethod
     def from_records(cls, records: Iterable[OutcomeRecord]) -> OutcomeTable:
-        """Count records. Raises EvaluationError on an unknown outcome, a duplicate sample, or no record at all."""
+        """Count records. Raises EvaluationError for an unknown outcome, a duplicate sample, or no records."""
         index = {outcome: i for i, outcome in enumerate(OUTCOMES)}
         seen: set[tuple[str, str, int]] = set()
         tally: dict[str, dict[str, list[int]]] = {}
@@ -94,7 +95,7 @@ class OutcomeTable:
         return cls(tuple(_arm_counts(arm, questions) for arm, questions in tally.items()))
 
     def arm(self, name: str) -> ArmCounts:
-        """The arm's counts. Raises EvaluationError, naming the arms there are, if it has none."""
+        """Counts of the arm. Raises EvaluationError, which lists the existing arms, if there is no such arm."""
         for counts in self.arms:
             if counts.arm == name:
                 return counts

@@ -1,4 +1,4 @@
-"""Estimates: a share (or a difference of two) with an interval, what it rests on, and how far to trust it."""
+"""Estimates: a share or a difference of two shares, with an interval and a note on its reliability."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ RELIABLE_EVENTS = 10
 
 @dataclass(frozen=True, slots=True)
 class HallucinationEstimate:
-    """One share in [0, 1], or a difference of two in [-1, 1], with its interval.
+    """A share in [0, 1], or a difference of two shares in [-1, 1], with its interval.
 
-    rate, lower, upper: all None when the share is undefined (nothing to divide by); reason then says why. It is never 0
-    or NaN in their place. level: nominal coverage. questions: those the estimate rests on (with a denominator).
-    responses: in the denominator. event_questions: with an event (a discordance, for a difference);
-    other_questions: with the opposite (for a difference: not wholly changed in its direction). effective_size: of the
-    independent responses that carry as much as these clustered ones, None where the method has no such thing. seed: of
-    the bootstrap, else None. reliable: False where the method is not known to keep its level; reason then says why.
+    rate, lower, upper: all None, never 0 or NaN, if the share is undefined (zero denominator); reason then says why.
+    level: nominal coverage.
+    questions: number of questions with a response in the denominator.
+    responses: number of responses in the denominator.
+    event_questions: questions with an event (for a difference: with a discordant pair).
+    other_questions: questions with the opposite (for a difference: not wholly changed in one direction).
+    effective_size: number of independent responses that carry as much information as these clustered ones, or None if
+        the method does not define it.
+    seed: of the bootstrap, else None.
+    reliable: False if the method is not known to keep its level; reason then says why.
     """
 
     rate: float | None
@@ -54,13 +58,13 @@ class HallucinationEstimate:
 
     @property
     def defined(self) -> bool:
-        """Whether there was anything to divide by."""
+        """Whether the denominator is above zero."""
         return self.rate is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The same quantity by the default interval and by the two that stand beside it."""
+    """One quantity with the default interval and two alternative intervals."""
 
     default: HallucinationEstimate
     clustered_t: HallucinationEstimate
@@ -68,21 +72,21 @@ class Measurement:
 
 
 def undefined(level: float, reason: str) -> HallucinationEstimate:
-    """An estimate of nothing: no question has a response in the denominator."""
+    """Undefined estimate, for a quantity without a response in its denominator."""
     return HallucinationEstimate(None, None, None, level, 0, 0, 0, 0, "undefined", reliable=False, reason=reason)
 
 
 def unmeasured(level: float, reason: str) -> Measurement:
-    """undefined() for all three methods."""
+    """Undefined estimate for all three methods."""
     nothing = undefined(level, reason)
     return Measurement(nothing, nothing, nothing)
 
 
 def few_events(event_questions: int, other_questions: int, event: str = "an event") -> str:
-    """Why clustered t and BCa are not to be trusted here, or an empty string.
+    """Reason why clustered t and BCa are unreliable here, or an empty string.
 
-    Both lean on the variance seen between questions; with fewer than 10 questions on either side that variance is
-    itself a guess, and at none it is zero.
+    Both methods use the variance between questions. With fewer than 10 questions on either side that variance is poorly
+    estimated; with none it is zero.
     """
     if event_questions < RELIABLE_EVENTS:
         return f"only {event_questions} questions with {event} (10 are needed)"

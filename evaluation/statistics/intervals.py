@@ -1,9 +1,8 @@
-"""Intervals for a share of responses when the question is the unit of independence.
+"""Intervals for a share of responses that are independent between questions only.
 
-Everything here is a ratio of totals over questions, sum_q h_q / sum_q a_q: with a_q = 1 it is the mean over questions
-of h_q, the share of a question's responses that have the event; with a_q the share that answered, it is the rate
-among answers. Arrays are (..., N questions); leading axes are independent data sets.
-Derivations are in docs/statistics.md.
+Every quantity is a ratio of totals over questions, sum_q h_q / sum_q a_q. With a_q = 1 it is the mean over questions of
+h_q, the share of a question's responses with the event. With a_q the share that answered, it is the rate among answers.
+Arrays have shape (..., N questions); leading axes are independent data sets. Derivations are in docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ from scipy import special, stats
 from evaluation.statistics.counts import Floats
 
 ROUNDING = 1e-12
-"""Shares closer than this are the same share: they are small fractions of small whole numbers."""
+"""Shares closer than this are equal: they are ratios of small whole numbers."""
 
 NO_WIDTH = 1e-9
-"""Limits closer than this are one: an interval of no width, which no finite sample gives."""
+"""Limits closer than this are equal. Such an interval has zero width, which no finite sample justifies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ class Limits:
 
 
 def ratio(h: Floats, a: Floats) -> Floats:
-    """sum h / sum a over the last axis; NaN where sum a is 0 (callers turn that into an undefined estimate)."""
+    """sum h / sum a over the last axis; NaN where sum a is 0 (callers then return an undefined estimate)."""
     total = a.sum(axis=-1)
     result: Floats = np.divide(h.sum(axis=-1), total, out=np.full_like(total, np.nan), where=total > 0)
     return result
@@ -52,28 +51,27 @@ def linearised(h: Floats, a: Floats) -> Floats:
 def effective_limits(h: Floats, a: Floats, responses: Floats | float, level: float) -> Limits:
     """Clopper-Pearson limits at the clustered effective sample size, never of zero width. Shapes (..., N) -> (...).
 
-    responses: the most independent responses there can be (the denominator's count), shape (...) or a number.
+    responses: upper bound on the number of independent responses (the denominator's count), shape (...) or a number.
 
-    Korn and Graubard 1998: replace n in Clopper-Pearson by n* = p(1 - p) / v(p), v the variance between clusters.
-    As written there, v is taken at p, and the interval misses far more often than it says when events are rare
-    and come in bursts: one question with 1 of 8 events looks like 8 N independent responses. So each limit is taken
-    with one more question, whole-heartedly on the limit's side: all events for the upper, none for the lower. That
-    is what Clopper-Pearson itself does with one more trial (its limits are quantiles of Beta(x + 1, n - x) and
-    Beta(x, n - x + 1)), and what Fay and Feuer 1997 (their w_M) do for weighted counts. With r and v of the N + 1
-    questions, c = r(1 - r)/v:
+    Korn and Graubard 1998 replace n in Clopper-Pearson by n* = p(1 - p) / v(p), v the variance between clusters. Their
+    v is taken at p. That interval misses far more often than its level says if events are rare and clustered: one
+    question with 1 of 8 events looks like 8 N independent responses. Here each limit is computed with one more
+    question, which lies wholly on the limit's side: all events for the upper limit, none for the lower. Clopper-Pearson
+    does the same with one more trial (its limits are quantiles of Beta(x + 1, n - x) and Beta(x, n - x + 1)), and so do
+    Fay and Feuer 1997 (their w_M) for weighted counts. With r and v of the N + 1 questions, c = r(1 - r)/v:
 
-        upper = Beta^-1(1 - alpha/2; c r, c (1 - r)),   lower likewise with r and v of its own.
+        upper = Beta^-1(1 - alpha/2; c r, c (1 - r)),   lower likewise with its own r and v.
 
-    One sample a question, or perfectly correlated samples, give c = N + 1, which is Clopper-Pearson on N trials;
-    so does a rate of 0 or 1. The added question's weight is sum a^2 / sum a, what a typical response's question
-    weighs. c - 1 is capped at `responses` (Korn-Graubard's truncation) and multiplied by (t_{c-2} / t_{N-1})^2:
-    the degrees-of-freedom factor of Korn-Graubard, with the effective size, not the nominal one, in its numerator,
-    because perfectly correlated samples must give the interval of N trials and not a wider one.
+    One sample per question, or perfectly correlated samples, give c = N + 1, which is Clopper-Pearson on N trials; so
+    does a rate of 0 or 1. The weight of the added question is sum a^2 / sum a, the weight of a typical response's
+    question. c - 1 is capped at `responses` (Korn-Graubard's truncation) and multiplied by (t_{c-2} / t_{N-1})^2. This
+    is Korn-Graubard's factor for the degrees of freedom, with the effective size in place of the nominal one in its
+    numerator: perfectly correlated samples must give the interval of N trials and not a wider one.
     """
     total, squares = a.sum(axis=-1), (a * a).sum(axis=-1)
     weight = squares / total
     informative = np.count_nonzero(a > 0, axis=-1)
-    # Where all a_q are equal, shares cannot vary more than a coin that falls once a question: c >= N + 1.
+    # If all a_q are equal, shares cannot vary more than one Bernoulli trial per question: c >= N + 1.
     equal = np.ptp(a, axis=-1) <= ROUNDING
     floor = np.where(equal, informative, 0.0)
     rate = ratio(h, a)
@@ -81,7 +79,7 @@ def effective_limits(h: Floats, a: Floats, responses: Floats | float, level: flo
     limits, sizes = [], []
     for event, quantile in ((0.0, tail), (1.0, 1.0 - tail)):
         r = (h.sum(axis=-1) + weight * event) / (total + weight)
-        # All events, or none: keep rounding from inventing a variance.
+        # A rate of 0 or 1 has no variance; prevent a spurious one from rounding.
         sure = np.all(a - h <= ROUNDING, axis=-1) if event else np.all(h <= ROUNDING, axis=-1)
         residual = h - r[..., None] * a
         variance = ((residual**2).sum(axis=-1) + (weight * (event - r)) ** 2) / (total + weight) ** 2
@@ -113,7 +111,8 @@ def _degrees_factor(size: Floats, informative: NDArray[np.int_], level: float) -
 def clustered_t_limits(h: Floats, a: Floats, level: float) -> Limits:
     """ratio -+ t_{N-1} sqrt(N/(N-1) sum z_q^2), z the linearised errors: clustered by question (Miller 2024).
 
-    Not clipped to [0, 1]; of zero width when no question differs from another; infinite for one question.
+    The limits are not clipped to [0, 1]. They have zero width if all questions are equal, and are infinite for one
+    question.
     """
     n = h.shape[-1]
     z = linearised(h, a)

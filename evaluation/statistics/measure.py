@@ -1,4 +1,4 @@
-"""One share, measured three ways: the default interval, clustered t and BCa, with what each rests on."""
+"""One share with three intervals: the default, clustered t and BCa, and the sizes that they rest on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from evaluation.statistics.intervals import NO_WIDTH, ROUNDING, clustered_t_limi
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a run is summarised. level: nominal coverage. bootstrap, permutations: replicates. seed: of both."""
+    """Settings of a summary. level: nominal coverage. bootstrap, permutations: replicates. seed: of both."""
 
     level: float = 0.95
     bootstrap: int = 2000
@@ -48,13 +48,13 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Resampler:
-    """The bootstrap weights of one summary, drawn once per number of questions and used for all its shares."""
+    """Bootstrap weights of one summary, drawn once per number of questions and shared by all quantities."""
 
     settings: Settings
     _weights: dict[int, Weights] = field(default_factory=dict)
 
     def weights(self, questions: int) -> Weights:
-        """(B, N) multinomial weights; the same array whenever the number of questions is the same."""
+        """(B, N) multinomial weights; the same array for the same number of questions."""
         if questions not in self._weights:
             self._weights[questions] = question_weights(questions, self.settings.bootstrap, self.settings.seed)
         return self._weights[questions]
@@ -62,7 +62,7 @@ class Resampler:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What an estimate rests on: see the fields of HallucinationEstimate."""
+    """Sample sizes behind an estimate: see the fields of HallucinationEstimate."""
 
     questions: int
     responses: int
@@ -72,7 +72,7 @@ class Basis:
 
 
 def mean_responses(samples: Floats) -> float:
-    """N^2 / sum 1/n_q: with independent samples, a mean of shares varies like one of that many. (N,) -> number."""
+    """N^2 / sum 1/n_q: number of independent responses with the variance of a mean of shares. (N,) -> number."""
     return float(samples.size**2 / (1.0 / samples).sum())
 
 
@@ -86,7 +86,8 @@ def measure_ratio(
 ) -> Measurement:
     """The ratio sum h / sum a with its intervals. h, a: (N,), 0 <= h <= a.
 
-    responses: in the denominator, for people. independent: what they are worth at most, if that is not their number.
+    responses: number of responses in the denominator, for display. independent: upper bound on the effective sample
+    size, if it differs from ``responses``.
     """
     settings = resampler.settings
     if not a.size or a.sum() <= 0:
@@ -121,9 +122,9 @@ def measure_ratio(
 def beside(
     rate: float, limits: Interval | None, basis: Basis, settings: Settings, method: Method, floor: float
 ) -> HallucinationEstimate:
-    """An estimate by clustered t or BCa, clipped to [floor, 1], flagged where the method is not to be trusted.
+    """An estimate by clustered t or BCa, clipped to [floor, 1] and flagged if the method is unreliable.
 
-    Undefined where the limits are None or have no width: the questions do not differ, which is no reason to be sure.
+    Undefined if the limits are None or have zero width: equal questions give the method no variance to use.
     """
     reason = few_events(basis.event_questions, basis.other_questions, basis.event)
     lower, upper = (

@@ -1,4 +1,4 @@
-"""Does it matter which arm is which? Sign-flip test by question, and Holm's correction over a declared family."""
+"""Sign-flip test of two arms by question, and Holm's correction over a declared family."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLOCK = 1024
 
 @dataclass(frozen=True, slots=True)
 class SignFlipTest:
-    """p_value: two-sided, never below 1/(1 + permutations). statistic: Student's t, None if no difference varies."""
+    """p_value: two-sided, at least 1/(1 + permutations). statistic: Student's t, None if no difference varies."""
 
     p_value: float
     statistic: float | None
@@ -23,7 +23,7 @@ class SignFlipTest:
 
 
 def studentised(differences: Floats) -> float | None:
-    """mean / standard error, Student's t of the differences (N,); None where they do not vary."""
+    """mean / standard error, Student's t of the differences (N,); None if they are constant."""
     n = differences.size
     if n < 2 or float(np.ptp(differences)) < 1e-12:
         return None
@@ -31,17 +31,17 @@ def studentised(differences: Floats) -> float | None:
 
 
 def sign_flip_test(differences: Floats, permutations: int, seed: int) -> SignFlipTest:
-    """Swap whole questions between the arms at random and see how often the statistic is as large. (N,) -> a test.
+    """Two-sided sign-flip test: swap whole questions between the arms at random. differences: (N,).
 
-    Under the null the arms are exchangeable within each question, so that each d_q is as likely as -d_q, whatever
-    the correlation of its samples. p = (1 + b) / (1 + B), b the permutations with |t*| >= |t| (Phipson and
-    Smyth 2010): the observed order is one of those possible, so p is never 0. Statistics that agree but for
-    rounding count as equal.
+    Under the null hypothesis the arms are exchangeable within each question: d_q is as likely as -d_q, whatever the
+    correlation of its samples. p = (1 + b) / (1 + B), b the number of permutations with |t*| >= |t| (Phipson and Smyth
+    2010). The observed order is one of the possible ones, so p is never 0. Statistics that differ by rounding only
+    count as equal.
     """
     n = differences.size
     if not np.any(differences):
         return SignFlipTest(1.0, None, permutations, seed)
-    # Flipping leaves every square as it is, so |t| rises with |sum| and the sums can be compared in its place.
+    # Flipping signs does not change the squares, so |t| rises with |sum| and the sums can be compared instead.
     threshold = abs(float(differences.sum())) - 1e-9 * float(np.abs(differences).sum())
     rng = np.random.default_rng([seed, n, permutations])
     extreme, done = 0, 0

@@ -1,4 +1,4 @@
-"""A run in numbers: what the CLI's table and the report read. Pure: same counts and settings, same summary."""
+"""Summary of a run in numbers, read by the CLI's table and the report. A pure function of counts and settings."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ HALLUCINATED, SUPPORTED, ABSTAINED, UNSCORED = range(4)
 
 @dataclass(frozen=True, slots=True)
 class ArmSummary:
-    """One arm. hallucinated + supported + abstained + unscored = all responses; their rates add up to 1.
+    """One arm. hallucinated + supported + abstained + unscored are all responses; their rates add up to 1.
 
-    hall_answered: hallucinated among answers that were scored (hallucinated + supported), a ratio of totals.
-    hall_scored: hallucinated among scored responses, abstentions included. hall_if_unscored_supported (which is
-    hallucinated itself) and hall_if_unscored_hallucinated: the bounds for whatever the unscored responses were.
+    hall_answered: hallucinated share of the scored answers (hallucinated + supported), a ratio of totals.
+    hall_scored: hallucinated share of the scored responses, abstentions included.
+    hall_if_unscored_supported (equal to hallucinated), hall_if_unscored_hallucinated: bounds of the rate if all
+    unscored responses were supported or hallucinated.
     """
 
     arm: str
@@ -46,7 +47,7 @@ class ArmSummary:
 
 @dataclass(frozen=True, slots=True)
 class QuestionChange:
-    """One question's share of fixed and broken, each in [0, 1]: over all cross-pairs of its samples."""
+    """Shares fixed and broken of one question, each in [0, 1], over all cross-pairs of its samples."""
 
     question_id: str
     fixed: float
@@ -55,7 +56,9 @@ class QuestionChange:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceBounds:
-    """The difference if unscored were supported in baseline and hallucinated in other (low), and the reverse (high)."""
+    """Difference if unscored responses were supported in baseline and hallucinated in other (low), and the reverse
+    (high).
+    """
 
     low: float
     high: float
@@ -63,7 +66,7 @@ class DifferenceBounds:
 
 @dataclass(frozen=True, slots=True)
 class BothAnswered:
-    """Cross-pairs of samples that both arms answered, a population that the arms' own abstentions selected."""
+    """Cross-pairs of samples that both arms answered. The arms' own abstentions select this population."""
 
     pairs_share: float
     baseline: Measurement
@@ -75,15 +78,18 @@ class BothAnswered:
 
 @dataclass(frozen=True, slots=True)
 class PairSummary:
-    """baseline minus other on the questions both have; positive means that other hallucinates less.
+    """baseline minus other on the questions that both have; positive means that other hallucinates less.
 
-    fixed: hallucinated in baseline and not in other; broken: the reverse; difference = fixed - broken. fixed_questions,
-    broken_questions: their sums, in questions. left_out: questions that only one of the two has. apart: questions that
-    both have and whose verdicts are no ground to compare arms on, left out as well. transitions[i][j]: the
-    mean share of cross-pairs with baseline in OUTCOMES[i] and other in OUTCOMES[j]; adds up to 1. bounds: of the
-    difference, whatever the unscored responses were. answered_difference: of the arms' hall_answered. test: sign-flip
-    on the difference; p_holm corrects over all pairs of this summary. changes: worst first (most broken, then most
-    fixed), none left out.
+    fixed: hallucinated in baseline and not in other; broken: the reverse; difference = fixed - broken.
+    fixed_questions, broken_questions: their sums, in questions.
+    left_out: number of questions that only one arm has.
+    apart: number of questions that both arms have but that are excluded from comparisons, because their verdicts do not
+        allow one.
+    transitions[i][j]: mean share of cross-pairs with baseline in OUTCOMES[i] and other in OUTCOMES[j]; adds up to 1.
+    bounds: of the difference, over all possible outcomes of the unscored responses.
+    answered_difference: of the arms' hall_answered.
+    test: sign-flip test of the difference; p_holm corrects over all pairs of this summary.
+    changes: all questions, worst first (most broken, then most fixed).
     """
 
     baseline: str
@@ -107,7 +113,7 @@ class PairSummary:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """Every arm, and every declared pair of arms."""
+    """All arms, and all declared pairs of arms."""
 
     settings: Settings
     baseline: str
@@ -121,10 +127,10 @@ class RunSummary:
 
 
 def default_pairs(arms: Sequence[str], baseline: str) -> tuple[tuple[str, str], ...]:
-    """The family that is declared beforehand: each arm against the baseline, and rag against oracle.
+    """The family of comparisons declared beforehand: each arm against the baseline, and rag against oracle.
 
-    An arm with modifiers ("rag+injection") stands against the one with fewer of them ("rag") where the run has it: the
-    difference is then the modifier's.
+    An arm with modifiers ("rag+injection") is compared with the arm that has fewer of them ("rag") if the run has it.
+    The difference is then the effect of the modifier.
     """
     pairs = []
     for arm in arms:
@@ -137,7 +143,7 @@ def default_pairs(arms: Sequence[str], baseline: str) -> tuple[tuple[str, str], 
 
 
 def _plainer(arm: str, arms: Sequence[str]) -> str:
-    """The arm with the most of this one's modifiers, of those that there are; "" where none is plainer."""
+    """The existing arm that shares the most of this arm's modifiers; "" if there is none with fewer."""
     parts = arm.split("+")
     return next((name for n in range(len(parts) - 1, 0, -1) if (name := "+".join(parts[:n])) in arms), "")
 
@@ -149,11 +155,13 @@ def summarise(
     settings: Settings | None = None,
     apart: Collection[str] = (),
 ) -> RunSummary:
-    """Summarise a run. pairs: (baseline, other) to compare, which is the Holm family; default_pairs() if None.
+    """Summarise a run.
 
-    apart: ids of questions that count in the arms' own rates and in no difference. A run without the baseline arm has
-    no default pair, and a pair whose questions are all apart is left out. Raises EvaluationError when a pair names an
-    arm that is not there, names one arm twice, or has no question in common.
+    pairs: (baseline, other) arms to compare, which is the Holm family; default_pairs() if None.
+    apart: ids of questions that count in the arms' own rates but in no difference.
+
+    A run without the baseline arm has no default pair. A pair with only excluded questions is left out. Raises
+    EvaluationError if a pair names an unknown arm, names one arm twice, or has no question in common.
     """
     settings = settings or Settings()
     resampler = Resampler(settings)
@@ -208,7 +216,7 @@ def _arm_summary(arm: ArmCounts, resampler: Resampler) -> ArmSummary:
 
 
 def _compare(one: ArmCounts, two: ArmCounts, apart: frozenset[str], resampler: Resampler) -> PairSummary | None:
-    """None where the arms share questions, but none that can be compared."""
+    """Compare two arms. Returns None if they share questions but none of these can be compared."""
     if one.arm == two.arm:
         raise EvaluationError(f"arm {one.arm!r} is to be compared with itself: name two arms")
     shared = set(one.question_ids) & set(two.question_ids)
@@ -252,7 +260,7 @@ def _compare(one: ArmCounts, two: ArmCounts, apart: frozenset[str], resampler: R
 
 
 def _both_answered(s1: Floats, s2: Floats, counts1: Floats, counts2: Floats, resampler: Resampler) -> BothAnswered:
-    """Weights each question by its share of cross-pairs in which both samples are scored answers."""
+    """Rates on pairs that both arms answered, each question weighted by its share of pairs with two scored answers."""
     h1, h2, v1, v2 = s1[:, HALLUCINATED], s2[:, HALLUCINATED], s1[:, SUPPORTED], s2[:, SUPPORTED]
     both, fixed, broken = (h1 + v1) * (h2 + v2), h1 * v2, h2 * v1
     kinds = [HALLUCINATED, SUPPORTED]

@@ -1,1 +1,1 @@
-"""Verifiers: what V(c) is, behind one protocol."""
+"""Verifiers: implementations of V(c) with one protocol."""

@@ -1,9 +1,9 @@
-"""What a sentence says beside the part that answers its question: relative clauses, appositions, reasons, sources.
+"""Statements of a sentence in addition to its answer: relative clauses, appositions, reasons, sources.
 
 "21 days, as the book of the harbour says" gives the reference and adds a statement that no reference judges. Each
-addition is a claim of its own for the evidence. English, by rule: a sentence is cut at commas, brackets, dashes and
-the words that begin a clause; the shortest run of parts that answers is left out, and so is a part without a word that
-the question, the references and the answering part lack.
+addition becomes a claim that is judged by evidence. English, by rule: a sentence is split at commas, brackets, dashes
+and conjunctions. The shortest run of parts that answers is left out, and so is a part without words beyond those of the
+question, the references and the answering part.
 """
 
 from __future__ import annotations
@@ -35,12 +35,13 @@ _MOST_PARTS = 24
 
 
 def additions(sentence: str, known: Sequence[str], answers: Callable[[str], bool]) -> tuple[Span, ...]:
-    """Stretches of the sentence that add to its answer: clauses with a subject of their own alone, all else behind it.
+    """Spans of the sentence that add to its answer.
 
-    What has no subject ("who was born in Paris", "a baker") is read with the answering part, which says of what it is.
+    known: the question and the references; an addition must say more than these. answers: whether a text gives the
+    answer.
 
-    known: texts that the addition must say more than: the question and the references. answers: whether a text gives
-    the answer. Empty where the sentence is one part, or only all of it answers.
+    A clause with its own subject is returned alone. A part without a subject ("who was born in Paris", "a baker") is
+    returned with the answering part. Empty if the sentence has one part, or only the whole sentence answers.
     """
     parts = _parts(sentence)
     if not 1 < len(parts) <= _MOST_PARTS:
@@ -67,7 +68,7 @@ def additions(sentence: str, known: Sequence[str], answers: Callable[[str], bool
 
 
 def _noun_start(sentence: str, part: Span, start: int) -> int:
-    """Where the noun begins that a relative clause or an apposition right behind it is about; else ``start``."""
+    """Start of the noun phrase that a relative clause or apposition modifies; ``start`` if there is none."""
     first = _TOKEN.match(sentence, part.start)
     if first is None or first.group().casefold() not in _RELATIVES | _ARTICLES:
         return start
@@ -79,7 +80,7 @@ def _noun_start(sentence: str, part: Span, start: int) -> int:
 
 
 def _has_subject(text: str) -> bool:
-    """Whether a part is a clause with a subject of its own behind its joint: "and the ferry sails daily"."""
+    """Whether a part is a clause with its own subject after its conjunction: "and the ferry sails daily"."""
     words = [m.group() for m in _TOKEN.finditer(text)]
     joined = 0
     while joined < len(words) and words[joined].casefold() in _JOINTS | _SUBORDINATORS:
@@ -91,7 +92,7 @@ def _has_subject(text: str) -> bool:
 
 
 def _answering(sentence: str, parts: Sequence[Span], answers: Callable[[str], bool]) -> range | None:
-    """The shortest run of parts that answers, the first of them; None where only all of them do."""
+    """The first of the shortest runs of parts that answers; None if only all parts together do."""
     for length in range(1, len(parts)):
         for start in range(len(parts) - length + 1):
             if answers(sentence[parts[start].start : parts[start + length - 1].end]):
@@ -113,7 +114,7 @@ def _parts(sentence: str) -> list[Span]:
 
 
 def _cuts(words: Sequence[str]) -> Iterator[int]:
-    """Tokens before which a part begins."""
+    """Indices of tokens that begin a part."""
     for index, word in enumerate(words):
         after = words[index + 1 : index + 1 + _REACH]
         if word in _BREAKS:

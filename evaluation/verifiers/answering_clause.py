@@ -1,7 +1,7 @@
-"""Which part of an answer answers the question, where it names the reference and something else beside it.
+"""Selection of the part that answers the question, if an answer names the reference and an alternative.
 
-An answer that contains the reference has not given it: "It opened in 1936; some say 1937." A mention counts where its
-clause says as much of the question as any clause with a rival. Rules only: no model reads the answer.
+An answer that contains the reference has not necessarily given it: "It opened in 1936; some say 1937." A mention counts
+if its clause shares as many words with the question as any clause with a rival. Rules only, no model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STEM = 5
 
 
 def outranked_value(a: Reading, q: Reading, value: Value, asked_kind: Sequence[Value]) -> Match | None:
-    """Why a value that is the reference's does not answer: a rival stands where the question is answered."""
+    """Reason why a value equal to the reference does not answer: a rival is in the answering clause."""
     rivals = [
         v
         for v in asked_kind
@@ -45,7 +45,7 @@ def outranked_value(a: Reading, q: Reading, value: Value, asked_kind: Sequence[V
 
 
 def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -> Match | None:
-    """Why a mention of the reference in free words does not answer: another sentence or option does."""
+    """Reason why a mention of the reference text does not answer: another sentence or option answers."""
     chosen = _other_option(a, r, q)
     if chosen is not None:
         return chosen
@@ -70,7 +70,7 @@ def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -
 
 
 def _alike(a: Value, b: Value) -> bool:
-    """Whether two values look like answers to one question: both years, or numbers of one unit or noun."""
+    """Whether two values could answer the same question: both years, or numbers with the same unit or noun."""
     if a.number is None or b.number is None:
         return True
     if not a.units and not a.nouns and not b.units and not b.nouns:
@@ -90,7 +90,7 @@ def _weight(a: Reading, q: Reading, start: int, end: int) -> int:
 
 
 def _overlap(tokens: Sequence[Token], q: Reading) -> int:
-    """How many of the question's content words a clause has; many where it says outright that it answers."""
+    """Number of the question's content words in a clause; large if the clause explicitly announces the answer."""
     words = [t.lower for t in tokens if t.kind != "mark"]
     if "answer" in words[:4] and "is" in words[:6]:
         return _EXPLICIT
@@ -128,7 +128,7 @@ def _sentences(tokens: Sequence[Token]) -> list[range]:
 
 
 def _has_rival(tokens: Sequence[Token], r: Reading, q: Reading, first: int = 1) -> bool:
-    """Whether a sentence names something of the reference's shape that neither question nor reference has."""
+    """Whether a sentence names something of the reference's form that neither question nor reference has."""
     known = {t.lower for t in (*q.tokens, *r.tokens)}
     named = any(t.text[:1].isupper() for t in r.tokens if t.kind == "word")
     if not named:
@@ -140,7 +140,7 @@ def _has_rival(tokens: Sequence[Token], r: Reading, q: Reading, first: int = 1) 
 
 
 def _left_behind(tokens: Sequence[Token], q: Reading, start: int, end: int) -> bool:
-    """Whether a mention is the X of "from X to Y", and the question does not ask where from."""
+    """Whether a mention is the X of "from X to Y" and the question does not ask for the origin."""
     asked = {t.lower for t in q.tokens}
     return (
         start > 0
@@ -152,7 +152,7 @@ def _left_behind(tokens: Sequence[Token], q: Reading, start: int, end: int) -> b
 
 
 def _other_option(a: Reading, r: Reading, q: Reading) -> Match | None:
-    """Of a question that offers two ("A or B"): whether the answer chooses the one that the reference is not."""
+    """For a question with two options ("A or B"): whether the answer chooses the option that is not the reference."""
     options = _options(q)
     if options is None:
         return None
@@ -174,7 +174,7 @@ def _other_option(a: Reading, r: Reading, q: Reading) -> Match | None:
 
 
 def _options(q: Reading) -> tuple[frozenset[str], frozenset[str]] | None:
-    """The words that tell the two options of "..., A or B?" apart; None for another question."""
+    """Words that distinguish the two options of "..., A or B?"; None for other questions."""
     words = [t.lower for t in q.tokens]
     if words.count("or") != 1:
         return None

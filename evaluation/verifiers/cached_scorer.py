@@ -1,4 +1,4 @@
-"""Scores remembered by the content of their pair: the samples and arms of a run ask the same things again and again."""
+"""Cache of scores by the content of pairs: samples and arms of a run repeat the same pairs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
 from model.pairs.scoring import Pair, PairScorer
 
 LIMIT = 200_000
-"""Scores kept at most; the ones not asked for longest go first. About 30 MB."""
+"""Maximum number of cached scores, about 30 MB; least recently used entries are evicted."""
 
 
 class CachedScorer(ScorerInFront):
-    """A PairScorer in front of another one. Its name is the other's: it gives the same scores."""
+    """A PairScorer that caches another one. It has the other's name, because it gives the same scores."""
 
     def __init__(self, scorer: PairScorer, limit: int = LIMIT) -> None:
-        """limit: scores kept. Raises ValueError below 1."""
+        """Wrap a scorer. limit: maximum number of cached scores. Raises ValueError below 1."""
         if limit < 1:
             raise ValueError(f"the limit is {limit}: at least one score must be kept")
         super().__init__(scorer)
@@ -29,18 +29,18 @@ class CachedScorer(ScorerInFront):
 
     @property
     def name(self) -> str:
-        """The other's."""
+        """Name of the wrapped scorer."""
         return self._scorer.name
 
     @property
     def network(self) -> PairScorer:
-        """Itself, or another one with what it remembers apart."""
+        """This scorer, or a new cache around the wrapped scorer's network."""
         return self._network
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """See PairScorer.score. Only pairs that were not seen are scored, in one call; what is no number is not kept.
+        """See PairScorer.score. Only new pairs are scored, in one call; results that are not numbers are not cached.
 
-        asked and scored count the pairs that came in and those that had to be scored.
+        The counters ``asked`` and ``scored`` count the pairs received and the pairs scored.
         """
         wholes: dict[str, bytes] = {}  # the same long text, with every window of it
         for pair in pairs:

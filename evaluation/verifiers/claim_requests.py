@@ -1,4 +1,4 @@
-"""What verifiers that read evidence share: claims as distinct requests, and verdicts back in the claims' places."""
+"""Shared parts of verifiers that read evidence: claims to distinct requests, and verdicts back to claims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Found = TypeVar("Found")
 
 
 def requests_of(items: Sequence[VerificationItem], together: bool = False) -> list[ClaimRequest]:
-    """One request a claim, in order, in the words that a scorer reads. together: with the other claims of its item."""
+    """One request per claim, in order, in the text that a scorer reads. together: with the other claims of its item."""
     out = []
     for item in items:
         answer = claim_texts(item.claims) if together else ()
@@ -23,12 +23,12 @@ def requests_of(items: Sequence[VerificationItem], together: bool = False) -> li
 
 
 def claim_texts(claims: Sequence[Claim]) -> tuple[str, ...]:
-    """What claims say in the words that a scorer reads, without those that say nothing."""
+    """Texts of claims as a scorer reads them, without claims that say nothing."""
     return tuple(text for claim in claims if _says(text := plain_claim_text(claim.text)))
 
 
 def distinct_requests(asked: Sequence[ClaimRequest]) -> list[ClaimRequest]:
-    """Those that say something, each once."""
+    """Distinct requests that say something."""
     return [r for r in dict.fromkeys(asked) if _says(r.claim)]
 
 
@@ -42,23 +42,23 @@ def align_verdicts(
     found: Mapping[ClaimRequest, Found],
     verdict: Callable[[Claim, Found | None], Verdict],
 ) -> tuple[tuple[Verdict, ...], ...]:
-    """A verdict for every claim of every item, from what was found for its request; None where it says nothing."""
+    """A verdict for each claim of each item, from the result for its request; unscored if the claim says nothing."""
     requests = iter(asked)
     return tuple(tuple(verdict(claim, found.get(next(requests))) for claim in item.claims) for item in items)
 
 
 def unscored(claim: Claim, reason: str, verifier: str) -> Verdict:
-    """No verdict, and why."""
+    """An unscored verdict with its reason."""
     return Verdict(claim, "unscored", None, reason, (), verifier)
 
 
 def says_nothing(claim: Claim, verifier: str) -> Verdict:
-    """Of a claim without a letter or digit."""
+    """Verdict on a claim without a letter or digit."""
     return unscored(claim, "the claim is empty: no letter or digit is left", verifier)
 
 
 def without_evidence(claim: Claim, verifier: str) -> Verdict:
-    """Of a claim that the trusted collection holds nothing on."""
+    """Verdict on a claim without evidence in the trusted collection."""
     reason = "the trusted collection holds no evidence on this claim"
     return Verdict(claim, "unverifiable", 0.0, reason, (), verifier)
 
@@ -66,6 +66,6 @@ def without_evidence(claim: Claim, verifier: str) -> Verdict:
 def by_support(
     claim: Claim, support: float, threshold: float, reason: str, evidence: tuple[Evidence, ...], verifier: str
 ) -> Verdict:
-    """Supported from the threshold on; below it unverifiable: support tells no contradiction from silence."""
+    """Supported from the threshold on, else unverifiable: support alone cannot show a contradiction."""
     label: Label = "supported" if support >= threshold else "unverifiable"
     return Verdict(claim, label, support, reason, evidence, verifier)

@@ -1,7 +1,6 @@
-"""Evidence that came with an answer: the contexts its system was shown, or the references of its question.
+"""Evidence supplied with an answer: the contexts shown to its system, or the references of its question.
 
-Judged by contexts an answer is *faithful* or not; whether the contexts are true is another question
-(docs/architecture.md, terms).
+Contexts show whether an answer is *faithful*, not whether it is true (docs/architecture.md, terms).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from evaluation.verifiers.evidence import ClaimRequest, EvidenceText
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion(Question):
-    """A question that was answered elsewhere. Unlike one that is to be asked it may have no text: a summary's."""
+    """A question answered by another system. Its text may be empty, as for a summary."""
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -23,10 +22,10 @@ class AnsweredQuestion(Question):
 
 
 class ContextEvidence:
-    """An EvidenceSource that holds each question's texts. One question may stand for one answer."""
+    """An EvidenceSource with the texts of each question. A question may stand for a single answer."""
 
     def __init__(self, texts: Mapping[str, Sequence[str]], kind: str = "context") -> None:
-        """texts: by question id. kind: what a text is called, "context" or "reference"; they are counted from 1."""
+        """texts: by question id. kind: display name of a text, "context" or "reference"; texts are numbered from 1."""
         self._kind = kind
         self._texts = {
             question: tuple(EvidenceText(f"{kind} {n}", text, 0) for n, text in enumerate(held, start=1))
@@ -39,5 +38,5 @@ class ContextEvidence:
         return f"given {self._kind}s"
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """The texts of each request's question, whatever the claim; empty for one that is not known."""
+        """Texts of each request's question, whatever the claim; empty for an unknown question."""
         return tuple(self._texts.get(r.question.id, ()) for r in requests)

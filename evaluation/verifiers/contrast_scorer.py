@@ -1,7 +1,7 @@
-"""Rules in front of a network: exchanged parts, denials and opposites are not supported, repeated words are.
+"""Lexical rules on top of a network: swapped parts, negations and antonyms are not supported, repetitions are.
 
-A small network that compares texts hardly reads order and denial: it passes "Silver is cheaper than copper" on the
-evidence that copper is cheaper than silver. The rules (evaluation.contrast) see that, and say nothing of anything else.
+A small network is nearly blind to word order and negation: it passes "Silver is cheaper than copper" on evidence that
+copper is cheaper than silver. The rules (evaluation.contrast) detect this and do not affect other pairs.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from model.pairs.scoring import Pair, PairScorer
 
 VERSION = 1
 CONTRASTED = 0.05
-"""Most that a claim gets which a rule objects to."""
+"""Maximum support of a claim that a rule rejects."""
 RESTATED = 0.95
-"""Least that a claim gets which repeats a sentence of its evidence."""
+"""Minimum support of a claim that repeats a sentence of its evidence."""
 RULES = f"+rules:{VERSION}"
-"""Ends the name of a scorer with these rules."""
+"""Suffix of the name of a scorer with these rules."""
 
 
 class ContrastScorer(ScorerInFront):
-    """A PairScorer in front of another one, whose scores the rules cap or lift."""
+    """A PairScorer that caps or raises the scores of another one by rule."""
 
     def __init__(self, scorer: PairScorer) -> None:
         super().__init__(scorer)
@@ -36,14 +36,14 @@ class ContrastScorer(ScorerInFront):
         return f"{self._scorer.name}{RULES}"
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """Support of each pair (see ``PairScorer.score``). Raises ModelError as the other does."""
+        """Support of each pair (see ``PairScorer.score``). Raises ModelError as the wrapped scorer does."""
         return tuple(
             _ruled(pair, score) for pair, score in zip(pairs, self._scorer.score(pairs, progress), strict=True)
         )
 
     @property
     def network(self) -> PairScorer:
-        """What judges where no short answer is to be read: under the same rules."""
+        """The scorer without the reader of short answers, under the same rules."""
         return self._network
 
 

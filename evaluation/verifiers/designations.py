@@ -1,6 +1,6 @@
-"""An answer against a reference that designates something: a version, an address, a code, an initialism, "none".
+"""Comparison with a reference that is a designation: a version, an address, a code, an initialism, "none".
 
-These are no quantities: version 2.10 is not 2.1, and 10.0.0.1 is not 10.0.0.10.
+Designations are not quantities: version 2.10 is not 2.1, and 10.0.0.1 is not 10.0.0.10.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SMALL = frozenset({"of", "the", "and", "for", "in", "de", "la", "le", "du", "de
 
 
 def compare_designations(answer: str, reference: str, question: str) -> Match | None:
-    """The match, or None where the reference is of no such kind, and where an initialism does not fit."""
+    """The match, or None if the reference is not a designation or an initialism does not fit."""
     said, wanted = fold(answer).strip(), fold(reference).strip(" .")
     if _NONE.match(wanted.lower()):
         if _NONE.match(said.lower().strip(" .!")):
@@ -63,7 +63,7 @@ def _among(pattern: re.Pattern[str], said: str, wanted: str, kind: str) -> Match
 
 
 def _initialism_of(short: str, long: str) -> bool:
-    """Whether ``short`` is made of the initials of ``long``: UK, U.K., the UK; USA for United States too."""
+    """Whether ``short`` consists of the initials of ``long``: UK, U.K., the UK; USA for United States too."""
     letters = re.sub(r"^(?:the|The) ", "", short).strip(" .!").replace(".", "")
     if not 2 <= len(letters) <= 8 or not letters.isupper() or not letters.isalpha():
         return False

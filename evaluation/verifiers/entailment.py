@@ -1,9 +1,9 @@
-"""V from a pair scorer: a claim is supported when the trusted evidence entails it. Needs no reference answer.
+"""V from a pair scorer: a claim is supported if the trusted evidence entails it. Needs no reference answer.
 
-A scorer of support cannot tell a contradiction from silence, so a claim below the threshold is "unverifiable". The
-threshold is fixed before the run (docs/architecture.md, rule 8). Evidence is fetched by question and claim, never by
-arm (rule 1). A verdict sees no other claims, unless it is asked to read an answer's claims together: such verdicts say
-nothing about drift (rule 6), and the verifier's name tells.
+Support alone cannot distinguish a contradiction from missing evidence, so a claim below the threshold is
+"unverifiable". The threshold is fixed before the run (docs/architecture.md, rule 8). Evidence is retrieved by question
+and claim, never by arm (rule 1). A verdict does not see other claims unless the verifier reads an answer's claims
+together. Such verdicts cannot be used to test drift (rule 6); the verifier's name shows it.
 """
 
 from __future__ import annotations
@@ -39,33 +39,35 @@ from model.pairs.scoring import PairScorer, answer_tokens, languages_read
 
 VERSION = 3
 TOGETHER = " together"
-"""Ends the name of a verifier whose verdicts see the other claims of their answer."""
+"""Suffix of the name of a verifier whose verdicts see the other claims of their answer."""
 
 THRESHOLD = 0.5
-"""A calibrated scorer's support is a probability: from one half on, support is likelier than not."""
+"""Support of a calibrated scorer is a probability: from one half on, the claim is more likely supported than not."""
 
 
 OTHER_LANGUAGE = "this verifier was made for English (another one can be chosen)"
-"""Ends the reason of a claim that is unscored for its language."""
+"""Suffix of the reason of a claim that is unscored because of its language."""
 _NAME_WORDS = 3
-"""So few words may be a name or a number, which is the same in any language."""
+"""Texts with at most this many words may be a name or a number, which is the same in every language."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableClaim:
-    """A claim that the scorer cannot read. language: of what, in words."""
+    """A claim that the scorer cannot read. language: display name of its language."""
 
     language: str
 
 
 def sees_other_claims(verifier: str) -> bool:
-    """Whether the verifier of this name reads the claims of an answer together, itself or as a part of a routed one."""
+    """Whether the verifier with this name, or a part of a routed one, reads the claims of an answer together."""
     return any(part.endswith(TOGETHER) for part in verifier.split(" | "))
 
 
 class EntailmentVerifier:
-    """A claim is supported when some window of its evidence supports it with at least the threshold. Where a question
-    is marked unanswerable, no short answer is read (see ``without_reader``)."""
+    """A claim is supported if the support by some window of its evidence reaches the threshold.
+
+    For questions marked as unanswerable, the reader of short answers is not used (see ``without_reader``).
+    """
 
     def __init__(
         self,
@@ -77,11 +79,14 @@ class EntailmentVerifier:
         split: bool = False,
         together: bool = False,
     ) -> None:
-        """threshold: in (0, 1]. join: whether the two best windows are also read together (one more pair a claim).
-        split: whether sentences are cut into simpler claims. together: whether the claims of an answer are read
+        """Create the verifier.
+
+        threshold: in (0, 1]. join: whether the two best windows are also read together (one more pair per claim).
+        split: whether sentences are split into simpler claims. together: whether the claims of an answer are read
         together, as each other's context.
 
-        Raises EvaluationError for another threshold, names too long to store, and a scorer that cannot read together.
+        Raises EvaluationError for an invalid threshold, a name too long to store, and a scorer that cannot read claims
+        together.
         """
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
@@ -102,7 +107,7 @@ class EntailmentVerifier:
 
     @property
     def threshold(self) -> float:
-        """Support from which a claim is supported."""
+        """Minimum support of a supported claim."""
         return self._threshold
 
     def extract(self, question: Question, completion: str) -> Extraction:
@@ -110,7 +115,7 @@ class EntailmentVerifier:
         return extract_by(self._split, completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One verdict per claim of every item (see ``Verifier.verify``). Raises what search and scorer raise."""
+        """One verdict per claim of every item (see ``Verifier.verify``). Raises the errors of search and scorer."""
         asked = requests_of(items, self._together)
         return align_verdicts(items, asked, self._judge(asked), self._verdict)
 
@@ -122,14 +127,13 @@ class EntailmentVerifier:
     def mark(
         self, question: Question, claims: Sequence[Claim], answer: Sequence[Claim] = ()
     ) -> tuple[MarkedClaim, ...]:
-        """Where each claim fails: the words without which its best evidence would support it more.
+        """Find where each claim fails: the words without which its best evidence would support it more.
 
-        answer: all claims of the answer that these are from, where they were read together.
+        answer: all claims of the answer that these come from, if they were read together.
 
-        Costs up to 24 more pairs a claim that is not supported, so it is asked for the answers that a person will read,
-        not for every sample of a run. Claims that are supported, empty, without evidence, or too
-        long to be read whole have no weak words. Raises
-        what search and scorer raise.
+        This costs up to 24 more pairs per unsupported claim, so it is meant for answers that a person will read, not
+        for every sample of a run. Claims that are supported, empty, without evidence, or too long to be read whole have
+        no weak words. Raises the errors of search and scorer.
         """
         others = claim_texts(answer or claims) if self._together else ()
         asked = [ClaimRequest(question, plain_claim_text(c.text), others) for c in claims]
@@ -148,11 +152,11 @@ class EntailmentVerifier:
         return tuple(MarkedClaim(claim, weak.get(claim, ())) for claim in claims)
 
     def _judge(self, asked: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support | UnreadableClaim]:
-        """Support of every request that says something, each scored once; Unread where the scorer cannot read it."""
+        """Support of each non-empty request, each scored once; UnreadableClaim if the scorer cannot read it."""
         requests = distinct_requests(asked)
         if not requests:
             return {}
-        # A claim's evidence does not depend on its neighbours: it is fetched once.
+        # A claim's evidence does not depend on its neighbours, so it is retrieved once.
         bare = list(dict.fromkeys(ClaimRequest(r.question, r.claim) for r in requests))
         evidence = dict(zip(bare, self._evidence.evidence_for(bare), strict=True))
         cases = [
@@ -173,7 +177,7 @@ class EntailmentVerifier:
         return found
 
     def _unread_language(self, case: ClaimCase) -> str:
-        """What a claim or its evidence is written in where the scorer was not made for that; "" where it reads it."""
+        """Language of a claim or its evidence that the scorer does not support; "" if it supports it."""
         if "English" not in languages_read(self._scorer):
             return ""
         claim = other_language(case.claim)

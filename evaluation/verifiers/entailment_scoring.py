@@ -1,9 +1,9 @@
-"""How well evidence supports claims: windows are scored, the best two are joined, the best sentence is found.
+"""Support of claims by evidence: score windows, join the best two, and find the best sentence.
 
-Support is the maximum over windows (a claim is supported if one passage supports it), and over the two best windows
-read together (some claims need both). A claim too long for the scorer is read in parts and is as good as its worst.
-Where a case gives the other claims of its answer, a scorer that can reads its neighbours with it; the best sentence is
-found for the claim by itself. Every step is one call of the scorer for all claims.
+Support is the maximum over windows (one supporting passage is enough) and over the two best windows read together (some
+claims need both). A claim too long for the scorer is read in parts and has the support of its worst part. If a case has
+the other claims of its answer, a scorer that supports it reads the neighbours together; the best sentence is found for
+the claim alone. Each step is one call of the scorer for all claims.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from model.pairs.scoring import Pair, PairScorer, answer_tokens
 from retrieval.chunking.sentences import Span, sentence_spans
 
 CLAIM_TOKENS = 160
-"""A claim is cut into parts of so many tokens. Sentences that people write are shorter."""
+"""Claims are split into parts of this many tokens. Sentences written by people are shorter."""
 _QUESTION_LEAVES = 64
-"""A question that leaves less room for evidence than this, and less than half of it, is not read: the claim has to
-stand alone."""
+"""Minimum room for evidence. A question that leaves less than this, and less than half, is left out, and the claim
+is read without it.
+"""
 _ROOM_STEP = 16
-"""Rooms are rounded down to this, so that claims of about equal length share their windows."""
+"""Rooms are rounded down to a multiple of this, so that claims of similar length share windows."""
 _TITLE_CHARACTERS = 160
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimCase:
-    """A claim to score: its words as the scorer reads them (not empty), its question, and its evidence, best first.
+    """A claim to score: its text as the scorer reads it (not empty), its question, and its evidence, best first.
 
-    answer: the claims of its answer that may be read with it, in order and it among them; empty to read it alone.
+    answer: claims of its answer that may be read with it, in order, including it; empty to read it alone.
     """
 
     claim: str
@@ -46,12 +47,15 @@ class ClaimCase:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """support in [0, 1]; 0 without evidence; NaN where the scorer gave no number for a window.
+    """support: in [0, 1]; 0 without evidence; NaN if the scorer returned no number for a window.
 
-    evidence: the sentence that bears it best, two when joined. windows: how many were looked at. joined: whether two
-    were read together. premise, part, asked: what the scorer read as evidence, as claim (a part of it if it is long)
-    and as question when it gave this support. whole: all of the evidence, empty where the premise is all. answer: the
-    claims that were read with it.
+    evidence: the sentence with the most support, two if joined.
+    windows: number of windows scored.
+    joined: whether two windows were read together.
+    premise, part, asked: evidence, claim (or a part of a long one) and question as the scorer read them for this
+        support.
+    whole: all of the evidence, empty if the premise is all of it.
+    answer: the claims that were read with it.
     """
 
     support: float
@@ -67,7 +71,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A window of one evidence text as it is read. title: said before it, empty where it has none or no room."""
+    """A window of an evidence text. title: placed before it, empty if there is none or no room."""
 
     source: EvidenceText
     reading: EvidenceReading
@@ -75,11 +79,11 @@ class _Place:
     title: str
 
     def titled(self, text: str) -> str:
-        """A part of the window as the scorer reads it."""
+        """A part of the window with its title, as the scorer reads it."""
         return f"{self.title}. {text}" if self.title else text
 
     def evidence(self, sentence: Span) -> Evidence:
-        """A sentence of the window, in its document."""
+        """A sentence of the window, as a location in its document."""
         span = self.reading.place(self.window.start + sentence.start, self.window.start + sentence.end)
         text = self.source.text[span.start : span.end]
         return Evidence(self.source.document_id, self.source.start + span.start, self.source.start + span.end, text)
@@ -87,8 +91,10 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A case made ready. parts: of the claim. asked: the question, or nothing where it leaves no room. whole: all of
-    its evidence, titles too; empty where that is one window. answer: the claims that are read with it."""
+    """A prepared case. parts: of the claim. asked: the question, or empty if it leaves no room.
+
+    whole: all of its evidence with titles; empty if that is one window. answer: claims that are read with it.
+    """
 
     parts: tuple[str, ...]
     asked: str
@@ -98,15 +104,16 @@ class _Read:
     answer: tuple[str, ...]
 
     def pair(self, places: Sequence[_Place], part: str) -> Pair:
-        """A part of the claim and one or two windows, as the scorer reads them."""
+        """A part of the claim with one or two windows, as the scorer reads them."""
         return Pair(_premise(places), part, self.asked, self.whole, self.answer)
 
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """What a case rests on. part: of the claim, the one that is borne worst. places: what bears it (two when joined).
+    """Basis of a case's support. part: the claim's least supported part. places: the windows that support it (two if
+    joined).
 
-    second: the next best window, None without one.
+    second: the next best window, or None.
     """
 
     support: float
@@ -116,10 +123,10 @@ class _Best:
 
 
 class SupportScoring:
-    """Scores cases with one scorer. Keeps nothing between calls."""
+    """Scores cases with one scorer. Stateless between calls."""
 
     def __init__(self, scorer: PairScorer, join: bool = True) -> None:
-        """join: whether the two best windows are read together as well."""
+        """join: whether the two best windows are also read together."""
         self._scorer, self._join = scorer, join
 
     def score(self, cases: Sequence[ClaimCase]) -> tuple[Support, ...]:
@@ -148,7 +155,7 @@ class SupportScoring:
     ) -> _Read:
         count = self._scorer.count
         parts = tuple(w.text for w in evidence_windows(case.claim, CLAIM_TOKENS, count, overlap_sentences=0))
-        # Of a claim that is said twice the first place counts.
+        # For a repeated claim the first occurrence counts.
         answer = next((some for some in together if case.claim in some), ()) if len(parts) == 1 else ()
         said = (" ".join(answer),) if answer else parts
         alone = min(self._scorer.room(part) for part in said)
@@ -169,7 +176,7 @@ class SupportScoring:
         return _Read(parts, asked, room, tuple(places), whole, answer)
 
     def _parts(self, answer: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """The claims of an answer that are read together; none that is read alone."""
+        """Groups of an answer's claims that are read together; empty for a claim that is read alone."""
         most = answer_tokens(self._scorer)
         if not most or len(answer) < 2:
             return ()
@@ -195,7 +202,7 @@ class SupportScoring:
                 if any(math.isnan(score) for score, _ in scored):  # a maximum over what is known would be a guess
                     found.append(_Best(math.nan, part, ()))
                     continue
-                ranked = sorted(scored, key=lambda s: -s[0])  # stable: of equal windows the first
+                ranked = sorted(scored, key=lambda s: -s[0])  # stable: ties go to the first window
                 if ranked:
                     second = ranked[1][1] if len(ranked) > 1 else None
                     found.append(_Best(ranked[0][0], part, (ranked[0][1],), second))
@@ -204,7 +211,7 @@ class SupportScoring:
         return best
 
     def _joined(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[_Best]:
-        """The two best windows where they fit together and say more than the better one alone; else that one."""
+        """The two best windows if they fit together and give more support than the best one; else the best one."""
         both = [
             (*b.places, b.second) if b.second and len(r.parts) == 1 else () for r, b in zip(read, best, strict=True)
         ]
@@ -219,7 +226,7 @@ class SupportScoring:
         return out
 
     def _sentences(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[tuple[Evidence, ...]]:
-        """The best sentence of every place that a case rests on, as offsets of its document."""
+        """The best sentence of each window that a case rests on, as offsets into its document."""
         inside = [[(place, sentence_spans(place.window.text)) for place in b.places] for b in best]
         pairs = [
             Pair(place.titled(place.window.text[s.start : s.end]), b.part, r.asked, r.whole)
@@ -240,7 +247,7 @@ class SupportScoring:
         return out
 
     def _ask(self, pairs: Sequence[Pair]) -> Sequence[float]:
-        """A score of each pair, NaN where the scorer gives no number in [0, 1]."""
+        """Score of each pair, NaN if the scorer does not return a number in [0, 1]."""
         if not pairs:
             return ()
         scores = self._scorer.score(pairs)
@@ -250,7 +257,7 @@ class SupportScoring:
 
 
 def _premise(places: Sequence[_Place]) -> str:
-    """What the scorer reads of one or two windows: behind the title, which is not said twice."""
+    """One or two windows as the scorer reads them, after the title, which is not repeated."""
     titles = [place.title for place in places]
     said = [
         place.titled(place.window.text) if place.title not in titles[:index] else place.window.text

@@ -1,4 +1,4 @@
-"""Where the evidence for a claim comes from: gold passages or a search of a trusted collection. Never from the arm."""
+"""Sources of evidence for claims: gold passages or a search of a trusted collection, independent of the arm."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ _QUERY_CHARACTERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """A claim that needs evidence: its words, as a scorer reads them, and the question it answers.
+    """A claim that needs evidence: its text, as a scorer reads it, and its question.
 
-    answer: all claims of its answer in the same words, where they are read together; what evidence it gets does not
-    depend on them.
+    answer: texts of all claims of its answer, if they are read together; the evidence does not depend on them.
     """
 
     question: Question
@@ -32,7 +31,7 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceText:
-    """A stretch of a document: ``document.text[start : start + len(text)] == text``. title: of the document."""
+    """A part of a document: ``document.text[start : start + len(text)] == text``. title: of the document."""
 
     document_id: str
     text: str
@@ -41,16 +40,16 @@ class EvidenceText:
 
 
 class EvidenceSource(Protocol):
-    """Fetches evidence for claims. What it finds depends on question and claim only, so that all arms get the same."""
+    """Retrieves evidence for claims. The result depends on question and claim only, so it is the same for all arms."""
 
     @property
     def name(self) -> str:
-        """Collection and settings: sources of one name find the same. At most 64 characters."""
+        """Collection and settings, at most 64 characters: sources with equal names return the same evidence."""
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """Evidence for each request, best first; empty where the trusted collection holds none.
+        """Evidence for each request, best first; empty if the trusted collection has none.
 
-        Raises what its search raises.
+        Raises the errors of its search.
         """
 
 
@@ -58,8 +57,10 @@ class SearchedEvidence:
     """The k best chunks of a trusted collection for question and claim together."""
 
     def __init__(self, searcher: Searcher, collection_hash: str, k: int = DEFAULT_K, settings: str = "") -> None:
-        """collection_hash: of the index generation searched. settings: how the searcher is set up, where that is not
-        the default; another set-up finds something else, so it is part of the name. Raises EvaluationError for k < 1.
+        """Create the source.
+
+        collection_hash: of the index generation. settings: non-default settings of the searcher, part of the name
+        because they change the result. Raises EvaluationError for k < 1.
         """
         if k < 1:
             raise EvaluationError(f"k is {k} for the evidence of a claim: at least one chunk must be looked at")
@@ -75,7 +76,7 @@ class SearchedEvidence:
 
     @property
     def k(self) -> int:
-        """How many chunks are looked at."""
+        """Number of chunks retrieved."""
         return self._k
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
@@ -87,9 +88,10 @@ class SearchedEvidence:
 
 
 class GoldEvidence:
-    """The gold passages of a question that names them; nothing for one that does not, or whose documents are missing.
+    """Gold passages of a question; nothing if it names none or its documents are missing.
 
-    Evidence spans give the chunks that they touch. Relevant documents give their k best chunks for question and claim.
+    Evidence spans select the chunks that they overlap. Relevant documents contribute their k best chunks for question
+    and claim.
     """
 
     def __init__(self, source: PassageSource, searcher: Searcher, k: int = DEFAULT_K) -> None:
@@ -102,20 +104,20 @@ class GoldEvidence:
         return f"gold k={self._k}"
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """One search for all requests that need their documents' chunks ranked."""
+        """One search for all requests that need chunks of relevant documents ranked."""
         ranked = {r: () for r in requests if r.question.evidence or not r.question.relevant_document_ids}
         unranked = [r for r in dict.fromkeys(requests) if r not in ranked]
         found = self._searcher.retrieve_many([query_of(r) for r in unranked], _DEPTH) if unranked else ()
         by_request = ranked | dict(zip(unranked, found, strict=True))
         return tuple(
-            # Spans were chosen by a person and are few: all of them count.
+            # Spans were chosen by people and are few, so all of them are used.
             _texts(gold_chunks(r.question, self._source, by_request[r])[: None if r.question.evidence else self._k])
             for r in requests
         )
 
 
 class GoldOrSearchedEvidence:
-    """Gold passages where the question names some that the trusted collection holds, else the search."""
+    """Gold passages if the trusted collection holds some for the question, else the search."""
 
     def __init__(self, gold: GoldEvidence, searched: SearchedEvidence) -> None:
         self._gold, self._searched = gold, searched
@@ -126,14 +128,14 @@ class GoldOrSearchedEvidence:
         return f"gold else {self._searched.name}"
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """Both sources, each asked once."""
+        """Evidence from both sources, each called once."""
         gold = self._gold.evidence_for(requests)
         rest = iter(self._searched.evidence_for([r for r, found in zip(requests, gold, strict=True) if not found]))
         return tuple(found or next(rest) for found in gold)
 
 
 def query_of(request: ClaimRequest) -> str:
-    """Question and claim as one query, each cut to 1,000 characters."""
+    """Question and claim as one query, each truncated to 1,000 characters."""
     return f"{request.question.text[:_QUERY_CHARACTERS]} {request.claim[:_QUERY_CHARACTERS]}"
 
 

@@ -1,4 +1,4 @@
-"""Which facts a claim speaks of, and whether it gives their value."""
+"""Matching of claims with facts: which facts a claim is about, and whether it states their value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def phrases(text: str) -> tuple[str, ...]:
-    """Every run of up to eight words of a text, as it is written: what may be a subject's name."""
+    """All runs of up to eight words of a text: candidates for a subject's name."""
     spans = [m.span() for m in _WORD.finditer(text)]
     found: dict[str, None] = {}
     for first in range(len(spans)):
@@ -37,7 +37,7 @@ def phrases(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """A text as facts are sought in it: its tokens, and the singulars of those that carry meaning."""
+    """A text prepared for matching: its tokens, and the singulars of its content words."""
 
     tokens: tuple[str, ...]
     words: frozenset[str]
@@ -49,9 +49,9 @@ def _read(text: str) -> _Spoken:
 
 
 def spoken_of(facts: Sequence[Fact], claim: str, question: str) -> tuple[Fact, ...]:
-    """The facts that claim and question name by subject and relation; those the claim names alone, if there are any.
+    """Facts named by claim and question, by subject and relation; those named by the claim alone if there are any.
 
-    A subject inside a longer one that is there too is not meant ("York" of "New York").
+    A subject inside a longer matching subject does not count ("York" in "New York").
     """
     alone, both = _read(claim), _read(f"{question} ; {claim}")
     stated = _named(facts, alone)
@@ -81,7 +81,7 @@ def _inside(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def _asks(fact: Fact, said: _Spoken) -> bool:
-    """Whether every word of the relation, or of one of its cues, is said."""
+    """Whether every word of the relation, or of one of its cues, occurs."""
     return any(words and words <= said.words for words in map(_relation_words, (fact.relation, *fact.cues)))
 
 
@@ -92,7 +92,7 @@ def _relation_words(relation: str) -> frozenset[str]:
 
 
 def judge_by_fact(fact: Fact, claim: str, question: str, tolerance: float, threshold: float) -> Match:
-    """The claim against one fact's value. tolerance: of numbers, as a share of the value; a fact's own comes first.
+    """Judge a claim by the value of one fact. tolerance: of numbers, relative; the fact's own tolerance has priority.
 
     threshold: token F1 from which words count as the value (see ReferenceVerifier).
     """
@@ -118,7 +118,7 @@ def _within(fact: Fact, claim: str, tolerance: float) -> bool:
 
 
 def _near(value: Value, other: Value, allowed: Fraction) -> bool:
-    """Both in the value's dimension; a number without a unit is taken to be in the value's."""
+    """Whether both are near in the value's dimension; a number without a unit is assumed to have the value's unit."""
     shared = [(u, v) for u in value.units for v in other.units if u.dimension == v.dimension]
     if value.number is None or other.number is None or (value.units and other.units and not shared):
         return False
@@ -134,10 +134,10 @@ def _base(value: Value) -> Fraction:
 
 
 def gives_another_value(fact: Fact, claim: str, question: str, others: Sequence[str]) -> str | None:
-    """The other value of the relation that a claim gives in the value's place; None where it gives none.
+    """A different value of the relation stated by the claim; None if it states none.
 
-    others: values that the relation has elsewhere. A short answer without a verb that shares no word with the
-    value is itself one.
+    others: values of the relation for other subjects. A short answer without a verb that shares no word with the value
+    is a different value itself.
     """
     said = _read(claim)
     named = set(normal_tokens(fact.subject)) | set(_relation_words(fact.relation))
@@ -148,7 +148,7 @@ def gives_another_value(fact: Fact, claim: str, question: str, others: Sequence[
         if _places(tokens, said.tokens) and not _places(tokens, normal_tokens(question)):
             return other
     content = [t for t in said.tokens if t not in STOP_WORDS]
-    # A sentence of its own may be about anything: only a bare answer stands in the value's place.
+    # A full sentence may be about anything; only a bare answer takes the place of the value.
     bare = len(claim.split()) <= _SHORT_WORDS and not has_verb(claim)
     known = set(normal_tokens(fact.value)) | named
     if content and bare and not _places(normal_tokens(fact.subject), said.tokens) and not set(content) & known:

@@ -1,8 +1,8 @@
-"""V from a table of facts: exact words, numbers with a tolerance, dates. Supported, contradicted, or nothing is known.
+"""V from a table of facts: exact words, numbers with a tolerance, dates.
 
-A claim is held against the facts whose subject and relation it (or it and its question) names. Where another value
-stands there it is contradicted; where nothing stands there, or no value can be made out in the claim, unverifiable. It
-says nothing of what else the claim says.
+A claim is compared with the facts whose subject and relation it names (alone or with its question). It is contradicted
+if it states another value, and unverifiable if it states none or its value cannot be parsed. Other statements of the
+claim are not judged.
 """
 
 from __future__ import annotations
@@ -35,8 +35,10 @@ class FactVerifier:
         tolerance: float = 0.0,
         split: bool = False,
     ) -> None:
-        """tolerance: of numbers, as a share of the value, in [0, 1). split: sentences into simpler claims. Raises
-        EvaluationError for another tolerance."""
+        """tolerance: of numbers, relative, in [0, 1). split: whether sentences are split into simpler claims.
+
+        Raises EvaluationError for an invalid tolerance.
+        """
         if not 0.0 <= tolerance < 1.0 or not math.isfinite(tolerance):
             raise EvaluationError(f"the tolerance of numbers is {tolerance}: it must be at least 0 and below 1")
         self._table, self._tolerance, self._split = table, tolerance, split

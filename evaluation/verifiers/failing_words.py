@@ -1,4 +1,4 @@
-"""Where a claim fails: its content words are left out one by one, and those whose absence raises support are weak."""
+"""Location of errors in claims: content words are removed one by one; those whose removal raises support are weak."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from evaluation.outcomes import Claim
 from model.pairs.scoring import Pair, PairScorer
 
 MOST_WORDS = 24
-"""So many content words of a claim are tried. In a longer claim those with digits and capitals come first."""
+"""Maximum number of content words tried per claim. In longer claims those with digits and capitals come first."""
 MARGIN = 0.05
-"""Support must rise by more than this, or every claim would have a weakest word."""
+"""Support must rise by more than this; otherwise every claim would have a weak word."""
 
 _WORD = re.compile(r"\d[\d.,:]*\d|\w[\w'’-]*")
 _CITATION = re.compile(r"\[\d{1,9}\]")
@@ -22,7 +22,7 @@ _CITATION = re.compile(r"\[\d{1,9}\]")
 
 @dataclass(frozen=True, slots=True)
 class WeakWord:
-    """A word of a completion, ``completion[start:end]``. gain: how much support rises without it, in (MARGIN, 1]."""
+    """A word of a completion, ``completion[start:end]``. gain: increase of support without it, in (MARGIN, 1]."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class WeakWord:
 
 @dataclass(frozen=True, slots=True)
 class MarkedClaim:
-    """A claim with its weak words, the worst first."""
+    """A claim with its weak words, worst first."""
 
     claim: Claim
     weak: tuple[WeakWord, ...]
@@ -39,8 +39,10 @@ class MarkedClaim:
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """A claim to look into. premise, asked: the evidence and the question it was scored with; support: what it got;
-    whole: all of the evidence where the premise is a part of it; answer: the claims it was read together with."""
+    """A claim to examine. premise, asked: evidence and question it was scored with; support: its score.
+
+    whole: all of the evidence if the premise is a part of it; answer: the claims it was read together with.
+    """
 
     claim: Claim
     premise: str
@@ -53,11 +55,11 @@ class Weakness:
 def weak_words(
     scorer: PairScorer, claims: Sequence[Weakness], *, most: int = MOST_WORDS, margin: float = MARGIN
 ) -> tuple[tuple[WeakWord, ...], ...]:
-    """The weak words of each claim, the worst first: leave-one-out (Li et al. 2016, "Understanding neural networks
-    through representation erasure", equation 1) over content words, in one call of the scorer.
+    """Weak words of each claim, worst first, in one call of the scorer.
 
-    Offsets are the completion's. A claim of one content word has none: nothing would be left. Raises ModelError as the
-    scorer does.
+    Leave-one-out over content words (Li et al. 2016, "Understanding neural networks through representation erasure",
+    equation 1). Offsets are into the completion. A claim of one content word has none, because nothing would be left.
+    Raises ModelError as the scorer does.
     """
     tried = [_variants(w.claim, most) for w in claims]
     pairs = [
@@ -75,7 +77,7 @@ def weak_words(
 
 
 def _among(weakness: Weakness, said: str) -> tuple[str, ...]:
-    """The claims that the claim was read with, ``said`` in its place."""
+    """The claims that the claim was read with, with ``said`` in its place."""
     whole = plain_claim_text(weakness.claim.text)
     return tuple(said if claim == whole else claim for claim in weakness.answer)
 

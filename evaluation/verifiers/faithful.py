@@ -1,8 +1,8 @@
-"""Judging an answer by the chunks it was shown, where a question has nothing else to be judged by.
+"""Verdicts by the chunks shown with an answer, for questions without any other source of truth.
 
-A question with neither reference answers nor an answer in the documents leaves no source of truth: an answer that was
-shown chunks can still be faithful to them or not, one that was shown none cannot be judged at all. Faithfulness is not
-factuality, so such a question stands in no difference between arms (docs/architecture.md, terms).
+This concerns questions with neither reference answers nor an answer in the documents. An answer that was shown chunks
+can still be judged for faithfulness; one without chunks cannot be judged. Faithfulness is not factuality, so such
+questions are excluded from differences between arms (docs/architecture.md, terms).
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ NOTHING_TO_JUDGE_BY = (
 
 
 def nothing_else_judges(question: Question) -> bool:
-    """Whether a question has neither references nor an answer in the documents (one with references has no such mark).
+    """Whether a question has neither references nor an answer in the documents.
 
-    Where that is not marked, it is not known: the trusted collection judges.
+    A question without this mark is judged by the trusted collection.
     """
     return not question.answerable
 
 
 class FaithfulVerifier:
-    """A claim is supported when the chunks shown to its own answer entail it; unscored when there were none."""
+    """A claim is supported if the chunks shown to its own answer entail it; unscored if there were none."""
 
     def __init__(
         self, scorer: PairScorer, threshold: float = THRESHOLD, *, split: bool = False, together: bool = False
     ) -> None:
-        """threshold, split, together: as of EntailmentVerifier. Raises EvaluationError for another threshold, or a name
-        too long to store.
+        """threshold, split, together: as in EntailmentVerifier. Raises EvaluationError for an invalid threshold or
+        long name.
         """
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
@@ -63,7 +63,7 @@ class FaithfulVerifier:
         return extract_by(self._split, completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One verdict per claim of every item (see ``Verifier.verify``). Raises what the scorer raises."""
+        """One verdict per claim of every item (see ``Verifier.verify``). Raises the errors of the scorer."""
         prompts: dict[tuple[str, tuple[PromptChunk, ...]], str] = {}
         for item in items:
             if item.shown:
@@ -92,7 +92,7 @@ class FaithfulVerifier:
 
 
 class _ShownEvidence:
-    """An EvidenceSource that holds what each prompt showed, with offsets into the documents."""
+    """An EvidenceSource with the chunks shown in each prompt, with offsets into the documents."""
 
     name = "chunks shown"
 

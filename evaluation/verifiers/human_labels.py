@@ -1,4 +1,4 @@
-"""V from people: what a file of labels says of an answer, or of a claim of it. What nobody labelled is unscored."""
+"""V from human labels of answers or claims, read from a file. Answers without a label are unscored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VERSION = 1
 
 
 class LabelVerifier:
-    """Judges by labels. Where an answer is labelled as a whole it is one claim; else its sentences are, one by one."""
+    """Judges by labels. An answer with one label is one claim; otherwise its sentences are claims."""
 
     def __init__(self, file: LabelFile) -> None:
         self._name = f"labels/{VERSION} {file.fingerprint[:12]}"
@@ -32,11 +32,11 @@ class LabelVerifier:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Where the labels stand that no answer met so far: unknown questions, or answers that were changed since."""
+        """Locations of labels that matched no answer: unknown questions, or answers that changed."""
         return tuple(label.where for label in self._labels.values() if label.where not in self._used)
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """As the labels have it: an answer that people call abstained makes no claim, whatever its words."""
+        """Claims as labelled. An answer labelled as abstained makes no claim, whatever its text."""
         label = self._find(question, completion, claim=False)
         if label is None:
             return (extract_sentences if self._claims else extract_claims)(completion, question.text)
@@ -61,7 +61,7 @@ class LabelVerifier:
         return Verdict(claim, label.label, support, reason, (), self._name)
 
     def _find(self, question: Question, text: str, *, claim: bool) -> VerdictLabel | None:
-        """The label of this question's id, else of its text, else of any question."""
+        """Label for this question's id, else for its text, else for any question."""
         said, asked = squeezed(text), squeezed(question.text).casefold()
         for key in ((question.id, asked), (question.id, ""), ("", asked), ("", "")):
             label = self._labels.get((*key, said, claim))

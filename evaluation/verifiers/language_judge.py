@@ -1,8 +1,8 @@
-"""V from a language model that is asked: does the evidence say this, yes or no? Any Generator will do.
+"""V from a language model as judge: does the evidence support the claim, yes or no? Works with any Generator.
 
-Several answers are drawn for every claim. Where their probabilities are known, V is P(yes) made of those that were
-seen; else the share of votes. A model that says neither yes nor no leaves the claim unscored. It cannot tell a
-contradiction from silence, so a claim below the threshold is "unverifiable". It never sees other claims.
+Several answers are drawn per claim. If their probabilities are known, V is P(yes) over the observed answers; otherwise
+V is the share of votes. If the model says neither yes nor no, the claim is unscored. The judge cannot distinguish a
+contradiction from missing evidence, so a claim below the threshold is "unverifiable". It never sees other claims.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ VERSION = 1
 VOTES = 5
 _MAX_TOKENS = 8
 _CHUNK_CHARACTERS = 6000
-"""Longer evidence is shown from its beginning: a search gives chunks that are far shorter."""
+"""Maximum length of evidence in the prompt; chunks from a search are much shorter."""
 
 
 class LanguageJudge:
-    """Asks a generator about every claim and its evidence."""
+    """Asks a generator about each claim with its evidence."""
 
     def __init__(
         self,
@@ -55,13 +55,15 @@ class LanguageJudge:
         votes: int = VOTES,
         split: bool = False,
     ) -> None:
-        """threshold: in (0, 1]. votes: answers drawn for a claim; the first is greedy. split: sentences into simpler
-        claims. Raises EvaluationError for bad ones, and what asking the generator for its fingerprint raises.
+        """Create the judge.
+
+        threshold: in (0, 1]. votes: answers drawn per claim; the first is greedy. split: whether sentences are split
+        into simpler claims. Raises EvaluationError for invalid values, and the errors of the generator's fingerprint.
         """
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the judge's threshold is {threshold}: it must be above 0 and at most 1")
         if votes < 1:
-            raise EvaluationError(f"the judge is to vote {votes} times: at least once is needed")
+            raise EvaluationError(f"the judge votes {votes} times: at least once is needed")
         self._generator, self._evidence = generator, evidence
         self._threshold, self._votes, self._split = threshold, votes, split
         model = f"{generator.name[-60:]}/{generator.fingerprint[:12]}"
@@ -74,7 +76,7 @@ class LanguageJudge:
 
     @property
     def threshold(self) -> float:
-        """P(yes) from which a claim is supported."""
+        """Minimum P(yes) of a supported claim."""
         return self._threshold
 
     def extract(self, question: Question, completion: str) -> Extraction:
@@ -82,8 +84,10 @@ class LanguageJudge:
         return extract_by(self._split, completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One verdict per claim of every item (see ``Verifier.verify``). A generator that fails leaves its claim
-        unscored; raises what the search for evidence raises."""
+        """One verdict per claim of every item (see ``Verifier.verify``).
+
+        If the generator fails, the claim is unscored. Raises the errors of the search for evidence.
+        """
         asked = requests_of(items)
         requests = distinct_requests(asked)
         evidence = self._evidence.evidence_for(requests) if requests else ()
@@ -91,7 +95,7 @@ class LanguageJudge:
         return align_verdicts(items, asked, found, self._verdict)
 
     def _ask(self, requests: Sequence[ClaimRequest], evidence: Sequence[tuple[EvidenceText, ...]]) -> list[_Answered]:
-        """What the generator says of each request, all in one call; one by one where that fails."""
+        """Answers of the generator for all requests in one call; one by one if that call fails."""
         prompts = [self._prompt(r, texts) if texts else None for r, texts in zip(requests, evidence, strict=True)]
         tasks = [
             task
@@ -115,7 +119,7 @@ class LanguageJudge:
         return 1 if self._votes == 1 else 2
 
     def _prompt(self, request: ClaimRequest, texts: Sequence[EvidenceText]) -> Prompt | str:
-        """The prompt, or why there is none."""
+        """The prompt, or the reason why there is none."""
         chunks = [
             RetrievedChunk(Chunk(t.document_id, t.start, t.start + len(text), text, t.title), 1.0, rank)
             for rank, t in enumerate(texts, start=1)
@@ -127,7 +131,7 @@ class LanguageJudge:
             return f"{FAILED}: {error}"
 
     def _tasks(self, request: ClaimRequest, prompt: Prompt) -> list[GenerationTask]:
-        """A greedy answer, and the other votes at temperature 1, with seeds of the claim's own."""
+        """A greedy answer, and the other votes at temperature 1, with seeds derived from the claim."""
         greedy = GenerationTask(prompt, SamplingParams(max_tokens=_MAX_TOKENS), (0,))
         if self._votes == 1:
             return [greedy]
@@ -141,7 +145,7 @@ class LanguageJudge:
             return []
         try:
             return list(generate_many(self._generator, tasks))
-        except Exception:  # which of them it was is found out one by one
+        except Exception:  # find the failing request one by one
             return [self._one(task) for task in tasks]
 
     def _one(self, task: GenerationTask) -> tuple[Completion, ...] | str:
@@ -162,7 +166,7 @@ class LanguageJudge:
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    """support: None where it is unscored, and then reason says why. evidence: what the model was shown."""
+    """support: None if it is unscored; reason then says why. evidence: shown to the model."""
 
     support: float | None
     reason: str

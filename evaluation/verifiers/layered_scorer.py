@@ -1,4 +1,4 @@
-"""What scorers that stand in front of another one share: it measures texts, they decide what it is asked."""
+"""Base class of scorers that wrap another one: the inner scorer measures texts, the outer one chooses its input."""
 
 from __future__ import annotations
 
@@ -8,42 +8,43 @@ from model.pairs.scoring import PairScorer, answer_tokens, languages_read
 
 
 class ScorerInFront:
-    """All of a PairScorer but ``name`` and ``score``. network: see ``without_reader``."""
+    """Implements PairScorer except ``name`` and ``score``. network: see ``without_reader``."""
 
     def __init__(self, scorer: PairScorer) -> None:
         self._scorer = scorer
 
     def room(self, claim: str, question: str = "") -> int:
-        """The other's."""
+        """As the inner scorer."""
         return self._scorer.room(claim, question)
 
     @property
     def answer_tokens(self) -> int:
-        """The other's."""
+        """As the inner scorer."""
         return answer_tokens(self._scorer)
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The other's."""
+        """As the inner scorer."""
         return languages_read(self._scorer)
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """The other's."""
+        """As the inner scorer."""
         return self._scorer.count(texts)
 
     @property
     def behind(self) -> PairScorer:
-        """The scorer whose scores this one changes."""
+        """The inner scorer."""
         return self._scorer
 
     @property
     def network(self) -> PairScorer:
-        """What judges where no short answer is to be read."""
+        """The scorer without the reader of short answers."""
         return without_reader(self._scorer)
 
 
 def without_reader(scorer: PairScorer) -> PairScorer:
-    """What judges answers to questions that the documents do not answer: a scorer, or of one that reads short answers
-    the network behind it. A reader that answered such a question was sure of what it said, and would say so again.
+    """The scorer for questions that the documents do not answer: without its reader of short answers, if it has one.
+
+    A reader that answered such a question was certain of its answer, and would confirm it.
     """
     return scorer.network if isinstance(scorer, ScorerInFront) else scorer

@@ -1,4 +1,4 @@
-"""An answer against one reference answer: supported, contradicted or unverifiable, with V and the reason."""
+"""Comparison of an answer with one reference: supported, contradicted or unverifiable, with V and a reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ITEM_WORDS = 4
 
 
 def compare(answer: str, reference: str, question: str, threshold: float) -> Match:
-    """Judge an answer by one reference answer. threshold: token F1 from which an answer counts as supported."""
+    """Compare an answer with one reference. threshold: token F1 from which an answer counts as supported."""
     if _same_text(answer, reference):
         return Match("supported", 1.0, "equals the reference")
     if is_unspaced(reference) or (is_unspaced(answer) and not reference.isascii()):
@@ -52,12 +52,12 @@ def _same_text(answer: str, reference: str) -> bool:
 
 
 def _closed(text: str) -> str:
-    """ "ab 200" and "ab200" alike: spaces between a letter and a digit dropped."""
+    """Remove spaces between a letter and a digit, so that "ab 200" equals "ab200"."""
     return re.sub(r"(?<=[a-z]) (?=\d)|(?<=\d) (?=[a-z]\b)", "", text)
 
 
 def _negation_conflict(a: Reading, r: Reading) -> Match | None:
-    """The reference denies something and the answer does not."""
+    """Match for a reference that negates something that the answer does not negate, else None."""
     if not has_cue(r.tokens) or has_cue(a.tokens) or yes_or_no(a.tokens) == "no":
         return None
     share = token_f1(content_of(a.words), content_of(r.words))

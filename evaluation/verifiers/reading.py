@@ -1,4 +1,4 @@
-"""A text read once for comparing: its tokens, its values, and its words with every value in one canonical form."""
+"""A text prepared for comparison: tokens, values, and words with each value in canonical form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.language.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A canonical word and the tokens [start, end) it stands for."""
+    """A canonical word and its tokens [start, end)."""
 
     text: str
     start: int
@@ -23,9 +23,9 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """words: without marks and articles, values canonical ("fourteen days" and "14 days" read the same).
+    """words: without marks and articles, values canonical ("fourteen days" equals "14 days").
 
-    plain: the same with values left as written. marked: words with the marks that separate items.
+    plain: the same with values as written. marked: words with the marks that separate items.
     """
 
     tokens: tuple[Token, ...]
@@ -41,7 +41,7 @@ class Reading:
 
 
 def read_text(text: str) -> Reading:
-    """Read a text. Line breaks separate items, as commas do."""
+    """Prepare a text. Line breaks separate items, as commas do."""
     tokens = tokenise(fold(re.sub(r"\s*\n\s*", " ; ", text.strip())))
     values = find_values(tokens)
     by_start = {v.start: v for v in values}
@@ -76,7 +76,7 @@ def _plain_word(tokens: Sequence[Token], index: int) -> Word:
 
 
 def _value_words(tokens: Sequence[Token], value: Value) -> tuple[Word, ...]:
-    """The value's canonical word, then its unit and the words around it."""
+    """The value's canonical word, followed by its unit and the words around it."""
     parts = value.range or (value,)
     words: list[Word] = []
     for part in parts:

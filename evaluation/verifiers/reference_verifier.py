@@ -1,7 +1,7 @@
-"""V from reference answers: exact match, values, lists, containment and token F1 with the question's own references.
+"""V from reference answers: exact match, values, lists, containment and token F1 with the question's references.
 
-What it cannot know: paraphrases without shared words (an entailment verifier's work) and whether a longer answer is
-right in what it says beside the reference.
+It cannot judge paraphrases without shared words (use an entailment verifier) or statements of a longer answer beyond
+the reference.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from evaluation.verifiers.verifier import VerificationItem
 
 VERSION = 4
 F1_THRESHOLD = 0.8
-"""Token F1 from which an answer is supported; fixed before any run (rule 5.8). It forgives one word too many or too few
-in three (F1 0.8). One wrong word in five would reach it as well, so a substituted content word never counts."""
+"""Token F1 from which an answer is supported, fixed before any run (rule 5.8). It tolerates one missing or extra
+word in three (F1 0.8). One wrong word in five would also reach it, so a substituted content word never counts.
+"""
 
 
 class ReferenceVerifier:
-    """A claim is supported when any reference supports it; contradicted when none does and one contradicts it."""
+    """A claim is supported if any reference supports it; contradicted if none does and one contradicts it."""
 
     def __init__(self, f1_threshold: float = F1_THRESHOLD) -> None:
-        """f1_threshold: in (0.75, 1]. Raises EvaluationError for others."""
+        """f1_threshold: in (0.75, 1]. Raises EvaluationError for other values."""
         if not NOT_SUPPORTED_CEILING < f1_threshold <= 1.0:
             raise EvaluationError(
                 f"the F1 threshold of the reference verifier is {f1_threshold}: it must be above "
@@ -44,11 +45,11 @@ class ReferenceVerifier:
         return f"reference/{VERSION} f1>={self._threshold:g}"
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """The whole answer is one claim (see ``extract_claims``): a reference says what to answer, no more."""
+        """The whole answer as one claim (see ``extract_claims``)."""
         return extract_claims(completion, question.text)
 
     def answers(self, question: Question, claim: Claim) -> bool:
-        """Whether a single statement gives what a reference of the question says."""
+        """Whether a statement supports a reference of the question."""
         return self._judge(question, claim).label == "supported"
 
     def rejects(self, question: Question, claim: Claim) -> bool:
@@ -75,9 +76,9 @@ class ReferenceVerifier:
 
 
 def _without_bare_numbers(references: tuple[str, ...]) -> tuple[str, ...]:
-    """References less each bare number that another one gives with its unit.
+    """References without bare numbers that another reference gives with a unit.
 
-    ("60 metres", "60") accepts 60 either way, but as an alternative of its own "60" would accept 60 feet.
+    ("60 metres", "60") accepts 60 in either form, but as a separate alternative "60" would accept 60 feet.
     """
     readings = [read_text(r) for r in references]
     kept = []
@@ -97,5 +98,5 @@ def _without_bare_numbers(references: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _order(match: Match) -> tuple[bool, bool, float]:
-    """Supported first, then contradiction (which says more than silence), then the higher V."""
+    """Sort key: supported first, then contradicted (more informative than unverifiable), then the higher V."""
     return match.label == "supported", match.label == "contradicted", match.support

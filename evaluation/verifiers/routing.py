@@ -1,12 +1,11 @@
-"""Which verifier judges what: references the answer to the question, evidence all else that an answer says.
+"""Routing of claims to verifiers: references judge the answer to the question, evidence all other statements.
 
-The route depends on the question and the answer's words alone, so that all arms of a question are judged alike
-(docs/architecture.md, rule 1). A question without references is judged by evidence, one that the documents do not
-answer too: by a search of the trusted collection in every arm. Where a question has references, the whole answer is one
-claim that they judge, and each further sentence is a claim for the evidence: the response is hallucinated if either
-fails (rule 2). Where the answer is wrong, all its sentences are claims for the evidence too, so that both parts are
-shown. An answer that neither gives nor contradicts a reference, and whose sentences the evidence bears out, is
-supported but unresponsive.
+The route depends on the question and the answer's text only, so all arms of a question are judged alike
+(docs/architecture.md, rule 1). A question without references, also one that the documents do not answer, is judged by a
+search of the trusted collection in every arm. If a question has references, they judge the whole answer as one claim,
+and each further sentence is a claim for the evidence; the response is hallucinated if either fails (rule 2). If the
+answer is wrong, all its sentences are also claims for the evidence, so that both parts are shown. An answer that
+neither gives nor contradicts a reference, with sentences that the evidence supports, is supported but unresponsive.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ _ANSWERED = ("routed/3", "routed/4", "routed/5")
 
 
 def has_references(question: Question) -> bool:
-    """Whether the question says what a right answer is: by references, or by being marked unanswerable."""
+    """Whether the question defines a right answer, by references or by being marked as unanswerable."""
     return bool(question.references) or not question.answerable
 
 
 def judged_by_entailment(verifier: str, question: Question) -> bool:
-    """Whether the verifier of this name judges this question by entailment. For reading stored runs."""
+    """Whether the verifier with this name judges this question by entailment. For reading stored runs."""
     if verifier.startswith(_ANSWERED):
         return not question.references
     routed = verifier.startswith((_ROUTED, _FAITHFUL))
@@ -43,13 +42,15 @@ def judged_by_entailment(verifier: str, question: Question) -> bool:
 
 
 def stands_apart(verifier: str, question: Question) -> bool:
-    """Whether the verifier of this name judges this question by what each arm was shown, so that it is part of no
-    difference between arms. For reading stored runs."""
+    """Whether the verifier with this name judges this question by the chunks shown in each arm.
+
+    Such a question is excluded from differences between arms. For reading stored runs.
+    """
     return verifier.startswith(_FAITHFUL) and nothing_else_judges(question)
 
 
 class RoutedVerifier:
-    """The reference verifier where a question has references, and evidence for whatever else is said."""
+    """The reference verifier for questions with references, and evidence for all other statements."""
 
     def __init__(
         self,
@@ -57,10 +58,10 @@ class RoutedVerifier:
         entailment: EntailmentVerifier,
         has_evidence: Callable[[Question], bool] = lambda _: True,
     ) -> None:
-        """has_evidence: whether a question has evidence to judge further statements by; without it references judge
-        alone.
+        """has_evidence: whether a question has evidence for further statements; without it references judge alone.
 
-        Raises EvaluationError when the names together are too long to store."""
+        Raises EvaluationError if the combined name is too long to store.
+        """
         self._reference, self._entailment, self._has_evidence = reference, entailment, has_evidence
         self._name = f"{_ANSWERED[-1]} {reference.name} | {entailment.name}"
         if len(self._name) > 255:
@@ -68,11 +69,13 @@ class RoutedVerifier:
 
     @property
     def name(self) -> str:
-        """``routed/5 REFERENCE | ENTAILMENT``; every verdict carries it, whoever gave it."""
+        """``routed/5 REFERENCE | ENTAILMENT``; the name on all verdicts."""
         return self._name
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """The claims of the answer; of one with references the whole answer first, then its further statements."""
+        """The claims of the answer; for a question with references the whole answer first, then its further
+        statements.
+        """
         if not self._by_reference(question):
             return self._entailment.extract(question, completion)
         answer = self._reference.extract(question, completion)
@@ -85,8 +88,11 @@ class RoutedVerifier:
         return bool(question.references) or not self._has_evidence(question)
 
     def _further(self, question: Question, completion: str, answer: Claim) -> tuple[Claim, ...]:
-        """Statements beside the one that answers the question: all where the answer is wrong; where it is right,
-        those beside the one that gives it, and what that one adds to the answer; none where no single one gives it."""
+        """Statements in addition to the one that answers the question.
+
+        For a wrong answer these are all statements. For a right one they are the statements other than the answering
+        one, and the additions inside it; none if no single statement answers.
+        """
         claims = self._entailment.extract(question, completion).claims
         if self._reference.rejects(question, answer):
             return claims
@@ -101,7 +107,7 @@ class RoutedVerifier:
         return tuple(found) if answered else ()
 
     def _added(self, question: Question, claim: Claim) -> tuple[Claim, ...]:
-        """What an answering sentence says beside the answer."""
+        """Additions to the answer inside an answering sentence."""
 
         def answers(text: str) -> bool:
             return self._reference.answers(question, Claim(text, 0, len(text)))
@@ -113,7 +119,7 @@ class RoutedVerifier:
         )
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """Verdicts of all, in the order given; each verifier is called once."""
+        """Verdicts in order; each verifier is called once."""
         first = [self._by_reference(item.question) for item in items]
         by_reference = [replace(item, claims=item.claims[:1]) for item, own in zip(items, first, strict=True) if own]
         by_evidence = [

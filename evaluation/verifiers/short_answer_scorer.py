@@ -1,9 +1,9 @@
-"""Support of short answers by reading: how likely a reader is to answer the question so, and what the network says.
+"""Support of short answers by a reader: the probability that the reader gives this answer, combined with the network.
 
-An answer of a few words that stands in a passage says little by itself to a network that compares texts. The embedded
-reader was trained for just that question, so it is asked: the claim is compared with what it believes the answer to be.
-The network is asked beside it: the two err on different answers, and a reader that is asked alone passes what it is
-surely wrong about (docs/verifiers.md).
+A short answer that occurs in a passage carries little information for a network that compares texts. The embedded
+reader was trained for exactly this question, so the claim is compared with the reader's distribution over answers. The
+network is used as well: the two err on different answers, and a reader alone passes its own confident errors
+(docs/verifiers.md).
 """
 
 from __future__ import annotations
@@ -30,21 +30,22 @@ from retrieval.chunking.chunks import Chunk, RetrievedChunk
 from retrieval.chunking.params import ChunkingParams
 
 RULES = 5
-"""Version of what is read and how, and of which questions are left to the network: part of the scorer's name."""
+"""Version of the reading method and of the choice of questions that use the network only; part of the scorer's name."""
 READING = "+reading:"
-"""Stands in the name of a scorer that reads short answers, before the reader's first digits."""
+"""Marks a reading scorer in a name, before the first digits of the reader's fingerprint."""
 _SMALL = frozenset(("a", "an", "the"))
 _KEPT = 64  # texts as token ids, whole evidence among them
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingUse:
-    """support = sigmoid(slope * log(E + floor) + network * logit(V) + intercept), where V is the other scorer's support
-    and E the token F1 with the claim that is expected of the reader's answer: P(claim) + P(own) F1(own, claim), from
-    the two answers that are looked at (a lower bound).
+    """support = sigmoid(slope * log(E + floor) + network * logit(V) + intercept).
 
-    floor: below it E tells nothing: a right answer in other words than the reader's is as unlikely as a wrong one.
-    network: 0: the other scorer is not asked.
+    V is the other scorer's support. E is the expected token F1 between the claim and the reader's answer: P(claim) +
+    P(own) F1(own, claim), from the two answers considered (a lower bound).
+
+    floor: below it E carries no information, because a right answer in other words is as improbable as a wrong one.
+    network: weight of the other scorer; 0 disables it.
     """
 
     slope: float
@@ -59,24 +60,24 @@ class ReadingUse:
             )
 
     def support(self, log_expected: float, other: float = 0.5) -> float:
-        """Of a claim's log E and the other scorer's support of it; NaN stays NaN."""
+        """Support from a claim's log E and the other scorer's support; NaN stays NaN."""
         read = self.slope * math.log(math.exp(log_expected) + self.floor)
         return _sigmoid(read + self.network * logit(other) + self.intercept)
 
 
 class ShortAnswerScorer(ScorerInFront):
-    """A PairScorer in front of another one. Short answers that stand in their evidence are read, and the other has the
-    share of ``ReadingUse.network`` in what they get; it scores all else.
+    """A PairScorer that reads short answers found in their evidence; the wrapped scorer judges everything else.
 
-    A short answer has a question, at most 8 words of which some say something, and is not read together with other
-    claims. It is looked for in the window; in a window without it, where another one has it, its support is 0. Where it
-    stands nowhere the other scorer judges: it may be said in other words.
+    ``ReadingUse.network`` is the weight of the wrapped scorer for short answers. A short answer has a question and at
+    most 8 words with some content, and is not read together with other claims. It is searched in the window. If only
+    another window contains it, its support here is 0. If no window contains it, the wrapped scorer judges, because the
+    evidence may express it in other words.
     """
 
     def __init__(
         self, scorer: PairScorer, load: Callable[[], EmbeddedReader], fingerprint: str, use: ReadingUse
     ) -> None:
-        """load: of the reader, at the first short answer. fingerprint: of it."""
+        """load: loads the reader at the first short answer. fingerprint: of the reader."""
         super().__init__(scorer)
         self._load, self._use = load, use
         self._reader: EmbeddedReader | None = None
@@ -91,7 +92,7 @@ class ShortAnswerScorer(ScorerInFront):
         return self._name
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """Support of each pair (see ``PairScorer.score``). Raises ModelError as the other does."""
+        """Support of each pair (see ``PairScorer.score``). Raises ModelError as the wrapped scorer does."""
         unique = list(dict.fromkeys(pairs))
         found: dict[Pair, float] = {}
         reading: dict[tuple[str, str], list[Pair]] = defaultdict(list)
@@ -124,13 +125,17 @@ class ShortAnswerScorer(ScorerInFront):
         return tuple(found[pair] for pair in pairs)
 
     def reads(self, pair: Pair) -> bool:
-        """Whether the reader is asked about a pair, or another window has its claim: else the other judges alone."""
+        """Whether the reader judges a pair, or another window contains its claim; else the wrapped scorer judges
+        alone.
+        """
         return is_short_answer(pair) and any(
             self._stands(pair.claim, text) for text in (pair.evidence, pair.whole) if text
         )
 
     def log_expected(self, question: str, evidence: str, claims: Sequence[str]) -> list[float]:
-        """log E of each claim (see ReadingUse): what is calibrated. NaN where question and claim leave no room."""
+        """log E of each claim (see ReadingUse), the input of the calibration. NaN if question and claim leave no
+        room.
+        """
         tokens = [self._claim_tokens(claim) for claim in claims]
         asked = [ids for ids in tokens if ids]
         reader = self._opened()
@@ -153,13 +158,13 @@ class ShortAnswerScorer(ScorerInFront):
         return high + math.log1p(math.exp(low - high))
 
     def _words(self, ids: Sequence[int]) -> list[str]:
-        """The word pieces that count: no punctuation, no articles, as in SQuAD's F1."""
+        """Word pieces that count: without punctuation and articles, as in SQuAD's F1."""
         tokenizer = self._opened().vocabulary.tokenizer
         pieces = [tokenizer.token(token) for token in ids]
         return [piece for piece in pieces if piece not in _SMALL and any(c.isalnum() for c in piece)]
 
     def _chunks(self, evidence: str) -> list[RetrievedChunk]:
-        """The window cut as the reader was trained on passages."""
+        """The window split into passages as in the reader's training."""
         spans = chunk_spans(evidence, self._reader_count, ChunkingParams())
         cut = [Chunk("evidence", span.start, span.end, evidence[span.start : span.end], "") for span in spans]
         return [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(cut, start=1)]
@@ -172,7 +177,7 @@ class ShortAnswerScorer(ScorerInFront):
         return bool(ids) and f" {' '.join(map(str, ids))} " in self._ids(evidence)
 
     def _claim_tokens(self, claim: str) -> tuple[int, ...]:
-        """Without the full stop; empty where there are too many to ask about."""
+        """Tokens without the final full stop; empty if there are too many."""
         ids = self._opened().vocabulary.tokenizer.encode(claim.strip(" \n\t.\"'")).token_ids
         return ids if len(ids) < MAX_TOKENS else ()
 
@@ -186,7 +191,7 @@ class ShortAnswerScorer(ScorerInFront):
 
 
 def read_by(verifier: str, reader: str) -> bool:
-    """Whether a verifier of this name reads short answers with the reader of this fingerprint."""
+    """Whether a verifier with this name reads short answers with the reader of this fingerprint."""
     return f"{READING}{_digits(reader)}-" in verifier
 
 
@@ -195,13 +200,13 @@ def _digits(fingerprint: str) -> str:
 
 
 def is_short_answer(pair: Pair) -> bool:
-    """Whether a claim is judged as what answers its question rather than as a statement."""
+    """Whether a claim is judged as an answer to its question rather than as a statement."""
     alone = len(pair.answer) < 2
     return bool(pair.question.strip()) and alone and is_short(pair.claim) and bool(content_words(pair.claim))
 
 
 def logit(support: float) -> float:
-    """Of a support in [0, 1], kept finite: beyond 1e-6 of either end nothing more is told."""
+    """Logit of a support in [0, 1], clipped at 1e-6 from either end."""
     x = min(max(support, 1e-6), 1 - 1e-6)
     return math.log(x / (1 - x))
 

@@ -1,4 +1,4 @@
-"""Words that speak of an answer and its sources, not of the world: "the document mentions that"."""
+"""Words about an answer and its sources rather than the world: "the document mentions that"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W_]+")
 
 
 def content_and_numbers(text: str) -> frozenset[str]:
-    """The stems of a text's content words, letters alone left out, and its numbers whole."""
+    """Stems of a text's content words, without single letters, and its whole numbers."""
     words = (word.casefold() for word in _WORD.findall(text))
     return frozenset(
         word if word[0].isdigit() else stem(word)

@@ -1,4 +1,4 @@
-"""An answer against a reference that is a list or free text."""
+"""Comparison of an answer with a reference that is a list or free text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROMAN = re.compile(r"^(?=[IVX])(X{0,3})(IX|IV|V?I{0,3})$")
 
 
 def compare_lists(a: Reading, r: Reading, q: Reading, items: Sequence[tuple[str, ...]]) -> Match:
-    """Judge by a reference that is a list: all of its items and no others, in any order."""
+    """Compare with a reference list: all of its items and no others, in any order."""
     covered = cover(items, split_items(a.marked), frozenset(w.text for w in q.plain))
     texts = a.word_texts
     for item in items:
@@ -43,7 +43,7 @@ def compare_lists(a: Reading, r: Reading, q: Reading, items: Sequence[tuple[str,
 
 
 def _occurrences(words: Sequence[Word], part: Sequence[Word]) -> tuple[tuple[int, int], ...]:
-    """Token ranges where ``part`` stands in ``words`` as whole words."""
+    """Token ranges where ``part`` occurs in ``words`` as whole words."""
     wanted = [p.text for p in part]
     size = len(wanted)
     return tuple(
@@ -54,7 +54,7 @@ def _occurrences(words: Sequence[Word], part: Sequence[Word]) -> tuple[tuple[int
 
 
 def _designated(tokens: Sequence[Token], end: int) -> bool:
-    """Whether a number or Roman numeral follows directly and makes it another thing: "Kestrel 2", "Elizabeth II"."""
+    """Whether a following number or Roman numeral makes the phrase another entity: "Kestrel 2", "Elizabeth II"."""
     after = (
         end + 1
         if end + 1 < len(tokens) and tokens[end].text == "-" and tokens[end].start == tokens[end - 1].end
@@ -70,7 +70,7 @@ def _designated(tokens: Sequence[Token], end: int) -> bool:
 
 
 def compare_texts(a: Reading, r: Reading, q: Reading, threshold: float) -> Match:
-    """Judge by a reference in free words: containment either way, then token F1 against the threshold."""
+    """Compare with a free-text reference: containment in either direction, then token F1 against the threshold."""
     values_agree = all(any(same_value(w, v) for v in a.values) for w in r.values)
     if not values_agree:
         return _other_values(a, r)
@@ -113,14 +113,14 @@ def _numbers(reading: Reading) -> tuple[str, ...]:
 
 
 def _shared_span(a: Reading, r: Reading) -> tuple[int, int]:
-    """Tokens of the answer from the first to the last content word that the reference has too; (0, 0) without any."""
+    """Token range of the answer from the first to the last content word shared with the reference; (0, 0) if none."""
     wanted = {w.text for w in r.words if w.text not in STOP_WORDS}
     shared = [w for w in a.words if w.text in wanted]
     return (shared[0].start, shared[-1].end) if shared else (0, 0)
 
 
 def _carries(a: Reading, r: Reading, q: Reading) -> bool:
-    """Whether the answer is a stretch of the reference that holds enough of what the question does not say already."""
+    """Whether the answer is a part of the reference with enough content beyond the question."""
     if not _occurrences(r.words, a.words) or not content_of(a.words):
         return False
     asked = set(content_of(q.words))
@@ -131,7 +131,7 @@ def _carries(a: Reading, r: Reading, q: Reading) -> bool:
 
 
 def _other_values(a: Reading, r: Reading) -> Match:
-    """The reference holds a value that the answer does not give."""
+    """Match for a reference with a value that the answer does not give."""
     f1 = token_f1([singular(w.text) for w in a.words], [singular(w.text) for w in r.words])
     missing = [w for w in r.values if not any(same_value(w, v) for v in a.values)]
     rivals = any(comparable(w, v) for w in missing for v in a.values)

@@ -1,4 +1,4 @@
-"""Whether an answer that no reference supports says nothing false: it repeats its question, or other true things."""
+"""Detection of unresponsive answers: no reference supports them, and they say nothing false."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from evaluation.verifiers.source_words import SOURCE_WORDS, content_and_numbers
 from model.verifier.content_words import content_words
 
 _FEWEST_WORDS = 3
-"""Content words of an answer that repeats its question. A name alone answers, even one that the question holds."""
+"""Minimum number of content words of an answer that repeats its question. A single name may be an answer."""
 _NUMBER = re.compile(r"(\w+)?[^\w\s]*\s*\b(\d+(?:[.,:/-]\d+)*)")
 _DENIALS = frozenset(["not", "no", "never", "none", "nobody", "nothing", "neither", "nor", "without", "cannot"])
 
 
 def is_unresponsive(question: Question, answer: Verdict, statements: Sequence[Verdict]) -> bool:
-    """Whether the answer gives no reference and contradicts none, and all that it says is borne out or said already.
+    """Whether the answer neither gives nor contradicts a reference, and all its statements are supported or
+    repetitions.
 
-    answer: the references' verdict on the whole answer. statements: the evidence's verdicts on its sentences, none
-    where there is no evidence.
+    answer: the references' verdict on the whole answer. statements: the evidence's verdicts on its sentences; empty
+    without evidence.
     """
     if answer.label != "unverifiable" or answer.support is None or answer.support >= HALF:
         return False
@@ -32,11 +33,11 @@ def is_unresponsive(question: Question, answer: Verdict, statements: Sequence[Ve
 
 
 def repeats_question(question: Question, answer: str) -> bool:
-    """Whether the answer has no content word or number that its question lacks, and so claims nothing.
+    """Whether the answer has no content word or number beyond its question, and so claims nothing.
 
-    Words that speak of the answer and its sources ("the document mentions that") count for nothing. False for an answer
-    of one or two content words, where the question itself names the answer (yes or no, "X or Y?") and where the answer
-    denies something that the question does not.
+    Words about the answer and its sources ("the document mentions that") do not count. False for an answer of one or
+    two content words, for a question that names the answer (yes or no, "X or Y?"), and for an answer with a negation
+    that the question lacks.
     """
     said = content_and_numbers(answer)
     asked = content_and_numbers(question.text)

@@ -1,4 +1,4 @@
-"""An answer against a reference where one of them is Chinese, Japanese, Korean or Thai: compared as characters."""
+"""Comparison by characters if answer or reference is Chinese, Japanese, Korean or Thai."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO = re.compile(r"^(?:不是|不|没有|沒有|否|いいえ|いや|아니요|�
 
 
 def compare_unspaced(answer: str, reference: str) -> Match:
-    """Supported where the answer says the reference, does not deny it, and gives no other value of its unit."""
+    """Supported if the answer contains the reference, does not negate it, and gives no other value with its unit."""
     a, r = unspaced_form(answer), unspaced_form(reference)
     if a == r:
         return Match("supported", 1.0, "equals the reference")
@@ -52,7 +52,7 @@ def compare_unspaced(answer: str, reference: str) -> Match:
 
 
 def _place(a: str, r: str) -> int | None:
-    """Where the reference stands in the answer, not inside a longer number."""
+    """Position of the reference in the answer, not inside a longer number."""
     if not r:
         return None
     for match in re.finditer(re.escape(r), a):

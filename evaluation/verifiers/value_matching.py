@@ -1,4 +1,4 @@
-"""An answer against a reference that is a value, or a yes or no."""
+"""Comparison of an answer with a reference that is a value, or yes or no."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DAYS_OF = {"weekdays": word_set("monday tuesday wednesday thursday friday"), "w
 
 
 def compare_polar(a: Reading, r: Reading, q: Reading) -> Match:
-    """Judge by a reference that says yes or no. An answer may imply its stand ("It is not allowed")."""
+    """Compare with a reference that says yes or no. An answer may imply it ("It is not allowed")."""
     wanted, given = yes_or_no(r.tokens), yes_or_no(a.tokens)
     if given == "both":
         return Match("unverifiable", HALF, "the answer says yes and no")
@@ -60,7 +60,7 @@ def _is_label(a: Reading, q: Reading, value: Value) -> bool:
 
 
 def compare_values(a: Reading, r: Reading, q: Reading) -> Match:
-    """Judge by a reference made of values: each must be given, asserted, and not as one of several."""
+    """Compare with a reference of values: each must be given, asserted, and not as one of several."""
     granularity = _granularity(q)
     noted: list[Match] = []
     found = 0
@@ -77,8 +77,9 @@ def compare_values(a: Reading, r: Reading, q: Reading) -> Match:
 
 
 def _without_weekday(a: Reading, r: Reading, q: Reading) -> Match | None:
-    """What an answer is worth that has the values of "Wednesday at 10:00" but not its day; None where it has that too,
-    the question names it, or a date says it.
+    """Match for an answer with the values of "Wednesday at 10:00" but without its day.
+
+    None if the answer has the day, the question names it, or a date implies it.
     """
     if any(value.date is not None for value in r.values):
         return None
@@ -92,7 +93,7 @@ def _without_weekday(a: Reading, r: Reading, q: Reading) -> Match | None:
 
 
 def _weekdays(reading: Reading) -> set[str]:
-    """Days of the week that a text names, abbreviated or as "weekdays" or "weekends" too."""
+    """Weekdays named in a text, also abbreviated or as "weekdays" or "weekends"."""
     found: set[str] = set()
     for token in reading.tokens:
         word = token.lower
@@ -118,7 +119,7 @@ def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: 
         reasons.append(blocked)
     if reasons:
         return reasons[0]
-    # What the question gives itself is repeated, not answered: "The earthquake of 1755 ...".
+    # A value of the question is a repetition, not an answer: "The earthquake of 1755 ...".
     candidates = [v for v in candidates if not any(same_value(own, v) and same_value(v, own) for own in q.values)]
     if any(only_less_specific(wanted, v) for v in candidates):
         return Match("unverifiable", HALF, "the answer's date is less specific than the reference's")
@@ -133,7 +134,7 @@ def _same_in_context(a: Reading, wanted: Value, value: Value, granularity: str) 
     if same_value(wanted, value, granularity):
         return True
     if wanted.nouns and not wanted.units and not value.units:
-        # "Of the engineers, 14 resigned": what is counted stands elsewhere in the answer.
+        # "Of the engineers, 14 resigned": the counted noun is elsewhere in the answer.
         elsewhere = {singular(t.lower) for t in a.tokens}
         if wanted.nouns <= elsewhere:
             return same_value(wanted, replace(value, nouns=frozenset()), granularity)

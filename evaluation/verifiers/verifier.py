@@ -1,4 +1,4 @@
-"""The protocol every verifier stands behind: V(c) of docs/architecture.md, terms, for a batch of answers."""
+"""Protocol of verifiers: V(c) of docs/architecture.md, terms, for a batch of answers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from generation.prompt import PromptChunk
 
 @dataclass(frozen=True, slots=True)
 class VerificationItem:
-    """One answer to judge. completion: its whole text, which the claims' offsets point into.
+    """One answer to judge. completion: its whole text, to which the claims' offsets refer.
 
-    shown: the chunks it was given. Only for questions that nothing else judges (see ``faithful``): all other evidence
-    is independent of the arm.
+    shown: the chunks it was given. Used only for questions without any other source of truth (see ``faithful``); all
+    other evidence is independent of the arm.
     """
 
     question: Question
@@ -27,27 +27,29 @@ class VerificationItem:
 
 
 FAILED = "the verifier failed"
-"""How the reason begins for a claim that is unscored because a verifier could not do its work: worth another try."""
+"""Prefix of the reason of a claim that is unscored because a verifier failed; a retry may succeed."""
 
 
 def failed(verdict: Verdict) -> bool:
-    """Whether a claim is unscored because the verifier failed, and not because there is nothing to judge it by."""
+    """Whether a claim is unscored because the verifier failed, and not for lack of anything to judge it by."""
     return verdict.label == "unscored" and verdict.reason.startswith(FAILED)
 
 
 class Verifier(Protocol):
-    """Judges claims against a reference source of truth that does not depend on the arm."""
+    """Judges claims by a source of truth that does not depend on the arm."""
 
     @property
     def name(self) -> str:
-        """Name, version and every threshold: verifiers of one name give the same verdicts. At most 255 characters."""
+        """Name, version and all thresholds, at most 255 characters: verifiers with equal names give the same
+        verdicts.
+        """
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """The claims of a completion as this verifier judges them. Depends on these two only, never on the arm."""
+        """The claims of a completion as this verifier judges them. Depends on question and completion only."""
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One tuple per item, one verdict per claim, both in the order given.
+        """One tuple per item with one verdict per claim, both in order.
 
-        A claim that cannot be judged gets the label "unscored" and a reason (that begins with FAILED where the verifier
-        is to blame), never an invented number.
+        A claim that cannot be judged gets the label "unscored" and a reason (with the prefix FAILED if the verifier
+        failed), never an invented number.
         """

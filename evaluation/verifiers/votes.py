@@ -1,4 +1,4 @@
-"""Yes and no out of a language model's answers: votes, and probabilities where they are known."""
+"""Votes and probabilities of yes and no from a language model's answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _YES = frozenset({"yes", "true", "supported", "correct"})
 _NO = frozenset({"no", "not", "false", "unsupported", "incorrect"})
 _FIRST = re.compile(r"[^\W\d_]+")
 _READABLE = 0.5
-"""The least share of what a model says (of probability, or of votes) that must be a yes or a no."""
+"""Minimum share (of probability or votes) that must be a yes or a no."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoteCount:
-    """Votes for yes, no and neither, and the probabilities of those that were seen; None where they are not known."""
+    """Votes for yes, no and neither, and the probabilities of the observed ones; None if unknown."""
 
     yes: int
     no: int
@@ -29,14 +29,14 @@ class VoteCount:
 
 
 def reading_of(text: str) -> Reading:
-    """What an answer says by its first word; "" for neither yes nor no."""
+    """ "yes" or "no" by the first word of an answer; "" for neither."""
     first = _FIRST.search(text)
     word = first.group().casefold() if first else ""
     return "yes" if word in _YES else "no" if word in _NO else ""
 
 
 def count_votes(completions: Sequence[Completion]) -> VoteCount:
-    """Count the answers; of every different first word its token's probability counts once."""
+    """Count the answers; the probability of each distinct first token counts once."""
     votes: dict[Reading, int] = {"yes": 0, "no": 0, "": 0}
     seen: dict[str, tuple[Reading, float]] = {}
     known = True
@@ -54,9 +54,9 @@ def count_votes(completions: Sequence[Completion]) -> VoteCount:
 
 
 def support_of(heard: VoteCount) -> float | None:
-    """P(yes | yes or no). None where too little of what is said is a yes or a no.
+    """P(yes | yes or no). None if too small a share is a yes or a no.
 
-    From probabilities: what was not seen may be either, so that half of it is added to each side. From votes: a share.
+    With probabilities, the unobserved mass is split evenly between yes and no. With votes, it is the share of votes.
     """
     if heard.chances is not None:
         yes, no, neither = heard.chances

@@ -85,7 +85,7 @@ def test_shared_questions_and_arms_are_compared_as_pairs() -> None:
 def test_what_differs_is_said_and_another_verifier_is_a_warning() -> None:
     notes = compare_runs(run(rag="sh"), run("old", "v/2", rag="hh"), "new", "old").notes
     assert any("verifier: v/2 → v/1" in note for note in notes)
-    assert any("not judged alike" in note for note in notes)
+    assert any("judged differently" in note for note in notes)
     same = compare_runs(run(rag="sh"), run("old", rag="hh"), "new", "old").notes
     assert "The two runs have the same settings." in same
 

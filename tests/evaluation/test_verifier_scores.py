@@ -70,7 +70,7 @@ def test_a_claim_longer_than_is_read_is_read_in_parts_and_is_as_good_as_the_wors
     (found,) = claim_supports(scorer, [Statement(LONG, ("a high claim", long, "..."))]).claims
     assert [c.support for c in found] == [0.7, 0.3, None]
     (bad,) = claim_supports(Book({"low": float("nan"), "high": 0.0}), [Statement(LONG, (long,))]).claims
-    assert bad[0].support is None and "no number in [0, 1]" in bad[0].reason
+    assert bad[0].support is None and "not a number in [0, 1]" in bad[0].reason
 
 
 def test_of_a_record_all_of_the_evidence_is_its_sentences() -> None:

@@ -1,7 +1,7 @@
 """Anchors: a fixed set of labelled answers that the verifier judges again after every change of model or version.
 
-The rate watch rests on people's labels, the threshold on the verifier's scores. A verifier that changed shows on
-answers whose labels are known and that do not change.
+The monitored rate rests on human labels, the threshold on the verifier's scores. A change of the verifier shows on
+answers with fixed labels.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class AnchorCheck:
-    """worse, better: anchors that only the old, only the new verdict agrees with the label on. unscored: now without a
-    score, counted as let through by neither. p_value: of "it did not get worse", exact. level: of this check. alarm:
-    p_value at most level. passed_before, passed_now: let through by the threshold."""
+    """worse, better: anchors on which only the old, or only the new, verdict agrees with the label.
+
+    unscored: anchors now without a score; they count as below the threshold. p_value: of "the verifier did not get
+    worse". level: of this check. alarm: whether p_value is at most level. passed_before, passed_now: anchors at or
+    above the threshold.
+    """
 
     anchors: int
     worse: int
@@ -42,12 +45,14 @@ def check_anchors(
     number: int = 1,
     delta: float = 0.05,
 ) -> AnchorCheck:
-    """Compare scores of the same anchors, (N,) each, NO_SCORE for none, against labels at the certificate's threshold.
+    """Compare scores of the same anchors, (N,) each, NO_SCORE for none, with labels at the certificate's threshold.
 
-    A verdict agrees with the label where it lets a supported answer through or holds a hallucinated one back. The
-    one-sided exact test of McNemar 1947: of the anchors on which the verdicts differ, worse ones are Binomial(n, 1/2).
-    number: of this check, from 1; its level is delta / (number (number + 1)), so that all together raise a false alarm
-    with probability at most delta. Raises EvaluationError for unequal lengths, none, or a number below 1.
+    number: of this check, from 1. Its level is delta / (number (number + 1)), so all checks together raise a false
+    alarm with probability at most delta.
+
+    A verdict agrees with the label if it accepts a supported answer or rejects a hallucinated one. The test is the
+    one-sided exact test of McNemar 1947: of the anchors on which the verdicts differ, the number of worse ones is
+    Binomial(n, 1/2). Raises EvaluationError for unequal lengths, no anchors, or a number below 1.
     """
     check_level("delta", delta)
     if not len(before) == len(now) == len(hallucinated) or not len(before):

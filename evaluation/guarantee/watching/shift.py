@@ -1,9 +1,10 @@
 """ShiftWatch: an alarm for questions unlike those of the calibration, whatever their answers are.
 
-A certificate speaks of questions like those that were labelled. Each new question gets a distance from questions of the
-calibration; its conformal p-value is its rank among all distances so far. While questions are exchangeable these
-p-values are independent and uniform (Vovk, Gammerman and Shafer 2005, theorem 8.2), and bets on small or large ones do
-not grow: with probability at least 1 - delta the alarm is never raised. It says nothing about the rate itself.
+A certificate holds for questions like the labelled ones. Each new question gets a distance from questions of the
+calibration; its conformal p-value is its rank among all distances so far. While questions are exchangeable, these
+p-values are independent and uniform (Vovk, Gammerman and Shafer 2005, theorem 8.2), and bets on small or large values
+do not grow: with probability at least 1 - delta the alarm is never raised. The alarm says nothing about the rate
+itself.
 """
 
 from __future__ import annotations
@@ -24,21 +25,25 @@ FEWEST = 20
 
 
 def distances(questions: Floats, reference: Floats) -> Floats:
-    """1 less the greatest cosine similarity to a reference question. (N, E), (M, E) unit vectors -> (N,).
+    """1 minus the greatest cosine similarity to a reference question. (N, E), (M, E) unit vectors -> (N,).
 
-    reference: some of the calibration's questions. The others, measured like new ones, are what ShiftWatch starts from:
-    distances to oneself would not be exchangeable with them.
+    reference: some of the calibration's questions. ShiftWatch starts from the distances of the others, measured like
+    new questions; distances of the reference questions to themselves would not be exchangeable with these.
     """
     result: Floats = 1.0 - (questions @ reference.T).max(axis=1)
     return result
 
 
 class ShiftWatch:
-    """Takes distances one by one; keeps all, sorted."""
+    """Takes distances one by one and keeps all of them sorted."""
 
     def __init__(self, calibration: Floats, delta: float = 0.05, seed: int = 0) -> None:
-        """calibration: (N,) distances of calibration questions, at least 20. delta: the false-alarm rate over the whole
-        life of the watch. seed: of the ranks of equal distances. Raises EvaluationError."""
+        """Start from the calibration.
+
+        calibration: (N,), distances of calibration questions, at least 20. delta: the false-alarm rate over the whole
+        life of the watch. seed: for the ranks of equal distances. Raises EvaluationError for too few or non-finite
+        distances.
+        """
         self.delta = check_level("delta", delta)
         if len(calibration) < FEWEST or not np.all(np.isfinite(calibration)):
             raise EvaluationError(f"{len(calibration)} distances: at least {FEWEST} are needed, all of them finite")
@@ -49,7 +54,7 @@ class ShiftWatch:
         self._raised_after: int | None = None
 
     def add(self, distance: float) -> float:
-        """Take a new question's distance; returns its p-value, small where it is unusually far."""
+        """Add the distance of a new question and return its p-value, which is small for an unusually large distance."""
         if not math.isfinite(distance):
             raise EvaluationError(f"the distance is {distance}: it must be finite")
         further = len(self._known) - bisect_right(self._known, distance)
@@ -69,10 +74,10 @@ class ShiftWatch:
 
     @property
     def log_capital(self) -> float:
-        """log of the mean capital of all bets."""
+        """Log of the mean capital of all bets."""
         return float(mean_capital(self._capital))
 
     @property
     def raised_after(self) -> int | None:
-        """So many questions it took to raise the alarm, None where it was not raised."""
+        """Number of questions until the alarm was raised, None if it was not."""
         return self._raised_after

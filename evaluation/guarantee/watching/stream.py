@@ -1,16 +1,16 @@
 """RateWatch: the rate among answers in service, from audited answers drawn with known probabilities.
 
-Two test martingales (Ville 1939) run beside each other. The alarm's bets against r <= alpha; while the rate is at most
-alpha it is ever raised with probability at most delta. So that a rise after a long good time is noticed, the alarm's
-capital is shared by gamblers who start at every answer t with 1 / (t (t + 1)) of it (a mixture of martingales is one;
-for changes: Shin, Ramdas and Rinaldo 2024, "E-detectors"). The confidence sequence is the set of rates m against which
-neither "the rate is at most m" nor "at least m" has been bet away; it covers the rate at all times together with
-probability at least 1 - delta (Waudby-Smith and Ramdas 2024, section 4, with the mean of constant bets in place of a
-predictable one). Both update one answer at a time in memory that does not grow.
+It combines two test martingales (Ville 1939). The alarm bets against r <= alpha; while the rate is at most alpha, it is
+ever raised with probability at most delta. To detect a rise after a long good period, the alarm's capital is split over
+gamblers who start at every answer t with 1 / (t (t + 1)) of it (a mixture of martingales is a martingale; for changes:
+Shin, Ramdas and Rinaldo 2024, "E-detectors"). The confidence sequence is the set of rates m for which neither "the rate
+is at most m" nor "at least m" is rejected. It covers the rate at all times together with probability at least 1 - delta
+(Waudby-Smith and Ramdas 2024, section 4, with the mean of constant bets in place of a predictable one). Both update one
+answer at a time in constant memory.
 
-An audited answer with drawing probability pi stands for 1 / pi answers: its value is (h - m) / pi, that of an answer
-that was not audited 0, and the mean over all answers is r - m. The capital's factor is 1 + b (floor / pi) (h - m) / m,
-where floor is the least probability that is ever used and 0 < b < 1, so that the capital stays positive.
+An audited answer with drawing probability pi represents 1 / pi answers. Its value is (h - m) / pi, that of an unaudited
+answer is 0, and the mean over all answers is r - m. The capital's factor is 1 + b (floor / pi) (h - m) / m, where floor
+is the smallest probability ever used and 0 < b < 1, so the capital stays positive.
 """
 
 from __future__ import annotations
@@ -27,19 +27,20 @@ from evaluation.guarantee.levels import check_level
 from evaluation.statistics.counts import Floats
 
 BETS: Floats = np.concatenate([np.geomspace(0.005, 0.2, 10), np.linspace(0.25, 0.95, 8)])
-"""Shares of the largest bet that keeps the capital positive."""
+"""Bets, as shares of the largest bet that keeps the capital positive."""
 RATES: Floats = np.linspace(0.0, 1.0, 201)
-"""The rates that the confidence sequence tells apart."""
+"""Grid of rates of the confidence sequence."""
 _REFUTED = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class WatchReading:
-    """After ``audited`` answers: the rate seen (weighted; None before the first), its confidence sequence, the alarm.
+    """State after ``audited`` answers: the observed rate (weighted; None before the first), its confidence sequence,
+    the alarm.
 
-    log_capital: of the alarm's martingale; most: its maximum. changed: no constant rate fits the whole stream, so that
-    lower and upper mean nothing any more. raised: whether it ever reached log(1 / delta).
-    raised_after: how many audited answers it took, None where it was not.
+    log_capital: of the alarm's martingale; most: its maximum. changed: no constant rate fits the whole stream, so lower
+    and upper are meaningless. raised: whether the alarm ever reached log(1 / delta). raised_after: number of audited
+    answers until then, None if it was not raised.
     """
 
     audited: int
@@ -54,11 +55,15 @@ class WatchReading:
 
 
 class RateWatch:
-    """Takes audited answers one by one. State is small and of fixed size; ``reading`` may be taken at any time."""
+    """Takes audited answers one by one. The state has a small, fixed size; ``reading`` may be called at any time."""
 
     def __init__(self, alpha: float, delta: float = 0.05, floor: float = 1.0) -> None:
-        """alpha: the certified rate. delta: the alarm's false-alarm rate, and 1 less the sequence's coverage, over the
-        whole life of the watch. floor: the least drawing probability that will be used. Raises EvaluationError."""
+        """Start a watch.
+
+        alpha: the certified rate. delta: the alarm's false-alarm rate, and 1 minus the sequence's coverage, over the
+        whole life of the watch. floor: the smallest drawing probability that will be used. Raises EvaluationError for
+        values outside their ranges.
+        """
         self.alpha, self.delta = check_level("alpha", alpha), check_level("delta", delta)
         if not 0.0 < floor <= 1.0:
             raise EvaluationError(f"the least drawing probability is {floor:g}: it must be above 0 and at most 1")
@@ -72,7 +77,7 @@ class RateWatch:
         self._raised_after: int | None = None
 
     def add(self, hallucinated: bool, probability: float = 1.0) -> None:
-        """One audited answer, with the probability with which it was drawn. An unscored label counts as hallucinated.
+        """Add one audited answer with its drawing probability. An unscored label counts as hallucinated.
 
         Raises EvaluationError for a probability below the floor or above 1.
         """
@@ -96,7 +101,7 @@ class RateWatch:
 
     @property
     def reading(self) -> WatchReading:
-        """What is known now."""
+        """The current state."""
         return WatchReading(
             self._audited,
             self._events / self._weight if self._weight else None,
@@ -113,7 +118,7 @@ class RateWatch:
 def log_factors(event: float | Floats, rate: float | Floats, size: float | Floats = 1.0) -> Floats:
     """log(1 + b size (event - m) / m) for every bet b: the capital's factor against "the mean is at most m".
 
-    event: in [0, 1]. rate: m; a mean of 0 is refuted by any event. size: in (0, 1]. Shapes (...) -> (..., B).
+    event: in [0, 1]. rate: m; any event refutes a mean of 0. size: in (0, 1]. Shapes (...) -> (..., B).
     """
     m, x = np.asarray(rate, dtype=np.float64), np.asarray(event, dtype=np.float64)
     ratio = np.where(m > 0, (x - m) / np.where(m > 0, m, 1.0), np.where(x > 0, _REFUTED, 0.0))
@@ -122,7 +127,7 @@ def log_factors(event: float | Floats, rate: float | Floats, size: float | Float
 
 
 def after_answer(capital: Floats, factors: Floats, number: int) -> Floats:
-    """The alarm's log capital by bet after answer ``number`` (from 1): those who play, and who starts now. (..., B).
+    """Log capital of the alarm by bet after answer ``number`` (from 1), with the gambler who starts now. (..., B).
 
     S_t = (S_{t-1} + 1 / (t (t + 1))) times the factor of answer t; before the first answer -infinity.
     """
@@ -131,18 +136,18 @@ def after_answer(capital: Floats, factors: Floats, number: int) -> Floats:
 
 
 def alarm_capital(capital: Floats, number: int) -> Floats:
-    """log of all capital after answer ``number``: the mean over bets, and 1 / (t + 1) that has not been staked yet."""
+    """Log of all capital after answer ``number``: the mean over bets, plus the 1 / (t + 1) that is not staked yet."""
     result: Floats = np.logaddexp(mean_capital(capital), -math.log(number + 1.0))
     return result
 
 
 def _lowest(possible: NDArray[np.bool_]) -> float:
-    """The least possible rate of the grid, less one step: what lies between two of the grid is told from neither."""
+    """Smallest possible rate of the grid, minus one step, because rates between two grid points are unresolved."""
     place = int(np.argmax(possible)) if possible.any() else RATES.size - 1
     return float(RATES[max(0, place - 1)])
 
 
 def _highest(possible: NDArray[np.bool_]) -> float:
-    """The greatest possible rate of the grid, and one step."""
+    """Greatest possible rate of the grid, plus one step."""
     place = RATES.size - 1 - int(np.argmax(possible[::-1])) if possible.any() else 0
     return float(RATES[min(RATES.size - 1, place + 1)])

@@ -55,7 +55,7 @@ def test_every_section_is_there_and_linked(desk: SimpleNamespace, overlap: type)
     assert "faithful" in text and "overlap/60 &gt;=0.9" in text
     drift = next(d.found for d in found.drift if d.found is not None)
     assert drift.summary.split(" (p =")[0].replace("'", "&#39;") in text
-    assert "every response makes one claim at most" in text  # of closed_book, which abstained
+    assert "every response has at most one claim" in text  # of closed_book, which abstained
     assert not re.search(r"\b(nan|None)\b", re.sub(r"<[^>]*>", " ", text))
 
 

@@ -119,7 +119,7 @@ def test_rogan_gladen_in_closed_form() -> None:
 
 def test_a_verifier_that_may_know_nothing_corrects_nothing() -> None:
     arm = correct(Simulated(200, 0.5).joined(60), (), QUICK).arms[0]
-    assert arm.rogan_gladen.rate.rate is None and "may tell nothing" in arm.rogan_gladen.rate.reason
+    assert arm.rogan_gladen.rate.rate is None and "no better than chance" in arm.rogan_gladen.rate.reason
     assert arm.hallucinated.rectified.rate is not None
 
 

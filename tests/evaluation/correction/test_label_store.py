@@ -84,7 +84,7 @@ def test_a_response_that_is_gone_takes_its_labels_along_and_gets_no_new_ones(sto
     with store.write() as connection:
         connection.execute(delete(samples).where(samples.c.question_id == items[0][0]))
     assert labels.load("r", "d") == ()
-    with pytest.raises(EvaluationError, match="nothing"):
+    with pytest.raises(EvaluationError, match="no label was saved"):
         labels.save("r", "d", [GivenLabel(items[2], "ann", "supported"), GivenLabel(items[0], "ann", "supported")])
     assert labels.load("r", "d") == ()
 
