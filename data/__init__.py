@@ -1,1 +1,1 @@
-"""Documents, questions, their loaders, and the SQL store. Knows nothing of tensors, retrieval or models."""
+"""Documents, questions, their loaders, and the SQL store. Does not depend on tensors, retrieval or models."""

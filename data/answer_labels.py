@@ -1,4 +1,4 @@
-"""What people said of an answer: hallucinated or not, in the ways in which files say it, and the marked characters."""
+"""Human labels of an answer (hallucinated or not) in the forms that files use, and marked character spans."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NONE = frozenset({"", "nan", "none", "null"})
 
 
 def label_of(found: tuple[str, str, object]) -> bool | None:
-    """Whether people call the answer hallucinated; None where they say nothing. found: (part, field's name, value).
+    """Return whether people labelled the answer hallucinated; None without a label. found: (part, field name, value).
 
-    Under ``hallucinated`` true means so, under ``supported`` the reverse, under both (and under ``label``) a word may
-    stand for itself. Raises FieldError for anything that is neither true nor false: a guess would be a wrong label.
+    Under ``hallucinated`` true means yes, under ``supported`` it means no; under both (and under ``label``) a label
+    word is accepted. Raises FieldError for any other value, because a guess could be a wrong label.
     """
     part, name, value = found
     if value is None:
@@ -45,7 +45,7 @@ def label_of(found: tuple[str, str, object]) -> bool | None:
 
 
 def flag_of(name: str, value: object) -> bool | None:
-    """True or false as files write it; None where nothing is written. Raises FieldError for anything else."""
+    """Parse true or false as files write it; None if empty. Raises FieldError for anything else."""
     if value is None or (isinstance(value, str) and value.strip().casefold() in _NONE):
         return None
     if (truth := _truth(value)) is None:
@@ -54,10 +54,10 @@ def flag_of(name: str, value: object) -> bool | None:
 
 
 def marked_spans(value: object, length: int) -> tuple[tuple[int, int], ...] | None:
-    """Characters that people marked as hallucinated, from a list of {start, end}; None where there is no such list.
+    """Parse a list of {start, end} spans marked as hallucinated; None if there is no such list.
 
-    Spans that run past the answer's ``length`` are cut there. A list of anything else is some other field's. Raises
-    FieldError for a span that cannot be.
+    Spans beyond the answer's ``length`` are truncated. A list of anything else belongs to another field. Raises
+    FieldError for an invalid span.
     """
     if not isinstance(value, list) or not all(isinstance(item, Mapping) and "start" in item for item in value):
         return None

@@ -1,5 +1,6 @@
-"""The names under which files have an answer's parts: those of Ragas, Inspect, DeepEval, RAGTruth, RAGChecker,
-RefChecker, FlashRAG, HaluEval, SQuAD and of people.
+"""Field names of an answer's parts in common formats.
+
+Covers Ragas, Inspect, DeepEval, RAGTruth, RAGChecker, RefChecker, FlashRAG, HaluEval, SQuAD, and names that people use.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ MORE_REFERENCES = (
     *("expected_answers", "expected", "targets", "ground_truth_answer", "ground_truth_answers", "correct_answer"),
     *("correct_answers", "right_answer", "best_answer", "ideal", "ideal_answer", "reference_output", "golden"),
 )
-"""Names of accepted answers that only some sets use. Questions are read by the same (data.question_json)."""
+"""Names of accepted answers that only some data sets use. Also used for questions (data.question_json)."""
 UNANSWERABLE = ("is_impossible", "unanswerable", "is_unanswerable")
-"""Names whose truth says that the documents do not answer the question (SQuAD 2.0)."""
+"""Names of fields that mark a question as unanswerable when true (SQuAD 2.0)."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "user_input", "query", "prompt", "input"),
@@ -45,8 +46,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "label": ("label", "human_label", "annotation"),
     "spans": ("labels",),
 }
-"""For each part of a record the names that are looked for, in this order, whatever their case; a dot goes into an
-object. docs/score.md holds the same table."""
+"""For each part of a record its field names, in order of preference, ignoring case; a dot enters an object.
+
+docs/score.md has the same table.
+"""
 
 FIRST_ANSWERS = 9
-"""So many names of the answer are of equal rank; those behind them are looked at where none of these is there."""
+"""Number of answer names with equal rank; the others are used only if none of these is present."""

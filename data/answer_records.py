@@ -1,6 +1,7 @@
-"""AnswerRecord: an answer that some system gave to a question, with what it was given and what people say of it.
+"""AnswerRecord: a system's answer to a question, with its contexts and human labels.
 
-Which field is which is guessed from NAMES, the names that Ragas, Inspect, DeepEval, RAGTruth and people use, or named.
+Fields are identified by NAMES (the names of Ragas, Inspect, DeepEval, RAGTruth and common variants), or given
+explicitly.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _LABELS = ("hallucinated", "supported", "label")
 
 @dataclass(frozen=True, slots=True)
 class FieldNames:
-    """Names that are used instead of the guessed ones; None guesses. labels: whether labels are read at all."""
+    """Explicit field names; None uses the defaults. labels: whether labels are read at all."""
 
     question: str | None = None
     answer: str | None = None
@@ -46,18 +47,18 @@ class FieldNames:
     labels: bool = True
 
     def named(self) -> tuple[str, ...]:
-        """The parts that a person named."""
+        """The parts named by the user."""
         return tuple(f.name for f in fields(self) if f.name != "labels" and getattr(self, f.name) is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRecord:
-    """One answer. id: the file's own, or where it stands. sample: distinguishes answers of one id and arm.
+    """One answer. id: from the file, or its location. sample: distinguishes answers of one id and arm.
 
-    question: empty where none was asked (summaries). contexts: what the system was shown, references: accepted answers,
-    both perhaps empty. answerable: whether the documents answer the question, as far as anybody says. arm: which system
-    gave it. group: what is one unit of independence, "" where it is not named. hallucinated: what people say, None
-    where nobody did; spans: the characters of the answer that they marked. where: ``file:line``. kind: for grouping.
+    question: empty if none was asked (summaries). contexts: what the system was shown; references: accepted answers;
+    both may be empty. answerable: whether the documents answer the question, if known. arm: the system that gave it.
+    group: the unit of independence, "" if not given. hallucinated: the human label, None without one; spans: the
+    characters of the answer that people marked. where: ``file:line``. kind: for grouping.
     """
 
     id: str
@@ -78,10 +79,12 @@ class AnswerRecord:
 def record_from_fields(
     row: Mapping[str, object], default_id: str, where: str, names: FieldNames | None = None, cells: bool = False
 ) -> AnswerRecord:
-    """The record of an object's fields. cells: they come from a table, whose cells may hold lists as JSON or Python.
+    """Build the record of an object's fields.
 
-    Raises FieldError naming the field: no answer, several that could be the answer, a label that is neither true nor
-    false, lists in lists, a conversation where one question is needed.
+    cells: values come from a table, whose cells may hold lists as JSON or Python.
+
+    Raises FieldError, naming the field: no answer, several candidates for the answer, a label that is neither true nor
+    false, nested lists, a conversation where one question is required.
     """
     names = names or FieldNames()
     found = _Fields(row, names)
@@ -120,9 +123,9 @@ def record_from_fields(
 def known_names(
     row: Mapping[str, object], names: FieldNames | None = None, record: AnswerRecord | None = None
 ) -> dict[str, str]:
-    """Which part each field of an object is read as: {"answer": "response", ...}, only those that are there.
+    """Return the part that each recognised field is read as: {"answer": "response", ...}.
 
-    record: what the object became, which tells whether its reference is evidence.
+    record: the parsed record, which determines whether its reference is evidence.
     """
     found = _Fields(row, names or FieldNames())
     known = {part: found.name(part) for part in NAMES if found.has(part)}
@@ -132,7 +135,7 @@ def known_names(
 
 
 def unread_names(row: Mapping[str, object], names: FieldNames | None = None) -> tuple[str, ...]:
-    """Fields that are not read although their names speak of answers, contexts, labels or the like."""
+    """Return unused fields whose names suggest answers, contexts, labels or the like."""
     read = {name.partition(".")[0] for name in known_names(row, names).values()}
     read |= {_plain(name).partition(".")[0] for part in NAMES.values() for name in part}
     return tuple(
@@ -143,24 +146,24 @@ def unread_names(row: Mapping[str, object], names: FieldNames | None = None) -> 
 
 
 class _Fields:
-    """An object's fields by the part that they are."""
+    """An object's fields by part."""
 
     def __init__(self, row: Mapping[str, object], names: FieldNames) -> None:
         self._row, self._names = row, names
         self._by_plain = {_plain(key): key for key in reversed([k for k in row if isinstance(k, str)])}
 
     def name(self, part: str) -> str:
-        """The name under which a part is found, else the first that it could have."""
+        """The name under which a part is found, else the first possible name."""
         given = getattr(self._names, part, None)
         if given is not None:
             return str(given)
         return next((self._shown(name) for name in NAMES[part] if self._value(name) is not None), NAMES[part][0])
 
     def reference_is_evidence(self, references: tuple[str, ...], answer: str) -> bool:
-        """Whether "reference" holds what the answer was written from, as RefChecker has it, and no accepted answer.
+        """Whether "reference" holds the evidence of the answer, as in RefChecker, and not an accepted answer.
 
-        It does beside extracted claims, and beside a "response" where it is a passage (two sentences or 25 words and
-        more, longer than the answer). Ragas, which calls the accepted answer so, has "user_input".
+        It does if extracted claims are present, or beside a "response" if it is a passage (at least two sentences or 25
+        words, longer than the answer). Ragas, where it is the accepted answer, has "user_input".
         """
         if self._names.references is not None or self.name("references") != "reference":
             return False
@@ -173,7 +176,7 @@ class _Fields:
         return passage and len(text) > len(answer)
 
     def has(self, part: str) -> bool:
-        """Whether the part is there."""
+        """Whether the part is present."""
         return self.get(part) is not None
 
     def get(self, part: str) -> object:
@@ -184,7 +187,7 @@ class _Fields:
         return next((v for name in NAMES[part] if (v := self._value(name)) is not None), None)
 
     def one(self, part: str) -> object:
-        """As ``get``, where it must be there under one name only; an answer of null is an empty one."""
+        """As ``get``, but required, under one name only; an answer of null is an empty one."""
         given = getattr(self._names, part, None)
         if given is not None:
             if given not in self._row and not self._there(given):
@@ -206,7 +209,7 @@ class _Fields:
         return values[0] if values else ""
 
     def label(self, parts: tuple[str, ...]) -> tuple[str, str, object]:
-        """(part, name, value) of the label that is there; ("", "", None) without one."""
+        """(part, name, value) of the label; ("", "", None) without one."""
         named = [p for p in parts if getattr(self._names, p, None) is not None]
         for part in named or parts:
             value = self.get(part)
@@ -249,7 +252,7 @@ def _text(value: object, name: str, *, empty: bool = False) -> str:
 
 
 def _word(found: _Fields, part: str) -> str:
-    """A name or number that people use as a key; empty where it is missing. An object ({"name": ...}) is not one."""
+    """A name or number used as a key; empty if missing. An object ({"name": ...}) is not one."""
     value = found.get(part)
     if isinstance(value, Mapping | list):
         return ""
@@ -257,7 +260,10 @@ def _word(found: _Fields, part: str) -> str:
 
 
 def _texts(value: object, name: str, cells: bool) -> tuple[str, ...]:
-    """A list of texts, blank ones left out. One text is a list of one; a table's cell may be a list in writing."""
+    """A list of texts without blank ones.
+
+    A single text becomes a list of one; a table's cell may contain a written list.
+    """
     if isinstance(value, str) and cells and value.lstrip().startswith("["):
         try:
             value = plain_value(written_list(value))

@@ -1,5 +1,7 @@
-"""Rows of a file that holds one answer each: JSON Lines, a JSON list, a table with a header (plain or compressed), a
-log of Inspect, Parquet or Arrow."""
+"""Rows of a file with one answer each.
+
+Formats: JSON Lines, a JSON list, a table with a header (plain or compressed), an Inspect log, Parquet or Arrow.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ AnswerFormat = Literal["jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "ar
 ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "arrow")
 """inspect: an .eval archive (a log in JSON is "json"). arrow: Parquet, Arrow and Feather files."""
 WRAPPERS = ("samples", "data", "records", "rows", "examples", "results")
-"""Under one of these names an object holds the list (Ragas' and Inspect's: samples)."""
+"""Names under which an object holds the list (samples, as in Ragas and Inspect)."""
 _SUFFIXES: Mapping[str, AnswerFormat] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -46,7 +48,7 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def answer_format(path: Path) -> AnswerFormat:
-    """The layout of a file or folder, by its name, else by its content. Raises DataError when it is none."""
+    """Return the format of a file or folder, by its name, else by its content. Raises DataError if it is unknown."""
     if path.is_dir():
         if find_ragtruth(path) is None:
             raise DataError(
@@ -74,7 +76,7 @@ def answer_format(path: Path) -> AnswerFormat:
             parameter="format",
         )
     if named == "json" and first and isinstance(_json(first), dict) and len(head.splitlines()) > 1:
-        return "jsonl"  # one object a line, whatever the name says
+        return "jsonl"  # one object a line, regardless of the name
     if named is not None:
         return named
     if not first:
@@ -87,7 +89,7 @@ def answer_format(path: Path) -> AnswerFormat:
 
 
 def read_rows(path: Path, layout: AnswerFormat) -> Iterator[Row | Refused]:
-    """The rows of a file that is not in RAGTruth's layout, and in its place each that cannot be read.
+    """Yield the rows of a file that is not in RAGTruth's layout, and an error in place of each unreadable row.
 
     Raises DataError for a file that cannot be read as a whole (a JSON list, a table).
     """
@@ -108,7 +110,7 @@ def read_rows(path: Path, layout: AnswerFormat) -> Iterator[Row | Refused]:
 
 
 def _binary_format(path: Path) -> AnswerFormat | None:
-    """The layout of a file that is no text; None for text, and DataError for what is not read here."""
+    """The format of a binary file; None for text. Raises DataError for an unsupported format."""
     try:
         with path.open("rb") as file:
             start = file.read(16)
@@ -150,7 +152,7 @@ def _json_rows(path: Path) -> Iterator[Row | Refused]:
 
 
 def _columns(value: Mapping[str, Any]) -> list[dict[str, object]] | None:
-    """Rows of an object of equally long lists (datasets, pandas orient="list"); None where it is none."""
+    """Rows of an object of equally long lists (datasets, pandas orient="list"); None if it is not one."""
     lists = [v for v in value.values() if isinstance(v, list)]
     if len(lists) < 2 or len(lists) < len(value) or len({len(v) for v in lists}) != 1:
         return None
@@ -158,7 +160,7 @@ def _columns(value: Mapping[str, Any]) -> list[dict[str, object]] | None:
 
 
 def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
-    """All rows at once: Python's limit of a cell's size is the process's, and is put back before anyone else runs."""
+    """All rows at once: Python's limit on cell size is global, and is restored before other code runs."""
     name = shown(path)
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
@@ -225,7 +227,7 @@ def _head(path: Path) -> str:
 
 
 def _encoding(content: bytes) -> str:
-    """UTF-16 where a byte order mark says so (what Excel calls Unicode text), else UTF-8."""
+    """UTF-16 if there is a byte order mark (Excel's "Unicode text"), else UTF-8."""
     return "utf-16" if content.startswith(_UTF16) else "utf-8-sig"
 
 

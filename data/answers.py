@@ -1,4 +1,6 @@
-"""Answers of other systems, out of files of many layouts: every one whole and with an id of its own, or an error."""
+"""Load answers of other systems from files of many formats; each answer is complete and has a unique id, or is an
+error.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,9 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
-    """What was read. format: of the files, joined where they differ. columns: (part, name) as the first row was read.
+    """The answers that were read. format: of the files, joined if they differ. columns: (part, name) in the first row.
 
-    skipped: "file:line: reason" of what ``skip_bad`` left out. notes: what a person should know.
+    skipped: "file:line: reason" of rows left out by ``skip_bad``. notes: messages for the user.
     """
 
     records: tuple[AnswerRecord, ...]
@@ -40,11 +42,11 @@ def load_answers(
     skip_bad: bool = False,
     limit: int | None = None,
 ) -> AnswerFile:
-    """The answers of files, one after the other. layout: of all of them, None looks at each.
+    """Load the answers of several files. layout: of all of them, None detects each.
 
-    split: of RAGTruth's layout (its test split by default). limit: the first so many answers. Raises DataError naming
-    file and line of what cannot be read, what has an id twice and what labels cannot be (``skip_bad`` leaves such out
-    and lists them), for missing files, and where no answer is left.
+    split: of RAGTruth's layout (its test split by default). limit: the first so many answers. Raises DataError, naming
+    file and line, for unreadable rows, repeated ids and invalid labels (``skip_bad`` leaves such rows out and lists
+    them), for missing files, and if no answer is left.
     """
     if not paths:
         raise DataError("no file of answers was given")
@@ -68,7 +70,7 @@ def load_answers(
 def answers_from_rows(
     rows: Iterable[Mapping[str, object]], *, names: FieldNames | None = None, skip_bad: bool = False
 ) -> AnswerFile:
-    """The answers of objects in memory, as ``load_answers`` reads those of a file. Raises DataError as it does."""
+    """Load answers from objects in memory, as ``load_answers`` does from a file. Raises DataError as it does."""
     collected = _Collected(names or FieldNames(), skip_bad)
     collected.rows(rows_of(rows, "rows"), "", False)
     return collected.file("the rows given", "rows", None)
@@ -88,7 +90,7 @@ class _Collected:
         self._evidence = 0
 
     def rows(self, rows: Iterable[Row | Refused], prefix: str, cells: bool) -> None:
-        """Records of rows. prefix: of the ids that records get where they have none."""
+        """Add records from rows. prefix: of the ids of records without one."""
         for row in rows:
             if isinstance(row, Refused):
                 self._problem(str(row))
@@ -107,7 +109,7 @@ class _Collected:
             self._keep(record)
 
     def ragtruth(self, path: Path, split: str | None, limit: int | None) -> None:
-        """Records of a folder or file in RAGTruth's layout."""
+        """Add records from a folder or file in RAGTruth's layout."""
         read = load_ragtruth(path, split=split, skip_bad=self._skip_bad, limit=limit)
         self._problems.extend(read.skipped)
         if read.trimmed:
@@ -133,7 +135,7 @@ class _Collected:
             )
 
     def file(self, name: str, layout: str, limit: int | None) -> AnswerFile:
-        """What was read, if nothing is wrong with it."""
+        """Return the result, if there was no error."""
         if self._problems and not self._skip_bad:
             count = len(self._problems)
             listed = "\n".join(f"  {problem}" for problem in self._problems[:_SHOWN])
@@ -151,7 +153,7 @@ class _Collected:
         return AnswerFile(records, layout, tuple(self._columns.items()), tuple(self._problems), notes)
 
     def _field_notes(self) -> list[str]:
-        """What a person should know of how fields were read."""
+        """Notes on how fields were read."""
         notes = []
         if self._evidence:
             notes.append(

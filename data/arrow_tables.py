@@ -1,6 +1,6 @@
-"""Rows of Parquet files and of Arrow files (also Feather 2, and what Hugging Face datasets keeps), by pyarrow.
+"""Read rows of Parquet and Arrow files (also Feather 2 and Hugging Face datasets) with pyarrow.
 
-pyarrow is an extra ("parquet"), imported when such a file is read.
+pyarrow is an extra ("parquet"), imported on first use.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ ARROW_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 _PARQUET, _ARROW_FILE = b"PAR1", b"ARROW1"
 _AT_ONCE = 1024
 _STREAM = b"\xff\xff\xff\xff"
-"""What a message of an Arrow stream begins with, which has no name of its own."""
+"""First bytes of an Arrow stream message, which has no magic number."""
 
 
 def is_arrow(path: Path, head: bytes) -> bool:
-    """Whether a file is one of these, by its first bytes, of which ``head`` has at least 8."""
+    """Return whether a file has one of these formats, by its first bytes. ``head`` has at least 8."""
     if head.startswith((_PARQUET, _ARROW_FILE)):
         return True
     return head.startswith(_STREAM) and path.suffix.lower() in ARROW_SUFFIXES
 
 
 def arrow_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Each row as a dict of Python's values, in order; about a thousand are held at once.
+    """Yield each row as a dict of Python values, in order; about a thousand are in memory at once.
 
-    Raises DataError where pyarrow is not installed, and for a file that is damaged.
+    Raises DataError if pyarrow is not installed, and for a damaged file.
     """
     try:
         import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Judgements of a BEIR folder: which documents are relevant to which query."""
+"""Relevance judgements of a BEIR folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Column types that mean the same on SQLite and PostgreSQL."""
+"""Column types with the same meaning on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from sqlalchemy.types import TypeEngine
 
 
 def utc_now() -> datetime:
-    """The present moment, with its time zone (UTC)."""
+    """Return the current time in UTC, with its time zone."""
     return datetime.now(UTC)
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment in UTC. PostgreSQL keeps it as timestamptz; SQLite, which has no time type, as ISO 8601 text.
+    """A timestamp in UTC. PostgreSQL stores timestamptz; SQLite, which has no time type, ISO 8601 text.
 
-    The text always has six digits of microseconds and +00:00, so that comparing texts compares moments. A time without
-    a time zone is refused (ValueError inside sqlalchemy's StatementError): nobody can say which moment it is.
+    The text always has six digits of microseconds and +00:00, so that texts sort by time. A time without a time zone is
+    refused as ambiguous (ValueError inside sqlalchemy's StatementError).
     """
 
     impl = String(32)
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[datetime] | TypeEngine[str]:
-        """Text on SQLite, a real timestamp elsewhere."""
+        """Text on SQLite, a timestamp elsewhere."""
         if dialect.name == "sqlite":
             return dialect.type_descriptor(String(32))
         return dialect.type_descriptor(DateTime(timezone=True))
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | str | None:
-        """To UTC and, on SQLite, to text."""
+        """Convert to UTC and, on SQLite, to text."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -39,7 +39,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return moment.isoformat(timespec="microseconds") if dialect.name == "sqlite" else moment
 
     def process_result_value(self, value: datetime | str | None, dialect: Dialect) -> datetime | None:
-        """Back to an aware datetime in UTC."""
+        """Convert to an aware datetime in UTC."""
         if value is None:
             return None
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value

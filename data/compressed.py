@@ -1,4 +1,4 @@
-"""Lines of a text file that may be compressed (.bz2, .gz), numbered from 1."""
+"""Numbered lines of a text file that may be compressed (.bz2, .gz)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from data.errors import DataError
 
 
 def numbered_lines(path: Path, what: str) -> Iterator[tuple[int, str]]:
-    """(line number, line) of every line that is not blank. what: what the file should hold, for the error.
+    """Yield (line number, line) of every line that is not blank. what: expected content, for the error.
 
-    Raises DataError naming the file when it is missing, damaged or not UTF-8.
+    Raises DataError, naming the file, if it is missing, damaged or not UTF-8.
     """
     openers: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open}
     try:

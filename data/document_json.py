@@ -1,4 +1,4 @@
-"""A Document from the fields of a JSON object."""
+"""Build a Document from the fields of a JSON object."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from data.fields import FieldError, as_text, identifier, kind_of
 
 
 def document_from_fields(fields: Mapping[str, object]) -> Document:
-    """The Document of ``{"id" | "_id", "title", "text", "metadata"}``; other fields are not looked at.
+    """Build the Document of ``{"id" | "_id", "title", "text", "metadata"}``; other fields are ignored.
 
-    The text is kept to the letter, so that offsets others counted stay right. title and metadata may be missing or
-    null. A document that has a title alone (BEIR's sets have some, and search titles and texts joined) has that as its
-    text. Raises FieldError naming the field.
+    The text is not modified, so that existing offsets stay valid. title and metadata may be missing or null. A document
+    with only a title uses it as its text (some BEIR sets have such documents and search title and text together).
+    Raises FieldError naming the field.
     """
     document_id = identifier(fields, "id", "_id")
     if "text" not in fields:
@@ -36,7 +36,7 @@ def document_from_fields(fields: Mapping[str, object]) -> Document:
 
 
 def _metadata(value: object) -> tuple[tuple[str, str], ...]:
-    """Pairs sorted by key. Text stays as it is, null goes, anything else is written as JSON."""
+    """Pairs sorted by key. Text is unchanged, null is dropped, other values are written as JSON."""
     if value is None:
         return ()
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Documents out of folders, files and databases, one at a time."""
+"""Load documents from folders, files and databases, one at a time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def load_documents(
     follow_links: bool = False,
     name_files: bool = False,
 ) -> Iterator[Document | Refused]:
-    """``iter_documents`` of paths only."""
+    """``iter_documents`` for paths only."""
     return iter_documents(paths, limits, workers, follow_links=follow_links, name_files=name_files)
 
 
@@ -38,20 +38,20 @@ def iter_documents(
     follow_links: bool = False,
     name_files: bool = False,
 ) -> Iterator[Document | Refused]:
-    """Yield every document the sources hold and, in its place, every item that was refused.
+    """Yield every document of the sources and, in its place, every refused item.
 
-    A source is a folder (see data/folders.py for the order), a file of a kind that data/parsing/file_kinds.py lists,
-    a BEIR folder (its corpus.jsonl), or a query to a database (data/sql_documents.py), which is read after all paths.
-    Ids of files are their paths below the given folder, with forward slashes, or their name when given by themselves;
-    documents in files of many have their own. An id that another file used gets the file's name in front
-    (``products.csv#7``), and of a query the database's and its table's (``notes.db:people#7``), with a note; of two
-    documents with one id in one file or query the second is refused. follow_links: whether symbolic links may lead
-    out of a given folder. name_files: whether documents with an id of their own carry their file's name as metadata
-    "file". Only one document is in memory at a time, besides all ids and what ``workers`` parser processes hold.
-    Closing the iterator ends those.
+    A source is a folder (see data/folders.py for the order), a file of a kind in data/parsing/file_kinds.py, a BEIR
+    folder (its corpus.jsonl), or a query to a database (data/sql_documents.py), which is read after all paths. The id
+    of a file is its path below the given folder, with forward slashes, or its name if the file itself was given;
+    documents in files of many have their own ids. If another file has used an id, the file's name is prefixed
+    (``products.csv#7``), and for a query the database and table (``notes.db:people#7``), with a note; of two documents
+    with one id in one file or query the second is refused. follow_links: whether symbolic links may leave a given
+    folder. name_files: whether documents with their own id get their file's name as metadata "file". Only one document
+    is in memory at a time, besides all ids and what ``workers`` parser processes hold. Closing the iterator ends those
+    processes.
 
-    Raises DataError at once, before anything is read, when there is no source, a path does not exist or a database
-    source cannot be right; later when a database fails, or no parser process can be started.
+    Raises DataError immediately if there is no source, a path does not exist or a database source is invalid; later if
+    a database fails, or no parser process can be started.
     """
     if not sources:
         raise DataError("no path to documents was given: name a folder or a file")
@@ -60,14 +60,14 @@ def iter_documents(
         raise DataError("; ".join(wrong) + ". Check the spelling; nothing was read")
     for source in sources:
         if isinstance(source, SqlSource):
-            from data.sql_documents import check_sql  # SQLAlchemy takes its time to import
+            from data.sql_documents import check_sql  # SQLAlchemy is slow to import
 
             check_sql(source)
     return _load(tuple(sources), limits or ParsingLimits(), workers, follow_links, name_files)
 
 
 def _unusable(path: Path) -> str:
-    """Why a path cannot be read at all; empty when it can."""
+    """Return why a path cannot be read at all; empty if it can."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -112,7 +112,7 @@ def _to_parse(found: FoundFile | Refused) -> FileToParse | Refused:
 
 
 class _Places:
-    """Where each id was seen first. One integer an id, because a collection may have millions."""
+    """The first location of each id. One integer an id, because a collection may have millions."""
 
     def __init__(self, name_files: bool) -> None:
         self._name_files = name_files
@@ -122,7 +122,7 @@ class _Places:
         self._labels: Counter[str] = Counter()
 
     def first_of_file(self, parsed: ParsedItem) -> Iterator[Document | Refused]:
-        """The document of a file, under another id if a document of another file has its own, with a note then."""
+        """Return the document of a file, renamed with a note if a document of another file has the same id."""
         item, file = parsed.item, parsed.file
         document = item.document if isinstance(item, NumberedDocument) else item
         if isinstance(document, Refused) or file is None:
@@ -130,7 +130,7 @@ class _Places:
         line = item.line if isinstance(item, NumberedDocument) else 0
         source, name = file.origin.where, file.origin.document_id
         if document.id == name:
-            # Called by the folder it is in, which all its files share, so that their paths need not be kept.
+            # Named by its folder, which all its files share, so that their paths need not be kept.
             source = source.removesuffix(document.id)
             other = f"{Path(source or '.').resolve().name}/{document.id}"
         else:
@@ -147,12 +147,12 @@ class _Places:
         yield self.first(document, source, line)
 
     def new_label(self, label: str) -> str:
-        """A name for a query that no earlier one has: ``notes.db:people``, then ``notes.db:people-2``."""
+        """Return a new name for a query: ``notes.db:people``, then ``notes.db:people-2``."""
         self._labels[label] += 1
         return label if self._labels[label] == 1 else f"{label}-{self._labels[label]}"
 
     def first_of_query(self, document: Document, source: str, label: str) -> Iterator[Document | Refused]:
-        """The document of a database's row, under another id if a file or another query has its own, with a note."""
+        """Return the document of a database row, renamed with a note if a file or another query has the same id."""
         taken = self._seen.get(document.id)
         if taken is not None and self._sources[taken >> _LINE_BITS] != source:
             other = f"{label}#{document.id}"
@@ -163,7 +163,7 @@ class _Places:
         yield self.first(document, source, 0)
 
     def first(self, document: Document, source: str, line: int) -> Document | Refused:
-        """The document, unless its id was seen before. source: a folder (with its slash) or what holds many."""
+        """Return the document, unless its id was seen before. source: a folder (with its slash) or a container file."""
         if source not in self._numbers:
             self._numbers[source] = len(self._sources)
             self._sources.append(source)

@@ -1,4 +1,4 @@
-"""A Document as a row of the documents table, and back."""
+"""Convert Documents to rows of the documents table, and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from data.outline import Outline
 
 
 def document_values(document: Document, collection_id: int) -> dict[str, Any]:
-    """The columns of one document version, ready for ``insert(documents).values(...)``."""
+    """Return the columns of one document version, for ``insert(documents).values(...)``."""
     return {
         "collection_id": collection_id,
         "document_id": document.id,
@@ -22,14 +22,15 @@ def document_values(document: Document, collection_id: int) -> dict[str, Any]:
 
 
 def document_details(document: Document) -> dict[str, Any]:
-    """The columns that are no part of a version (of its hash): metadata, and the outline, None where it is empty."""
+    """Return the columns outside a version's hash: metadata, and the outline, None if it is empty."""
     return {"metadata": dict(document.metadata), "outline": document.outline.to_json() or None}
 
 
 def document_from_row(row: Mapping[str, Any]) -> Document:
-    """The Document of a row's mapping (``result.mappings()``) that has document_id, title, text, metadata and outline.
+    """Build a Document from a row's mapping (``result.mappings()``) with document_id, title, text, metadata and
+    outline.
 
-    Raises ValueError, TypeError or AttributeError if the row was damaged so that it is no document any more.
+    Raises ValueError, TypeError or AttributeError if the row is damaged.
     """
     return Document(
         id=row["document_id"],

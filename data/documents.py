@@ -1,4 +1,4 @@
-"""The Document: what a person wants questions answered from."""
+"""The Document: a text to answer questions from."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from data.outline import Outline
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One text with a name of its own.
+    """A text with an id.
 
     id: unique within a collection, never empty. title: may be empty. text: never empty. metadata: (key, value) pairs,
-    sorted by key, for people and filters; it is not part of what is searched. outline: where headings and pages begin
-    in the text (``data/location.py`` turns it into "page 3, Notice").
+    sorted by key, for display and filters; not searched. outline: offsets of headings and pages in the text
+    (``data/location.py`` turns it into "page 3, Notice").
     """
 
     id: str
@@ -33,10 +33,10 @@ class Document:
 
     @property
     def sha256(self) -> str:
-        """Hash (hex) of what is searched: title and text, not metadata."""
+        """Hash (hex) of the searched content: title and text, not metadata."""
         return hashlib.sha256(f"{self.title}\0{self.text}".encode()).hexdigest()
 
 
 def with_pair(pairs: tuple[tuple[str, str], ...], key: str, value: str) -> tuple[tuple[str, str], ...]:
-    """The pairs sorted by key, with this one unless they have one of its key."""
+    """Return the pairs sorted by key, with this one added unless its key is present."""
     return tuple(sorted({key: value, **dict(pairs)}.items()))

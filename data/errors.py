@@ -1,4 +1,4 @@
-"""Errors of the data room that a caller can act on."""
+"""Errors of the data package."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from plumbline_errors import PlumblineError
 
 
 class DataError(PlumblineError):
-    """Something read or stored is wrong; the message names what, where and what to do."""
+    """Input or stored data is invalid; the message names what, where and what to do."""
 
 
 class StoreBusyError(DataError):
-    """Somebody else kept the database locked for too long; the same call may succeed later."""
+    """Another process kept the database locked for too long; the same call may succeed later."""
 
 
 class StoreFullError(DataError):
-    """The database's disk is full; the same call may succeed when there is space."""
+    """The database's disk is full; the same call may succeed once there is space."""
 
 
 class SchemaVersionError(DataError):

@@ -1,4 +1,4 @@
-"""Passages named by where they stand in a document, for questions whose passages may not be copied beside them."""
+"""Passages referenced by their position in a document, for questions whose passages may not be redistributed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from data.refused import Refused
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Characters ``start`` to ``end`` of a document's text. sha256: of that stretch in UTF-8, in hex digits.
+    """Characters ``start`` to ``end`` of a document's text. sha256: of that span in UTF-8, in hex.
 
-    Raises ValueError for an empty or negative stretch.
+    Raises ValueError for an empty or negative span.
     """
 
     document: str
@@ -31,12 +31,15 @@ class Excerpt:
 
     @property
     def name(self) -> str:
-        """How to speak of it."""
+        """Display name."""
         return f"characters {self.start} to {self.end} of document {self.document!r}"
 
 
 def read_excerpt(value: object) -> Excerpt:
-    """Of ``{"document", "start", "end", "sha256"}``. Raises ValueError naming what is missing or of another kind."""
+    """Parse ``{"document", "start", "end", "sha256"}``.
+
+    Raises ValueError naming what is missing or of the wrong type.
+    """
     if not isinstance(value, dict):
         raise ValueError("excerpt must be an object of document, start, end and sha256")
     for name, kind in (("document", str), ("start", int), ("end", int), ("sha256", str)):
@@ -47,24 +50,24 @@ def read_excerpt(value: object) -> Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class ExcerptTexts:
-    """found: (title, text) of each excerpt whose document was read; refused: documents that could not be."""
+    """found: (title, text) of each excerpt whose document was read; refused: documents that could not be read."""
 
     found: Mapping[Excerpt, tuple[str, str]]
     refused: tuple[Refused, ...] = ()
 
     @property
     def unread(self) -> str:
-        """What to say beside an excerpt that is in no document: how many could not be read, and the first; or ""."""
+        """Note for an excerpt whose document is missing: how many documents could not be read, and the first; or ""."""
         if not self.refused:
             return ""
         return f" ({len(self.refused)} of them could not be read, the first: {self.refused[0]})"
 
 
 def excerpt_texts(wanted: Collection[Excerpt], texts: Sequence[Path]) -> ExcerptTexts:
-    """The text of each excerpt found in the documents of ``texts``; those of no document there are left out.
+    """Return the text of each excerpt found in the documents of ``texts``; others are left out.
 
-    Raises DataError for a document that has changed (another SHA-256: the answers would stand elsewhere), and what
-    loading documents raises.
+    Raises DataError for a document that has changed (another SHA-256, so that offsets are invalid), and the errors of
+    loading documents.
     """
     of_document: dict[str, list[Excerpt]] = {}
     for excerpt in wanted:

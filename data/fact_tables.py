@@ -1,4 +1,4 @@
-"""Facts as a table of subject, relation and value: one in a database, or a file of them. Only ever read."""
+"""Read-only facts (subject, relation, value) in a database table or a file."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ from data.sources import SqlSource
 
 TABLE = "facts"
 NEEDED = ("subject", "relation", "value")
-"""Columns of a fact table, compared without case. It may also have ``cues`` (other words for the relation, with |
-between them) and ``tolerance`` (how far a number may be off)."""
+"""Columns of a fact table, compared without case.
+
+Optional columns: ``cues`` (other words for the relation, separated by |) and ``tolerance`` (allowed deviation of a
+number).
+"""
 _OPTIONAL = ("cues", "tolerance")
 _NAMES_AT_ONCE = 300
 _ROWS_AT_ONCE = 2000
@@ -34,8 +37,10 @@ _Row = TypeVar("_Row")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """The relation of the subject is the value. cues: other words for the relation. tolerance: of a number, absolute;
-    None leaves it to the verifier."""
+    """A fact: the relation of the subject is the value. cues: other words for the relation.
+
+    tolerance: of a number, absolute; None leaves it to the verifier.
+    """
 
     subject: str
     relation: str
@@ -45,10 +50,10 @@ class Fact:
 
 
 class FactTable:
-    """A table of facts behind an engine. Close it when done. Every method raises DataError when the database fails."""
+    """A table of facts in a database. Close it when done. Every method raises DataError if the database fails."""
 
     def __init__(self, engine: Engine, table: str, shown_as: str) -> None:
-        """Raises DataError when there is no such table, a column is missing, or it is empty."""
+        """Raises DataError if the table is missing or empty, or lacks a column."""
         self._engine, self._where = engine, shown_as
         try:
             found = Table(table, MetaData(), autoload_with=engine)
@@ -69,11 +74,13 @@ class FactTable:
         self.fingerprint, self.facts = self._read_through()
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         self._engine.dispose()
 
     def about(self, names: Sequence[str]) -> tuple[Fact, ...]:
-        """The facts whose subject is one of the names (whatever its case), in order of subject, relation and value."""
+        """Return the facts whose subject is one of the names (ignoring case), ordered by subject, relation and
+        value.
+        """
         subject = self._columns["subject"]
         found: set[Fact] = set()
         distinct = list(dict.fromkeys((*names, *(n.lower() for n in names))))
@@ -84,13 +91,13 @@ class FactTable:
         return tuple(sorted(found, key=lambda f: (f.subject, f.relation, f.value)))
 
     def values_of(self, relation: str, most: int) -> tuple[str, ...]:
-        """At most so many different values that the relation has for any subject, sorted."""
+        """Return at most so many distinct values of the relation over all subjects, sorted."""
         value, key = self._columns["value"], self._columns["relation"]
         query = select(value).where(key == relation).distinct().limit(most)
         return tuple(sorted(self._run(lambda c: [_text(row[0]) for row in c.execute(query)])))
 
     def _read_through(self) -> tuple[str, int]:
-        """SHA-256 (hex) over all rows in an order of their own, and how many there are."""
+        """SHA-256 (hex) over all rows, independent of their order, and their number."""
         total, count = 0, 0
 
         def read(connection: Connection) -> Iterator[str]:
@@ -99,7 +106,7 @@ class FactTable:
                 yield repr(self._fact(row))
 
         for text in self._run(lambda c: list(read(c))):
-            # A sum does not depend on the order in which a database gives its rows.
+            # A sum does not depend on the order in which a database returns its rows.
             total = (total + int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest())) % 2**256
             count += 1
         if not count:
@@ -142,8 +149,10 @@ class FactTable:
 
 
 def open_facts(source: str) -> FactTable:
-    """The table that ``URL`` or ``URL#TABLE`` (SQLAlchemy's, default table ``facts``) or a file (CSV, TSV, JSON, JSONL)
-    names. Raises DataError as FactTable does, and for a source that cannot be opened.
+    """Open the fact table that ``URL`` or ``URL#TABLE`` or a file names.
+
+    URL is SQLAlchemy's, the default table is ``facts``; files are CSV, TSV, JSON or JSONL. Raises DataError as
+    FactTable does, and for a source that cannot be opened.
     """
     if "://" not in source:
         return _from_file(Path(source))

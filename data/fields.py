@@ -1,4 +1,4 @@
-"""Fields of a JSON object, checked: the parts that documents and questions have in common."""
+"""Validation of JSON object fields that documents and questions share."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 
 class FieldError(ValueError):
-    """A field is missing or of the wrong kind; the message names it."""
+    """A field is missing or of the wrong type; the message names it."""
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, in the words of JSON."""
+    """Return the type of a JSON value, in JSON's terms."""
     match value:
         case None:
             return "null"
@@ -27,9 +27,9 @@ def kind_of(value: object) -> str:
 
 
 def as_text(value: object, name: str) -> str:
-    """The value if it is text that a database and a tokenizer can take; raises FieldError.
+    """Return the value if it is storable text; raises FieldError.
 
-    Half of a surrogate pair (which JSON can write as an escape) has no UTF-8 form, and PostgreSQL refuses NUL.
+    Unpaired surrogates (which JSON can write as an escape) have no UTF-8 form, and PostgreSQL refuses NUL.
     """
     if not isinstance(value, str):
         raise FieldError(f'"{name}" is {kind_of(value)}, it must be text')
@@ -45,7 +45,7 @@ def as_text(value: object, name: str) -> str:
 
 
 def either(fields: Mapping[str, object], *names: str) -> str:
-    """The one of several names for the same field that is there; raises FieldError if none or several are."""
+    """Return the only present name of a field's alternatives; raises FieldError if none or several are present."""
     present = [name for name in names if fields.get(name) is not None]
     if not present:
         raise FieldError("it has no " + " or ".join(f'"{name}"' for name in names))
@@ -55,7 +55,7 @@ def either(fields: Mapping[str, object], *names: str) -> str:
 
 
 def identifier(fields: Mapping[str, object], *names: str) -> str:
-    """The id under one of the names: text, or a whole number, which is written out; raises FieldError."""
+    """Return the id under one of the names: text, or an integer, which is converted; raises FieldError."""
     name = either(fields, *names)
     value = fields[name]
     found = str(value) if isinstance(value, int) and not isinstance(value, bool) else as_text(value, name)

@@ -1,4 +1,4 @@
-"""Which files a list of given paths means: every file once, in an order that depends on names only."""
+"""Expand given paths to files: every file once, in an order that depends on names only."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ class FoundFile:
 
     @property
     def path(self) -> Path:
-        """Where the file is."""
+        """Path of the file."""
         return self.root / self.inside
 
 
 def find_files(paths: Sequence[Path], *, follow_links: bool = False) -> Iterator[FoundFile | Refused]:
-    """The files of all kinds that are read (data/parsing/file_kinds.py) below given folders, given files, and BEIR
-    corpora.
+    """Find the files of supported kinds (data/parsing/file_kinds.py) in given folders, given files, and BEIR corpora.
 
-    Folders are walked depth first in the order of names; names that start with a dot are passed over. Symbolic links
-    are followed after everything that is really there, so that a link never takes a file from its own place; what was
-    read already (loops, overlapping folders) is refused. A link that leads out of the given folder is refused unless
-    ``follow_links``: whoever may write into the folder could name any file that its reader may read. Folders must
-    exist; everything else is refused by name.
+    Folders are walked depth first in name order; names that start with a dot are skipped. Symbolic links are followed
+    last, so that a link never replaces a real file's location; content that was already read (loops, overlapping
+    folders) is refused. A link out of the given folder is refused unless ``follow_links``: otherwise anyone who can
+    write to the folder could expose any file that the reader can read. Folders must exist; everything else is refused
+    by name.
     """
     walk = _Walk(follow_links)
     for path in paths:
@@ -48,12 +47,12 @@ class _FolderId:
 
 
 class _Walk:
-    """One pass over all given paths; remembers the folders it went through."""
+    """One pass over all given paths; remembers visited folders."""
 
     def __init__(self, follow_links: bool) -> None:
         self._follow_links = follow_links
         self._folders: set[_FolderId] = set()
-        # Files that were not reached through a folder of their own. All others are told by their folder, which is
+        # Files that were not reached through their own folder. All others are identified by their folder, which is
         # walked once, so that a million files need not be remembered.
         self._single: set[str] = set()
         self._links: list[FoundFile] = []
@@ -84,7 +83,7 @@ class _Walk:
             yield Refused(shown(path), f"there is no file in this folder that is read ({SHOWN_KINDS})")
 
     def links(self) -> Iterator[FoundFile | Refused]:
-        for link in self._links:  # grows while it is gone through: a linked folder may hold further links
+        for link in self._links:  # grows during iteration: a linked folder may contain further links
             if not self._follow_links and _leads_out(link):
                 yield Refused(shown(link.path), _LEADS_OUT)
             elif link.path.is_dir():
@@ -108,7 +107,10 @@ class _Walk:
         return found
 
     def _folder(self, root: Path, inside: str) -> Iterator[FoundFile | Refused]:
-        """Every file really below root/inside; links are put aside. A stack, for trees deeper than Python's own."""
+        """Yield every real file below root/inside; links are deferred.
+
+        Uses a stack, for trees deeper than Python's own.
+        """
         stack = [_Entry(FoundFile(root, inside), is_folder=True)]
         while stack:
             entry = stack.pop()
@@ -126,7 +128,7 @@ class _Walk:
                 yield entry.found
 
     def _entries(self, folder: FoundFile) -> list[_Entry] | Refused:
-        """What is in a folder that was not walked before, by name, without hidden names and links."""
+        """List a folder that was not visited before, by name, without hidden names and links."""
         try:
             identity = _id_of(folder.path)
             if identity in self._folders:
@@ -149,14 +151,14 @@ class _Walk:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A file or folder still to be gone through."""
+    """A file or folder still to be visited."""
 
     found: FoundFile
     is_folder: bool
 
 
 def _leads_out(link: FoundFile) -> bool:
-    """Whether a symbolic link leads to a place outside the given folder."""
+    """Whether a symbolic link leads outside the given folder."""
     root, real = Path(os.path.realpath(link.root)), Path(os.path.realpath(link.path))
     return not real.is_relative_to(root)
 

@@ -1,4 +1,4 @@
-"""A database of the user's own, which is only ever read: its URL checked, its engine, its errors in one line."""
+"""Read-only access to a user's database: URL validation, engine, and one-line error messages."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from data.errors import DataError
 
 
 def checked_url(address: str, shown_as: str) -> URL:
-    """SQLAlchemy's URL. shown_as: the source without its password, for messages.
+    """Validate SQLAlchemy's URL. shown_as: the source without its password, for messages.
 
-    Raises DataError for what can be seen without asking the database: no URL, no driver, no SQLite file.
+    Raises DataError for errors detectable without connecting: no URL, no driver, no SQLite file.
     """
     try:
         url = make_url(address)
@@ -30,7 +30,10 @@ def checked_url(address: str, shown_as: str) -> URL:
 
 
 def reading_engine(url: URL) -> Engine:
-    """An engine whose connections cannot write, where the database can be told so (SQLite). Dispose of it."""
+    """Create an engine with read-only connections, where the database supports it (SQLite).
+
+    The caller disposes of it.
+    """
     engine = create_engine(url)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _never_write)
@@ -38,7 +41,7 @@ def reading_engine(url: URL) -> Engine:
 
 
 def driver_message(error: SQLAlchemyError) -> str:
-    """The driver's own words, without SQLAlchemy's link and without the statement, on one line."""
+    """The driver's message on one line, without SQLAlchemy's link and the statement."""
     return " ".join(str(getattr(error, "orig", None) or error).split())[:300]
 
 

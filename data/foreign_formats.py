@@ -1,4 +1,4 @@
-"""Files of a form that is not read, told by their first bytes: what they are, and what to do."""
+"""Identify unsupported file formats by their first bytes, with advice."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _ZIPPED: Mapping[str, tuple[str, str]] = {
 
 
 def foreign_format(path: Path, head: bytes) -> str:
-    """What the file is and what to do, for an error message; empty for one that may be text.
+    """Return the file's format and what to do, for an error message; empty for possible text.
 
-    head: its first bytes, at least 16 where it has them.
+    head: its first bytes, at least 16 if available.
     """
     for start, what, remedy in _STARTS:
         if head.startswith(start):

@@ -1,4 +1,4 @@
-"""Small HTML tables, for notebooks: every text is escaped."""
+"""Small HTML tables for notebooks; all text is escaped."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from html import escape
 
 
 def html_table(caption: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """One table with a caption above and a row of headings."""
+    """Render a table with a caption and a header row."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def shortened(text: str, width: int = 60) -> str:
-    """The text on one line, cut to at most ``width`` characters."""
+    """Return the text on one line, truncated to ``width`` characters."""
     line = " ".join(text.split())
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"

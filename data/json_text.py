@@ -1,4 +1,4 @@
-"""JSON of files that people train and evaluate on, its texts made such as every tokenizer, file and database takes."""
+"""Parse JSON with texts that every tokenizer, file and database accepts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ _NOT_TAKEN = re.compile("[\0\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
-    """Lone surrogates and NUL become U+FFFD, one for one, so that offsets hold."""
+    """Replace unpaired surrogates and NUL by U+FFFD, one for one, so that offsets hold."""
     return _NOT_TAKEN.sub("\ufffd", text)
 
 
 def parse_json(text: str) -> Any:
-    """The value, every text in it cleaned: a cut-off emoji, written as half an escape, has no UTF-8 form, and would end
-    the reading of all the others much later. Raises ValueError and RecursionError as json.loads does."""
+    """Parse JSON and clean every text in it. Raises ValueError and RecursionError as json.loads does.
+
+    A truncated emoji, written as half an escape, has no UTF-8 form, and would fail much later.
+    """
     value = json.loads(text)
-    return _cleaned(value) if "\\u" in text else value  # they can only stand there as escapes
+    return _cleaned(value) if "\\u" in text else value  # they can only occur as escapes
 
 
 def _cleaned(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""JSON Lines read one line at a time, plain or compressed, with every bad line refused by number."""
+"""Read JSON Lines one line at a time, plain or compressed; every bad line is refused by number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from data.fields import kind_of
 from data.refused import Refused, part, shown
 
 MAX_LINE_BYTES = 50_000_000
-"""The longest line that is read into memory (after decompression)."""
+"""Maximum length of a line in memory (after decompression)."""
 
 JSONL_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2")
 
@@ -33,12 +33,12 @@ class JsonLine:
 def read_jsonl(
     path: Path, max_line_bytes: int = MAX_LINE_BYTES, *, nan_is_null: bool = False
 ) -> Iterator[JsonLine | Refused]:
-    """Yield each line's object, or why the line was refused. Never raises for what is in the file.
+    """Yield each line's object, or why the line was refused. Never raises for the file's content.
 
-    UTF-8, with or without a byte order mark. Blank lines are passed over. A line longer than max_line_bytes is skipped
-    without being held in memory. When the file itself fails (damaged compression, a bad disk), what was read stays,
-    and the last item says at which line it ended. A file without any object or refusal is refused as a whole.
-    nan_is_null: NaN, which JSON does not have and Python writes for the missing values of data frames, is null.
+    UTF-8, with or without a byte order mark. Blank lines are skipped. A line longer than max_line_bytes is skipped
+    without being held in memory. If the file itself fails (damaged compression, a bad disk), earlier lines are kept,
+    and the last item says at which line reading ended. A file without any object or refusal is refused as a whole.
+    nan_is_null: treat NaN, which is not JSON but is written by Python for missing values of data frames, as null.
     """
     try:
         with _opened(path) as file:
@@ -54,7 +54,7 @@ def json_lines(
     *,
     nan_is_null: bool = False,
 ) -> Iterator[JsonLine | Refused]:
-    """As ``read_jsonl``, of an open file that people know as ``name``."""
+    """``read_jsonl`` for an open file displayed as ``name``."""
     number = 0
     offset = 0
     empty = True
@@ -103,7 +103,7 @@ def _opened(path: Path) -> IO[bytes] | gzip.GzipFile | bz2.BZ2File:
 
 
 def _skip_line(file: IO[bytes] | gzip.GzipFile | bz2.BZ2File) -> int:
-    """Read to the end of the line in small pieces; returns the number of bytes passed over."""
+    """Skip the rest of the line in small pieces; returns the number of bytes skipped."""
     skipped = 0
     while piece := file.readline(1 << 20):
         skipped += len(piece)
@@ -113,7 +113,7 @@ def _skip_line(file: IO[bytes] | gzip.GzipFile | bz2.BZ2File) -> int:
 
 
 def _parsed(raw: bytes, number: int, where: str, offset: int, constant: Callable[[str], None]) -> JsonLine | Refused:
-    """One line's object. offset: of the line in the (decompressed) file, in bytes."""
+    """Parse one line. offset: of the line in the (decompressed) file, in bytes."""
     try:
         value = json.loads(raw.decode("utf-8"), parse_constant=constant)
     except UnicodeDecodeError as error:
@@ -122,7 +122,7 @@ def _parsed(raw: bytes, number: int, where: str, offset: int, constant: Callable
         return part(where, f"not JSON: {error.msg} at column {error.colno}")
     except RecursionError:
         return part(where, "not usable JSON: nested too deeply")
-    except ValueError as error:  # a constant JSON does not have, or a number of more digits than Python converts
+    except ValueError as error:  # a constant outside JSON, or a number with more digits than Python converts
         return part(where, f"not usable JSON: {error}")
     if not isinstance(value, dict):
         return part(where, f"the line is {kind_of(value)}, it must be an object such as {{...}}")

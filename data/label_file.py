@@ -1,4 +1,4 @@
-"""Labels as CSV: rows written for people's spreadsheets, and what they filled in read back, each bad line by number."""
+"""Labels as CSV: write rows for spreadsheets, and read back the filled-in labels; bad lines are reported by number."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from data.errors import DataError
 from data.refused import Refused, printable, shown
 
 COLUMNS = ("item", "label", "question", "answer", "references", "evidence", "remark")
-"""Those of a written file. Only item and label are read back (and annotator, where there is one)."""
+"""Columns of a written file. Only item and label are read back (and annotator, if present)."""
 WORDS = ("supported", "hallucinated", "abstained", "cannot tell")
-"""What a label may be; the first letter, or u for the last, does too."""
+"""Accepted labels; the first letter, or u for the last, is accepted too."""
 
 _LABELS = {"s": "supported", "h": "hallucinated", "a": "abstained", "u": "unscored"} | {
     **{word: word for word in ("supported", "hallucinated", "abstained", "unscored")},
@@ -31,7 +31,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
-    """An item as a person sees it in a spreadsheet. label: as it is stored, "" for none yet."""
+    """An item as shown in a spreadsheet. label: as stored, "" for none yet."""
 
     item: str
     label: str
@@ -54,7 +54,10 @@ class ReadLabel:
 
 @dataclass(frozen=True, slots=True)
 class LabelFile:
-    """What was read. blank: lines without a label. problems: lines that cannot be; nothing is to be kept then."""
+    """The labels that were read.
+
+    blank: lines without a label. problems: invalid lines; if any, nothing must be stored.
+    """
 
     labels: tuple[ReadLabel, ...]
     blank: int
@@ -62,19 +65,19 @@ class LabelFile:
 
 
 def label_of_word(text: str) -> str | None:
-    """The stored label of a word or letter, in any case; None for anything else."""
+    """Return the stored label of a word or letter, ignoring case; None for anything else."""
     return _LABELS.get(" ".join(text.replace("_", " ").split()).casefold())
 
 
 def word_of_label(label: str) -> str:
-    """How a stored label is written for people."""
+    """Return the written form of a stored label."""
     return "cannot tell" if label == "unscored" else label
 
 
 def write_labels(path: Path, rows: Iterable[LabelRow]) -> int:
-    """Write the file, whole or not at all, in UTF-8 with the mark that spreadsheets look for; returns the rows.
+    """Write the file atomically, in UTF-8 with the byte order mark that spreadsheets expect; returns the rows.
 
-    A cell that a spreadsheet would take for a formula gets a ' before it. Raises DataError naming the path.
+    Cells that a spreadsheet would take for a formula get a leading '. Raises DataError naming the path.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     count = 0
@@ -96,10 +99,10 @@ def write_labels(path: Path, rows: Iterable[LabelRow]) -> int:
 
 
 def read_labels(path: Path, items: Iterable[str], annotator: str) -> LabelFile:
-    """Read what people filled in. items: the ids that may occur. annotator: whose label it is where the line names
-    nobody (in a column annotator). Comma, semicolon and tab are taken as separators.
+    """Read filled-in labels. items: valid ids. annotator: default for lines without an annotator column.
 
-    Raises DataError where the file cannot be read, or lacks the columns item and label.
+    Comma, semicolon and tab are accepted as separators. Raises DataError if the file cannot be read, or lacks the
+    columns item and label.
     """
     return parse_labels(label_file_content(path), shown(path), items, annotator)
 
@@ -113,7 +116,7 @@ def label_file_content(path: Path) -> bytes:
 
 
 def parse_labels(content: bytes, name: str, items: Iterable[str], annotator: str) -> LabelFile:
-    """``read_labels`` of a file's content. name: of the file, for messages."""
+    """``read_labels`` for a file's content. name: of the file, for messages."""
     known = frozenset(items)
     header, lines = _lines(name, _text(name, content))
     place = {name: header.index(name) for name in ("item", "label", "annotator") if name in header}
@@ -148,7 +151,7 @@ def parse_labels(content: bytes, name: str, items: Iterable[str], annotator: str
 
 
 def refusal(name: str, problems: Sequence[Refused]) -> str:
-    """All that is wrong with a file, as one message."""
+    """All problems of a file, as one message."""
     listed = "; ".join(str(p) for p in problems[:_SHOWN])
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
     return f"nothing was imported from {name}, {len(problems)} lines cannot be: {listed}{more}"
@@ -166,7 +169,7 @@ def _text(name: str, raw: bytes) -> str:
 
 
 def _lines(name: str, text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The names of the columns, and every line that is not empty with its number."""
+    """The column names, and every non-empty line with its number."""
     head = text.partition("\n")[0]
     separator = max((",", ";", "\t"), key=head.count)
     limit = csv.field_size_limit(_MOST_CHARACTERS)
@@ -176,7 +179,10 @@ def _lines(name: str, text: str) -> tuple[list[str], list[tuple[int, list[str]]]
     end = 0
     try:
         for cells in reader:
-            number, end = end + 1, reader.line_num  # a cell may hold line breaks: a row is where it begins
+            number, end = (
+                end + 1,
+                reader.line_num,
+            )  # a cell may contain line breaks: a row's number is that of its first line
             if not any(cell.strip() for cell in cells):
                 continue
             if header:
@@ -196,6 +202,6 @@ def _lines(name: str, text: str) -> tuple[list[str], list[tuple[int, list[str]]]
 
 
 def _harmless(cell: str) -> str:
-    """Without control characters, and with a ' before what a spreadsheet would take for a formula."""
+    """Remove control characters, and prefix ' to what a spreadsheet would take for a formula."""
     text = _CONTROL.sub("\ufffd", cell)
     return f"'{text}" if text.startswith(_FORMULA) else text

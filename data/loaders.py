@@ -1,4 +1,4 @@
-"""The loaders of documents and questions, under one name."""
+"""All loaders of documents and questions."""
 
 from data.document_loader import iter_documents, load_documents
 from data.question_loader import load_question_files, load_questions

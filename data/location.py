@@ -1,4 +1,4 @@
-"""Where a stretch of a document is, in the words of the person who wrote it: page, heading, line."""
+"""Human-readable location of a span in a document: page, heading, line."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from data.outline import Heading
 
 _WORD = re.compile(r"\w")
 _SECTIONS = 3
-"""So many sections are named each; of more, the first and the last."""
+"""Maximum number of sections named; of more, the first and the last are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """page, last_page: from 1, None without pages. headings: from the outermost to the nearest, by their words.
+    """page, last_page: from 1, None without pages. headings: from the outermost to the nearest, as text.
 
-    line, last_line: of the file, from 1; None where the text is not lines of a file. sections: the headings above every
-    part of the stretch that has words of its own, in order; ``headings`` is the first of them. row: of a data row, as
-    "people.csv row 17", "" for any other document.
+    line, last_line: of the file, from 1; None if the text is not lines of a file. sections: the headings of every
+    section with text in the span, in order; ``headings`` is the first of them. row: of a data row, as "people.csv row
+    17", "" for any other document.
     """
 
     page: int | None
@@ -33,7 +33,7 @@ class Location:
     row: str = ""
 
     def shown(self) -> str:
-        """For people: ``page 3, Notice, line 12``; of several sections each, or the first and the last of many."""
+        """Display text: ``page 3, Notice, line 12``; with several sections each, or the first and the last of many."""
         if self.row:
             return self.row
         parts: list[str] = []
@@ -50,9 +50,9 @@ class Location:
 
 
 def location_of(document: Document, start: int, end: int) -> Location:
-    """The place of ``document.text[start:end]``. Raises ValueError if that is empty or lies outside the text.
+    """Return the location of ``document.text[start:end]``. Raises ValueError if it is empty or outside the text.
 
-    A stretch that begins with a heading, or in one, belongs to that heading.
+    A span that starts with a heading, or in one, belongs to that heading.
     """
     if not 0 <= start < end <= len(document.text):
         raise ValueError(
@@ -69,8 +69,7 @@ def location_of(document: Document, start: int, end: int) -> Location:
 
 
 def _sections(document: Document, start: int, end: int) -> tuple[tuple[str, ...], ...]:
-    """The headings above each part of the stretch that has words besides headings; those at its beginning where no
-    part has."""
+    """The headings of each part of the span with text besides headings; those at its start if no part has any."""
     text, headings = document.text, document.outline.headings
     first = _first_word(text, start, end)
     inside = headings[bisect_right(headings, first, key=lambda h: h.start) : bisect_left(headings, end, key=_start)]
@@ -90,7 +89,7 @@ def _start(heading: Heading) -> int:
 
 
 def _row(document: Document) -> str:
-    """ "people.csv row 17" of a row of a table, "row 17" where rows have ids of their own; "" for other documents."""
+    """ "people.csv row 17" for a table row, "row 17" if rows have their own ids; "" for other documents."""
     row = dict(document.metadata).get("row", "")
     if not row.isdecimal():
         return ""
@@ -99,7 +98,7 @@ def _row(document: Document) -> str:
 
 
 def heading_trail(headings: tuple[Heading, ...], offset: int) -> tuple[Heading, ...]:
-    """The headings above an offset, from the outermost in: each has a lower level than the next."""
+    """Return the headings above an offset, from the outermost in: each has a lower level than the next."""
     trail: list[Heading] = []
     for heading in reversed(headings[: bisect_right(headings, offset, key=lambda heading: heading.start)]):
         if not trail or heading.level < trail[-1].level:
@@ -110,12 +109,12 @@ def heading_trail(headings: tuple[Heading, ...], offset: int) -> tuple[Heading, 
 
 
 def _first_word(text: str, start: int, end: int) -> int:
-    """Past blanks and Markdown's marks of a heading: the heading's own words begin behind them."""
+    """Skip blanks and Markdown heading marks: the heading's text starts after them."""
     return next((place for place in range(start, end) if text[place] not in " \t\n#"), start)
 
 
 def _page(pages: tuple[int, ...], offset: int) -> int | None:
-    """The number of the page that holds an offset: of pages that begin at one place only the last has text."""
+    """The page number of an offset: of pages that start at the same offset only the last has text."""
     if not pages:
         return None
     return max(bisect_right(pages, offset), 1)

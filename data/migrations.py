@@ -1,7 +1,7 @@
-"""Older databases brought to the present schema by Alembic, one version at a time. Knows nothing of connections.
+"""Migrate older databases to the current schema with Alembic, one version at a time.
 
 To change the tables: change schema.py, raise SCHEMA_VERSION there by one, and add a file to data/revisions/versions
-whose ``revision`` is the new number. A test holds a database that was brought along against one that was made new.
+whose ``revision`` is the new number. A test compares a migrated database with a new one.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _REVISIONS = Path(__file__).parent / "revisions"
 
 
 def can_migrate(version: str) -> bool:
-    """Whether there is a way from this version to the present one."""
+    """Return whether this version can be migrated to the current one."""
     return version.isdecimal() and 1 <= int(version) < int(SCHEMA_VERSION)
 
 
 def migrate(connection: Connection, version: str) -> str:
-    """Change the tables from ``version`` on, inside the caller's transaction; returns the version they have then."""
+    """Migrate the tables from ``version`` on, inside the caller's transaction; returns their new version."""
     from alembic import command
 
     config = _config(connection)
@@ -36,7 +36,7 @@ def migrate(connection: Connection, version: str) -> str:
 
 
 def stamp(connection: Connection) -> None:
-    """Note in new tables that they are of the present version, for Alembic and whoever works with it."""
+    """Record the current version in new tables, for Alembic."""
     from alembic import command
 
     command.stamp(_config(connection), SCHEMA_VERSION)

@@ -1,4 +1,4 @@
-"""Accepted answers that a set keeps inside an object: SQuAD's, TriviaQA's and KILT's layouts as plain lists."""
+"""Flatten accepted answers that a data set nests in objects (the layouts of SQuAD, TriviaQA and KILT)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _ALIASES = ("aliases", "alias")
 
 
 def listed_texts(value: object) -> object:
-    """The list of texts in ``{"text": [...]}`` (SQuAD) or ``{"value": ..., "aliases": [...]}`` (TriviaQA).
+    """Return the list of texts in ``{"text": [...]}`` (SQuAD) or ``{"value": ..., "aliases": [...]}`` (TriviaQA).
 
-    In a list, objects with an "answer" or a "text" (KILT, DeepEval) become that. Anything else is returned as it is.
+    In a list, objects with an "answer" or a "text" (KILT, DeepEval) are replaced by it. Other values are unchanged.
     """
     if isinstance(value, Mapping):
         if isinstance(value.get("text"), list):
@@ -31,5 +31,5 @@ def _inner(item: object) -> object:
 
 
 def _is_bare(item: object) -> bool:
-    """Whether an item is an object of KILT that only says where an answer stands."""
+    """Whether an item is a KILT object with only the location of an answer."""
     return isinstance(item, Mapping) and "provenance" in item and not item.get("answer")

@@ -1,4 +1,4 @@
-"""The outline of a text: where its headings and pages begin. Knows nothing of the formats they came from."""
+"""The outline of a text: offsets of its headings and pages. Independent of file formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The words of a heading are ``text[start:end]`` (in characters); level: 1 for the highest, at most 9."""
+    """A heading, ``text[start:end]`` (in characters). level: 1 for the highest, at most 9."""
 
     start: int
     end: int
@@ -25,9 +25,9 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """headings: in order, not overlapping. pages: where page 1, 2, ... begins; empty for texts without pages.
+    """headings: in order, not overlapping. pages: offset of page 1, 2, ...; empty for texts without pages.
 
-    first_line: the line of the file with which the text begins, 0 where the text is not lines of a file (PDF, HTML).
+    first_line: the file's line at which the text starts, 0 if the text is not lines of a file (PDF, HTML).
     """
 
     headings: tuple[Heading, ...] = ()
@@ -44,11 +44,11 @@ class Outline:
 
     @property
     def end(self) -> int:
-        """The least length of a text that has this outline."""
+        """Minimum length of a text with this outline."""
         return max(self.headings[-1].end if self.headings else 0, self.pages[-1] if self.pages else 0)
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object; what is at its default is left out, so that most documents have ``{}``."""
+        """Return a JSON object; defaults are omitted, so that most documents have ``{}``."""
         value: dict[str, Any] = {}
         if self.headings:
             value["headings"] = [[heading.start, heading.end, heading.level] for heading in self.headings]
@@ -60,7 +60,7 @@ class Outline:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any] | None) -> Outline:
-        """Back from ``to_json``; None is the default. Raises TypeError or ValueError if it is something else."""
+        """Parse the output of ``to_json``; None is the default. Raises TypeError or ValueError if it is invalid."""
         value = value or {}
         headings = value.get("headings", ())
         return cls(

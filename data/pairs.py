@@ -1,4 +1,4 @@
-"""Rows that teach or test a verifier: evidence, a claim (with its question, where it answers one), supported or not."""
+"""Training and test rows for a verifier: evidence, a claim (with its question, if it answers one), supported or not."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from data.json_text import parse_json
 
 @dataclass(frozen=True, slots=True)
 class PairExample:
-    """Does the evidence support the claim?
+    """Whether evidence supports a claim.
 
-    question: what the claim answers, empty where it stands by itself. group: what must stay on one side of a split (by
-    default source and evidence). wrong: (start, end) in characters of the claim, the words that make it unsupported,
-    where they are known; None where they are not. answer: which answer of its group the claim is a sentence of, empty
-    where it stands by itself.
+    question: what the claim answers, empty if it stands alone. group: the unit that must not be divided by a split (by
+    default source and evidence). wrong: (start, end) in characters of the claim, the words that make it unsupported, if
+    known; else None. answer: the answer of its group that the claim is a sentence of, empty if it stands alone.
     """
 
     evidence: str
@@ -51,8 +50,8 @@ class PairFile:
 def load_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | None = None) -> PairFile:
     """Read JSONL files (.jsonl, .jsonl.bz2, .jsonl.gz) of {evidence, claim, supported, question?, source?, group?}.
 
-    Raises DataError naming file and line at the first bad one (``skip_bad`` lists them instead), for a missing file and
-    when nothing is left. limit: at most this many examples a file.
+    Raises DataError, naming file and line, at the first bad one (``skip_bad`` lists them instead), for a missing file
+    and if nothing is left. limit: at most this many examples a file.
     """
     examples: list[PairExample] = []
     skipped: list[str] = []

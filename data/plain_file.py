@@ -1,4 +1,4 @@
-"""Files that are data from outside: only regular ones are opened, and none is read that is larger than it may be."""
+"""Open untrusted files: regular files only, up to a maximum size."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 def open_plain(path: Path, *, most: int | None = None) -> BufferedReader:
-    """Open a regular file for reading. most: bytes that it may have.
+    """Open a regular file for reading. most: maximum size in bytes.
 
-    Raises OSError, naming the file, for a device, a pipe (without waiting for its other end), a socket, a folder or a
-    symbolic link, and for a file that is larger.
+    Raises OSError, naming the file, for a device, a pipe (without blocking), a socket, a folder or a symbolic link, and
+    for a file that is too large.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -34,6 +34,6 @@ def open_plain(path: Path, *, most: int | None = None) -> BufferedReader:
 
 
 def read_plain_text(path: Path, most: int) -> str:
-    """A regular file's text, in UTF-8. Raises OSError as ``open_plain`` does, and UnicodeDecodeError."""
+    """Read a regular file as UTF-8 text. Raises OSError as ``open_plain`` does, and UnicodeDecodeError."""
     with open_plain(path, most=most) as file:
         return file.read(most).decode("utf-8")

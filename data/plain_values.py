@@ -1,7 +1,7 @@
-"""Values as data frames and arrays hold them, as those JSON has: missing values are None, arrays are lists.
+"""Convert values of data frames and arrays to JSON types: missing values become None, arrays become lists.
 
 A missing value is NaN in a column of numbers or objects, pandas' NA and NaT, and in text the words that pandas writes
-for them. pandas and numpy are not imported: their values are known by what they can do.
+for them. pandas and numpy are not imported: their values are recognised by their attributes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from decimal import Decimal
 _MISSING_TYPES = frozenset(("NAType", "NaTType"))
 _MISSING_TEXTS = frozenset(("nan", "<NA>", "NaT"))
 _MISSING_CELLS = frozenset((*_MISSING_TEXTS, "NaN", "NAN", "None", "null", "NULL", "#N/A"))
-"""A cell of a table is text: in it the words for nothing of Python, SQL, JSON and Excel are missing values too."""
+"""In text cells of tables, the words for missing values of Python, SQL, JSON and Excel count as missing too."""
 _DEEPEST = 64
 
 
 def plain_value(value: object, cell: bool = False, depth: int = 0) -> object:
-    """The value with Python's own types: None, bool, int, float, str, list, dict.
+    """Convert the value to Python types: None, bool, int, float, str, list, dict.
 
-    cell: it is a cell of a table. Raises ValueError for what is nested more than 64 deep.
+    cell: whether it is a cell of a table. Raises ValueError for nesting of more than 64 levels.
     """
     if depth > _DEEPEST:
         raise ValueError(f"it is nested more than {_DEEPEST} deep")

@@ -1,4 +1,4 @@
-"""Files and folders for their owner alone: made so, and closed where they were open to others."""
+"""Files and folders with access for their owner only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OTHERS = 0o077
 
 
 def make_private_folder(path: Path) -> None:
-    """Make the folder and those above it that are missing, all for their owner alone. Raises OSError."""
+    """Create the folder and its missing parents with access for their owner only. Raises OSError."""
     missing = []
     while not path.is_dir():
         missing.append(path)
@@ -25,15 +25,15 @@ def make_private_folder(path: Path) -> None:
 
 
 def private_opener(path: str, flags: int) -> int:
-    """For ``open(opener=...)``: a file that is made is for its owner alone, whatever the umask."""
+    """For ``open(opener=...)``: create files with access for their owner only, regardless of the umask."""
     return os.open(path, flags, FILE_MODE)
 
 
 def make_private(path: Path) -> int:
-    """Take a file, or a folder with all that is in it, from everybody but its owner. Returns how many were open.
+    """Restrict a file, or a folder with its contents, to its owner. Returns how many were accessible to others.
 
-    Symbolic links are not followed, and what belongs to another user is left alone. Never raises OSError: what cannot
-    be changed stays as it is.
+    Symbolic links are not followed, and files of another user are not touched. Never raises OSError: what cannot be
+    changed stays as it is.
     """
     return sum(_closed(found) for found in _inside(path))
 
@@ -50,7 +50,7 @@ def _inside(path: Path) -> Iterator[Path]:
 
 
 def _closed(path: Path) -> bool:
-    """Whether it was open to others, and is no more."""
+    """Whether it was accessible to others and no longer is."""
     try:
         found = path.lstat()
         mode = stat.S_IMODE(found.st_mode)

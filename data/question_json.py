@@ -1,4 +1,4 @@
-"""A Question from the fields of a JSON object, and back."""
+"""Convert Questions from and to JSON objects."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ _PASSED_OVER = re.compile(
     r"(?:plausible|wrong|incorrect|false|hallucinated|distractor)_?\w*|\w+_(?:start|type|span|spans|length|url|format|"
     r"language|source|category|index|offset|count)s?|metadata|answer_?starts?|contexts?|supporting_facts"
 )
-"""Names of fields that say nothing which a question has here, although they resemble ones that do."""
+"""Field names that are ignored, although they resemble known ones."""
 _MEANT = re.compile(r"answer|truth|gold|refer|expected|target|correct|solution|impossible|relevant|qrel|positive")
 
 
 def question_from_fields(fields: Mapping[str, object]) -> Question:
-    """The Question of ``{"id", "text" | "question", "references" | "answers", "relevant_document_ids", "answerable",
-    "kind", "evidence": [{"document_id", "start", "end"}]}``.
+    """Build the Question of a JSON object.
 
-    Everything but id and text may be missing; answerable is then true. Accepted answers are also read under the names
-    that public sets use (golden_answers, ground_truth, expected_output, target, ...), as a list, one text or an object
-    of SQuAD's or TriviaQA's layout, and is_impossible is the reverse of answerable. Missing values of data frames are
-    missing. Other fields are ignored (see ignored_fields), except that one whose name looks like a misspelling of
-    these, or speaks of answers, is an error. Raises FieldError.
+    Fields: ``{"id", "text" | "question", "references" | "answers", "relevant_document_ids", "answerable", "kind",
+    "evidence": [{"document_id", "start", "end"}]}``. Only id and text are required; answerable defaults to true.
+    Accepted answers are also read under the names that public sets use (golden_answers, ground_truth, expected_output,
+    target, ...), as a list, one text or an object of SQuAD's or TriviaQA's layout; is_impossible is the inverse of
+    answerable. Missing values of data frames count as missing. Other fields are ignored (see ignored_fields), except
+    that a name that looks like a misspelling of these, or that suggests answers, is an error. Raises FieldError.
     """
     try:
         row = {str(name): plain_value(value) for name, value in fields.items()}
     except ValueError as error:
         raise FieldError(str(error)) from None
-    for name in _IDS:  # a column of whole numbers with a gap in it is one of floats in a data frame
+    for name in _IDS:  # a data frame stores an integer column with a gap as floats
         if isinstance(number := row.get(name), float) and number.is_integer():
             row[name] = int(number)
     question_id = identifier(row, *(_present(row, _IDS) or _IDS[:2]))
@@ -69,18 +69,18 @@ def question_from_fields(fields: Mapping[str, object]) -> Question:
         )
     except FieldError:
         raise
-    except ValueError as error:  # the types' own checks
+    except ValueError as error:  # validation by the types
         raise FieldError(str(error)) from None
 
 
 def ignored_fields(fields: Mapping[str, object]) -> tuple[str, ...]:
-    """The names of filled fields that question_from_fields does not read."""
+    """Return the names of non-empty fields that question_from_fields does not read."""
     return tuple(str(name) for name, value in fields.items() if name not in _READ and _is_filled(value))
 
 
 def _is_filled(value: object) -> bool:
     if isinstance(value, float):
-        return value == value  # NaN stands for a missing value
+        return value == value  # NaN is a missing value
     return value is not None and not (isinstance(value, str | list | tuple | dict) and not value)
 
 
@@ -89,7 +89,7 @@ def _present(row: Mapping[str, object], names: Sequence[str]) -> tuple[str, ...]
 
 
 def _check_names(row: Mapping[str, object]) -> None:
-    """Raise FieldError for a field that is not read although it looks like one that is."""
+    """Raise FieldError for an unknown field that resembles a known one."""
     for name, value in row.items():
         if name in _READ:
             continue
@@ -106,7 +106,7 @@ def _check_names(row: Mapping[str, object]) -> None:
 
 
 def _references(row: Mapping[str, object]) -> tuple[str, ...]:
-    """The accepted answers. Two fields that hold different ones are an error."""
+    """The accepted answers. Two fields with different ones are an error."""
     found: dict[str, tuple[str, ...]] = {}
     for name in _present(row, _REFERENCES):
         texts = listed_texts(row[name])
@@ -125,7 +125,7 @@ def _references(row: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _answerable(row: Mapping[str, object]) -> bool:
-    """Whether the documents answer the question. Raises FieldError where two fields say different things."""
+    """Whether the documents answer the question. Raises FieldError if two fields disagree."""
     said: dict[str, bool] = {}
     value = row.get("answerable")
     if value is not None:
@@ -141,7 +141,10 @@ def _answerable(row: Mapping[str, object]) -> bool:
 
 
 def question_to_fields(question: Question) -> dict[str, object]:
-    """The JSON object of a question; question_from_fields reads it back. Reviewers are written where there are any."""
+    """Return the JSON object of a question, readable by question_from_fields.
+
+    Reviewers are included if there are any.
+    """
     fields: dict[str, object] = {
         "id": question.id,
         "text": question.text,

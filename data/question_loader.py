@@ -1,4 +1,4 @@
-"""Questions out of JSON Lines, Parquet, Arrow files and BEIR folders. A set is small and whole, or it is an error."""
+"""Load questions from JSON Lines, Parquet, Arrow files and BEIR folders. A set is complete, or it is an error."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ LOGGER = "plumbline.questions"
 
 
 def load_questions(path: Path) -> tuple[Question, ...]:
-    """The questions of one file or BEIR folder, in its order; see load_question_files."""
+    """Load the questions of one file or BEIR folder, in its order; see load_question_files."""
     return load_question_files((path,))
 
 
 def load_question_files(paths: Sequence[Path]) -> tuple[Question, ...]:
-    """The questions of several files, one after the other.
+    """Load the questions of several files.
 
     A path is a file of JSON Lines, plain or compressed, of Parquet or of Arrow (fields: data/question_json.py), or a
     BEIR folder: the queries of queries.jsonl that qrels/test.tsv judges, with the documents graded above 0 as the
     relevant ones and no references (the other queries belong to other splits).
 
-    Because a rate over fewer questions than meant would be a wrong rate, nothing is left out: every bad line, every id
-    that comes twice and every file without a question goes into one DataError, which shows the first ten. Fields that
-    are not read are named in one warning of the logger "plumbline.questions", with the number of questions.
+    A rate over fewer questions than intended would be wrong, so nothing is skipped: every bad line, repeated id and
+    file without questions is part of one DataError, which shows the first ten. Ignored fields are named in one warning
+    of the logger "plumbline.questions", with the number of questions.
     """
     if not paths:
         raise DataError("no file of questions was given")
@@ -49,7 +49,7 @@ def load_question_files(paths: Sequence[Path]) -> tuple[Question, ...]:
 
 
 def _rows(path: Path) -> Iterator[JsonLine | Row | Refused]:
-    """The rows of a file: JSON Lines, or Parquet and Arrow. Raises DataError for a file in another form."""
+    """Yield the rows of a file: JSON Lines, or Parquet and Arrow. Raises DataError for another format."""
     try:
         with path.open("rb") as file:
             head = file.read(4096)
@@ -72,7 +72,7 @@ def _rows(path: Path) -> Iterator[JsonLine | Row | Refused]:
 
 
 def _other_text(path: Path, head: bytes) -> str:
-    """What a file of text is that holds no JSON Lines; empty where it may hold them."""
+    """Describe a text file that does not contain JSON Lines; empty if it may."""
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if start.startswith(b"["):
         return "a JSON list"
@@ -111,7 +111,7 @@ class _Collected:
             self._problems.append(f"{shown(path)}: it holds no question")
 
     def checked(self) -> tuple[Question, ...]:
-        """All questions, if there was no problem."""
+        """Return all questions, if there was no problem."""
         if self._problems:
             count = len(self._problems)
             listed = "\n".join(f"  {problem}" for problem in self._problems[:SHOWN_PROBLEMS])

@@ -1,4 +1,4 @@
-"""The Question: text, reference answers and where they stand."""
+"""The Question: text, reference answers and evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from data.blank import is_blank
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSpan:
-    """The place that answers a question: ``document.text[start:end]``, in characters."""
+    """The location of an answer: ``document.text[start:end]``, in characters."""
 
     document_id: str
     start: int
@@ -22,13 +22,13 @@ class EvidenceSpan:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, with what a verifier may hold an answer against.
+    """A question with the data for judging answers.
 
-    references: accepted answers (any one suffices); empty when there are none. relevant_document_ids: the documents
-    that a correct answer is read from or, for an unanswerable question, the ones that come closest (the oracle arm
-    shows them). answerable: whether the collection answers it. kind: a label for grouping (one_fact, two_article,
-    number, list, paraphrase, unanswerable, ...). evidence: places of the answer inside the relevant documents.
-    reviewed_by: people who looked at the question and kept it.
+    references: accepted answers (any one suffices); may be empty. relevant_document_ids: the documents that contain the
+    answer or, for an unanswerable question, the closest ones (the oracle arm shows them). answerable: whether the
+    collection answers it. kind: a label for grouping (one_fact, two_article, number, list, paraphrase, unanswerable,
+    ...). evidence: locations of the answer in the relevant documents. reviewed_by: people who reviewed and kept the
+    question.
     """
 
     id: str

@@ -1,8 +1,8 @@
-"""Files in RAGTruth's layout: responses with marked hallucinated spans, beside the sources they were written from.
+"""Read files in RAGTruth's layout: responses with marked hallucinated spans, and their sources.
 
 response.jsonl: {id, source_id, model, labels: [{start, end, ...}], split, response}; source_info.jsonl: {source_id,
-task_type, source_info}, where source_info is a text, {question, passages}, or a record to be put into words (Niu et al.
-2024, "RAGTruth: A Hallucination Corpus for Developing Trustworthy Retrieval-Augmented Language Models").
+task_type, source_info}, where source_info is a text, {question, passages}, or a record to verbalise (Niu et al. 2024,
+"RAGTruth: A Hallucination Corpus for Developing Trustworthy Retrieval-Augmented Language Models").
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SUFFIXES = ("", ".bz2", ".gz")
 
 @dataclass(frozen=True, slots=True)
 class RagResponse:
-    """One response and what it was written from.
+    """A response and its source.
 
     evidence: a text, or a record as JSON. question: empty for tasks without one. text: the response; may be empty.
     spans: hallucinated characters, as (start, end) of text. hallucinated: whether annotators marked anything.
@@ -41,9 +41,9 @@ class RagResponse:
 
 @dataclass(frozen=True, slots=True)
 class RagTruthFile:
-    """What was read. skipped: "file:line: reason" of lines left out by ``skip_bad``. split: that was taken, or "all".
+    """The responses that were read. skipped: "file:line: reason" of lines left out by ``skip_bad``.
 
-    trimmed: responses with a span that ran past their end and was cut there.
+    split: the split that was read, or "all". trimmed: responses with a span that was truncated at their end.
     """
 
     responses: tuple[RagResponse, ...]
@@ -60,10 +60,10 @@ class _Source:
 
 
 def find_ragtruth(path: Path) -> tuple[Path, Path] | None:
-    """(responses, sources) that a folder holds, or that a responses file is one of; None when one is missing.
+    """Return (responses, sources) of a folder, or of a responses file; None if one is missing.
 
-    A folder may hold them in ``dataset``, as the published repository does; both may be compressed (.bz2, .gz). Beside
-    a file of another name (``response_small.jsonl``) the sources are still ``source_info.jsonl``.
+    A folder may hold them in ``dataset``, as the published repository does; both may be compressed (.bz2, .gz). For a
+    file of another name (``response_small.jsonl``) the sources are still ``source_info.jsonl``.
     """
     if path.is_dir():
         for folder in (path, path / "dataset"):
@@ -80,9 +80,9 @@ def load_ragtruth(
 ) -> RagTruthFile:
     """Read a folder, or a file of responses with ``source_info.jsonl`` beside it.
 
-    split: "all", or the value of the field to keep; None takes "test" where any response has it, else all. limit: at
-    most so many responses, the first of that split. Raises DataError naming file and line at the first bad one
-    (``skip_bad`` lists them instead), for missing files, for a split that no response has, and when nothing is left.
+    split: "all", or the value of the field to keep; None takes "test" if any response has it, else all. limit: at most
+    so many responses, the first of that split. Raises DataError, naming file and line, at the first bad one
+    (``skip_bad`` lists them instead), for missing files, for a split without responses, and if nothing is left.
     """
     files = find_ragtruth(path)
     if files is None:
@@ -143,7 +143,7 @@ def _source(value: Mapping[str, object]) -> _Source:
 
 
 def _response(value: object, sources: Mapping[str, _Source]) -> tuple[RagResponse, bool]:
-    """The response, and whether a span of it was trimmed."""
+    """The response, and whether one of its spans was truncated."""
     if not isinstance(value, dict):
         raise ValueError("a line must be a JSON object")
     source_id, text = _text(value, "source_id"), value["response"]
@@ -182,7 +182,7 @@ def _span(label: object) -> tuple[int, int]:
 
 
 def _text(value: Mapping[str, object], name: str, default: str | None = None) -> str:
-    """A text field; ids may be numbers too."""
+    """A text field; ids may also be numbers."""
     found = value[name] if default is None else value.get(name, default)
     if not isinstance(found, str | int) or isinstance(found, bool):
         raise ValueError(f"{name} must be text, not {type(found).__name__}")

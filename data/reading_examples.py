@@ -1,4 +1,4 @@
-"""Rows that teach or test a reader: a question, a passage and the answers in it; a question and its answers alone."""
+"""Training and test rows for a reader: a question, a passage and its answers, or a question and its answers alone."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from data.json_text import parse_json
 
 @dataclass(frozen=True, slots=True)
 class ReadingExample:
-    """context: the passage, empty for a question to answer without one. answers: empty exactly when unanswerable.
+    """context: the passage, empty for a question without one. answers: empty exactly if unanswerable.
 
-    wrong: what a careless reader might answer from the passage, where somebody wrote it down.
+    wrong: plausible wrong answers from the passage, if the data set has them.
     """
 
     question: str
@@ -35,13 +35,13 @@ class ReadingExample:
 
     @property
     def group(self) -> str:
-        """What must stay on one side of a split: the article, or the passage where no title is given."""
+        """The unit that must not be divided by a split: the article, or the passage if there is no title."""
         return f"{self.source}:{self.title or self.context or self.question}"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingFile:
-    """What was read: the examples, and "file:line: reason" of each line left out by ``skip_bad``."""
+    """The examples that were read, and "file:line: reason" of each line left out by ``skip_bad``."""
 
     examples: tuple[ReadingExample, ...]
     skipped: tuple[str, ...]
@@ -52,10 +52,10 @@ def load_reading(
 ) -> ReadingFile:
     """Read JSONL files (.jsonl, .jsonl.bz2, .jsonl.gz) of {question, answers, context?, title?, answerable?, source?}.
 
-    In place of context and title a line may have an excerpt {document, start, end, sha256}: a stretch of a document of
-    ``texts``. Raises DataError naming file and line at the first bad one (``skip_bad`` lists them instead; an excerpt
-    of no document of ``texts`` is bad), for a missing file, for a document that has changed and when nothing is left.
-    limit: at most this many examples a file.
+    In place of context and title a line may have an excerpt {document, start, end, sha256}: a span of a document of
+    ``texts``. Raises DataError, naming file and line, at the first bad one (``skip_bad`` lists them instead; an excerpt
+    of an unknown document is bad), for a missing file, for a document that has changed and if nothing is left. limit:
+    at most this many examples a file.
     """
     read: list[_Line] = []
     skipped: list[str] = []
@@ -97,7 +97,7 @@ def load_reading(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One line read. where: file and line."""
+    """A parsed line. where: file and line."""
 
     example: ReadingExample
     excerpt: Excerpt | None

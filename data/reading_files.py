@@ -1,4 +1,4 @@
-"""Questions on passages in any layout that is known: JSONL of our own, or SQuAD's JSON; told by the content."""
+"""Load reading examples of any supported layout, detected by content: our JSONL, or SQuAD's JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from data.squad import is_squad, load_squad
 def load_reading_files(
     paths: Sequence[Path], *, skip_bad: bool = False, limit: int | None = None, texts: Sequence[Path] = ()
 ) -> ReadingFile:
-    """The examples of all files, in order. limit: of each file. texts: documents that hold named passages.
+    """Load the examples of all files, in order. limit: for each file. texts: documents with the referenced passages.
 
     Raises DataError as ``load_reading`` and ``load_squad`` do.
     """

@@ -1,4 +1,7 @@
-"""Refused: an item that was not read, and why. It travels among the good ones, so that nothing is lost silently."""
+"""Refused: an item that was not read, with the reason.
+
+Refusals are yielded among the documents, so that none is silent.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ RefusedKind = Literal["file", "part", "note"]
 class Refused:
     """where: the file or folder, with ``:line`` for a line of it. reason: what is wrong and what to do.
 
-    kind: "file" for a whole file or folder, "part" for a row, page or other part whose file is read otherwise, "note"
-    for what was read in a way that a person should know of (nothing is missing then). count: how many alike items this
-    one stands for.
+    kind: "file" for a whole file or folder, "part" for a row, page or other part of a file that is otherwise read,
+    "note" for content that was read and needs attention (nothing is missing). count: number of similar items this one
+    represents.
     """
 
     where: str
@@ -32,18 +35,18 @@ class Refused:
 
 
 def part(where: str, reason: str) -> Refused:
-    """A refusal of a row, page or other part of a file."""
+    """Create a refusal of a row, page or other part of a file."""
     return Refused(where, reason, "part")
 
 
 def note(where: str, reason: str) -> Refused:
-    """Something to know about a file that was read."""
+    """Create a note about a file that was read."""
     return Refused(where, reason, "note")
 
 
 @dataclass(slots=True)
 class RefusedGroup:
-    """Refusals for one reason. first: the first few. count: of all."""
+    """Refusals with the same reason. first: the first few. count: of all."""
 
     kind: RefusedKind
     first: list[Refused] = field(default_factory=list)
@@ -56,10 +59,10 @@ class RefusedGroup:
 
 
 class RefusalLog:
-    """Counts refusals by reason and keeps the first ``kept`` of each: any number of them takes bounded memory.
+    """Counts refusals by reason and keeps the first ``kept`` of each, so that memory is bounded.
 
-    Reasons that differ only in numbers and quoted words are one reason. Beyond ``_MOST_GROUPS`` reasons all others
-    are counted together.
+    Reasons that differ only in numbers and quoted words are the same. Beyond ``_MOST_GROUPS`` reasons all others are
+    counted together.
     """
 
     def __init__(self, kept: int) -> None:
@@ -69,7 +72,7 @@ class RefusalLog:
         self._groups: dict[tuple[RefusedKind, str], RefusedGroup] = {}
 
     def add(self, refused: Refused) -> bool:
-        """Count it. Returns whether it is among the first of its reason, which are kept."""
+        """Count a refusal. Returns whether it is among the first of its reason, which are kept."""
         key = (refused.kind, reason_pattern(refused.reason))
         if key not in self._groups and len(self._groups) >= _MOST_GROUPS:
             key = (refused.kind, "")
@@ -81,11 +84,13 @@ class RefusalLog:
         return False
 
     def groups(self) -> list[RefusedGroup]:
-        """All groups: whole files first, then parts, then notes; the most frequent reason first within each."""
+        """Return all groups: whole files first, then parts, then notes; the most frequent reason first within each."""
         return sorted(self._groups.values(), key=lambda group: (_KINDS.index(group.kind), -group.count))
 
     def overflow(self, where: str) -> Iterator[Refused]:
-        """For each reason with more refusals than were kept: one refusal, at ``where``, that counts the others."""
+        """For each reason with more refusals than were kept, yield one refusal, at ``where``, with the number of the
+        others.
+        """
         for group in self.groups():
             others = group.count - sum(refused.count for refused in group.first)
             if others > 0:
@@ -94,7 +99,7 @@ class RefusalLog:
 
 
 def refusal_groups(refused: Iterable[Refused], kept: int) -> list[RefusedGroup]:
-    """The refusals grouped by reason, whole files first. kept: how many of each reason are kept."""
+    """Group refusals by reason, whole files first. kept: number kept for each reason."""
     log = RefusalLog(kept)
     for one in refused:
         log.add(one)
@@ -103,17 +108,17 @@ def refusal_groups(refused: Iterable[Refused], kept: int) -> list[RefusedGroup]:
 
 @lru_cache(maxsize=1024)
 def reason_pattern(reason: str) -> str:
-    """The reason without what differs from item to item: numbers and quoted words."""
+    """Return the reason with numbers and quoted words replaced."""
     return _DIFFERING.sub("#", reason.rpartition(_MORE)[2])[:300]
 
 
 def shown(path: Path) -> str:
-    """The path as text that can be printed and stored: bytes of a name that are not UTF-8 become ``\\xNN``."""
+    r"""Return the path as printable, storable text: bytes that are not UTF-8 become ``\xNN``."""
     return printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 
 def printable(name: str) -> str:
-    """The name on one line and without power over a terminal: control characters as their escapes (``\\n``)."""
+    r"""Return the name on one line, with control characters escaped (``\n``)."""
     return _CONTROL.sub(lambda match: repr(match.group())[1:-1], name)
 
 

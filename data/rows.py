@@ -1,4 +1,4 @@
-"""Rows of a file or of objects in memory, their values as JSON has them (see data.plain_values)."""
+"""Rows of a file or of objects in memory, with JSON values (see data.plain_values)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from data.refused import Refused
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One object. where: ``file:line``, of a JSON list ``file, item n``. number: of line or item, from 1."""
+    """One object. where: ``file:line``, for a JSON list ``file, item n``. number: of line or item, from 1."""
 
     number: int
     where: str
@@ -20,13 +20,16 @@ class Row:
 
 
 def rows_of(items: Iterable[object], name: str) -> Iterator[Row | Refused]:
-    """Rows of objects in memory, known as ``name``. Missing values of data frames are None, arrays are lists."""
+    """Yield rows of objects in memory, displayed as ``name``.
+
+    Missing values of data frames are None, arrays are lists.
+    """
     for number, item in enumerate(items, start=1):
         yield plain_row(number, f"{name}, item {number}", item)
 
 
 def plain_row(number: int, where: str, item: object, cells: bool = False) -> Row | Refused:
-    """The row of an object, or why it is none. cells: its values are cells of a table."""
+    """Return the row of an object, or why it is invalid. cells: its values are cells of a table."""
     if not isinstance(item, Mapping):
         return Refused(where, f"it is {kind_of(item)}, it must be an object such as {{...}}")
     try:

@@ -1,4 +1,4 @@
-"""Where the sample corpus and its questions are, wherever the package is installed."""
+"""Paths of the sample corpus and its questions, in any installation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ def sample_corpus_path() -> Path:
 
 
 def sample_question_paths() -> tuple[Path, ...]:
-    """The sample questions: first on the invented company, then on the world. Raises DataError if they are missing."""
+    """The sample questions: first about the invented company, then about the world.
+
+    Raises DataError if they are missing.
+    """
     return (_sample("questions_company.jsonl"), _sample("questions_world.jsonl"))
 
 

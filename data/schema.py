@@ -1,7 +1,7 @@
-"""The tables: what is kept, and what keeps it consistent. Portable types only (SQLite now, PostgreSQL by URL).
+"""The tables and their constraints. Portable types only (SQLite now, PostgreSQL by URL).
 
-Knows nothing of connections (store.py) nor of the types of other rooms: each room maps its own to rows. They stand in
-data/tables/ by concept; whoever needs one takes it from here, so that no one ever sees some tables without the others.
+Independent of connections (store.py) and of other packages' types: each package maps its own to rows. The tables are
+defined in data/tables/ by topic; import them from here, so that they are always complete.
 """
 
 from __future__ import annotations

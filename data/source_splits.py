@@ -1,4 +1,4 @@
-"""Splitting pair examples: sources held out whole or in part, and of the others a share of the groups."""
+"""Split pair examples: hold out whole sources or parts of them, and a share of the other sources' groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PART = re.compile(r"(.*):(\d+)%", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class PairSplit:
-    """train: to learn from. development: of other groups of the same sources. unseen: of what was to be held out."""
+    """train: training rows. development: other groups of the same sources. unseen: held-out sources."""
 
     train: tuple[PairExample, ...]
     development: tuple[PairExample, ...]
@@ -25,9 +25,9 @@ class PairSplit:
 def split_pairs(examples: Sequence[PairExample], hold_out: Collection[str] = (), percent: int = 3) -> PairSplit:
     """Hold out ``percent`` per cent of the groups, by SHA-256 of their names, and the sources ``hold_out``.
 
-    hold_out: names of sources; one that ends in * stands for all that begin so, and one with a share behind it
-    ("begin:17%", "summedits_*:17%") for so many per cent of their groups, beside those of development. Which groups
-    these are depends on their names alone. Raises DataError for a name that no source has, and a share that is none.
+    hold_out: names of sources; a trailing * matches a prefix, and a share ("begin:17%", "summedits_*:17%") selects that
+    share of their groups, in addition to development. The selection depends on the groups' names alone. Raises
+    DataError for an unknown source, and for an invalid share.
     """
     shares = _shares({example.source for example in examples}, hold_out, percent)
 
@@ -47,7 +47,7 @@ def split_pairs(examples: Sequence[PairExample], hold_out: Collection[str] = (),
 
 
 def sources_named(said: str, sources: Collection[str]) -> set[str]:
-    """The sources of that name; of one that ends in * all that begin so. Raises DataError where there is none."""
+    """Return the sources that match a name or a prefix with a trailing *. Raises DataError if there is none."""
     found = {s for s in sources if s == said or (said.endswith("*") and s.startswith(said[:-1]))}
     if not found:
         raise DataError(f"no source is called {said}: there are {', '.join(sorted(sources))}")
@@ -55,7 +55,7 @@ def sources_named(said: str, sources: Collection[str]) -> set[str]:
 
 
 def _shares(sources: Collection[str], hold_out: Collection[str], percent: int) -> dict[str, int]:
-    """Per cent of its groups that each source holds out; 100 is the whole source."""
+    """Per cent of each source's groups that is held out; 100 is the whole source."""
     shares: dict[str, int] = {}
     for said in hold_out:
         part = None if said in sources else _PART.fullmatch(said)

@@ -1,4 +1,4 @@
-"""What a person can name as a source of documents: a path, or a query to a database."""
+"""Sources of documents that a user can name: a path, or a database query."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SqlSource:
 
     @property
     def label(self) -> str:
-        """A short name of what is read: the database's and, if the query names one, the first table's."""
+        """A short name: the database's and, if the query names one, the first table's."""
         database = re.split(r"[?#]", self.url)[0].rstrip("/").rpartition("/")[2].rpartition("@")[2]
         table = _TABLE.search(self.query)
         return f"{database}:{table[1]}" if table else database
@@ -38,9 +38,9 @@ Source = Path | SqlSource
 
 
 def parse_source(text: str) -> Source:
-    """``sql:URL SELECT id, title, text FROM ...`` or a path (a file called ``sql:x`` is ``./sql:x``).
+    """Parse ``sql:URL SELECT id, title, text FROM ...`` or a path (a file called ``sql:x`` is ``./sql:x``).
 
-    Raises DataError when there is no URL or no query behind ``sql:``. Nothing is opened.
+    Raises DataError if there is no URL or no query after ``sql:``. Nothing is opened.
     """
     if not text.startswith(_SQL):
         return Path(text)

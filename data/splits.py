@@ -1,4 +1,4 @@
-"""Splitting reading examples into training and development by article, never by row."""
+"""Split reading examples into training and development by article, never by row."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ _EVERY = 6
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Examples to train on, and examples of articles that no training row comes from."""
+    """Training examples, and examples of articles without any training row."""
 
     train: tuple[ReadingExample, ...]
     development: tuple[ReadingExample, ...]
 
 
 def split_by_group(examples: Sequence[ReadingExample], percent: int = 4, hold_out: Collection[str] = ()) -> Split:
-    """Hold out about ``percent`` per cent of each source's articles (ReadingExample.group), and ``hold_out`` whole.
+    """Hold out about ``percent`` per cent of each source's articles (ReadingExample.group), and all of ``hold_out``.
 
-    Membership depends on the article's name alone (its SHA-256), so it is the same on every machine and for every
-    subset of rows. A source of fewer than 50 articles lends every sixth in order of name instead: a share of few may be
-    none; a source of a single article lends nothing. Raises DataError for a source in ``hold_out`` that no example has.
+    Membership depends on the article's name alone (its SHA-256), so that it is the same on every machine and for every
+    subset of rows. For a source of fewer than 50 articles every sixth in name order is held out instead, since a share
+    of few may be none; a source of a single article is not split. Raises DataError for a source in ``hold_out`` without
+    examples.
     """
     groups: dict[str, set[str]] = {}
     for example in examples:

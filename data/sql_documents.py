@@ -1,4 +1,4 @@
-"""Documents out of a database, by a query of the user's own."""
+"""Read documents from a user's database query."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _NEEDED = ("id", "text")
 
 
 def check_sql(source: SqlSource) -> None:
-    """Raises DataError for what can be seen without asking the database: a bad URL, no driver, no SELECT, no file."""
+    """Raise DataError for errors detectable without connecting: a bad URL, no driver, no SELECT, no file."""
     checked_url(source.url, source.shown)
     if not _READS.match(source.query):
         raise DataError(f"{source.shown}: the query must read (SELECT ... or WITH ...), nothing is ever written")
 
 
 def read_sql(source: SqlSource) -> Iterator[Document | Refused]:
-    """A document for each row of the query: columns id and text, perhaps title; every other column that is not null is
-    metadata. Names of columns are compared without case. The rows stream (server-side cursor where there is one).
+    """Yield a document for each row: columns id and text, optionally title; other non-null columns are metadata.
 
-    The transaction is read only where the database can hold to that (SQLite, PostgreSQL), and always rolled back. Rows
-    whose id or text is unusable are refused by number and column. Raises DataError when the database cannot be reached,
-    the query fails or columns are missing, and when it fails midway: half a table must not pass for the whole of it.
+    Column names are compared without case. Rows are streamed (with a server-side cursor if available). The transaction
+    is read-only if the database supports it (SQLite, PostgreSQL), and always rolled back. Rows with an unusable id or
+    text are refused by number and column. Raises DataError if the database cannot be reached, the query fails, columns
+    are missing, or the database fails midway, so that a partial table never passes for the whole.
     """
     check_sql(source)
     engine = reading_engine(checked_url(source.url, source.shown))
@@ -53,7 +53,7 @@ def _rows(connection: Connection, source: SqlSource) -> Iterator[Document | Refu
     options: dict[str, Any] = {"stream_results": True, "yield_per": _ROWS_AT_ONCE}
     if connection.dialect.name == "postgresql":
         options["postgresql_readonly"] = True
-    # exec_driver_sql: in a query as a person writes it, ":name" is not a parameter.
+    # exec_driver_sql: in a user's query ":name" is not a parameter.
     result = connection.execution_options(**options).exec_driver_sql(source.query)
     names = [name.lower() for name in result.keys()]  # noqa: SIM118 - a result iterates over rows
     missing = [name for name in _NEEDED if name not in names]
@@ -80,7 +80,7 @@ def _document(values: Mapping[str, Any], where: str) -> Document | Refused:
 
 
 def _value(value: Any, name: str) -> object:
-    """A database's value as one of JSON's kinds; what has its own way to be written as text is."""
+    """Convert a database value to a JSON type; types with their own text form use it."""
     if isinstance(value, bytes | bytearray | memoryview):
         raise FieldError(f'"{name}" is binary ({len(value):,} bytes), it must be text: CAST it or leave the column out')
     if value is None or isinstance(value, str | int):

@@ -1,4 +1,4 @@
-"""What is particular to SQLite: the engines for its one writer and many readers, the writer's turn, its error codes."""
+"""SQLite specifics: engines for one writer and many readers, the writer's lock, and error codes."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from data.schema import metadata
 
 _NO_TABLE = re.compile(r"no such table: (?:main\.)?(\w+)")
 READERS = 16
-"""Reading connections open at once; the next reader waits for one to come back."""
+"""Maximum number of open reading connections; further readers wait."""
 
 
 def strict_json(value: object) -> str:
-    """JSON text as both databases accept it: NaN and infinities are a ValueError, not the word NaN."""
+    """JSON text that both databases accept: NaN and infinities raise ValueError."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def writer_engine(url: URL, timeout_s: float) -> Engine:
-    """An engine with exactly one connection, whose transactions take SQLite's write lock when they begin.
+    """Create an engine with exactly one connection, whose transactions take SQLite's write lock at their start.
 
-    BEGIN IMMEDIATE, because a transaction that reads first and then finds another writer ahead of it fails at once,
-    whatever the timeout. synchronous=FULL, because under NORMAL a machine that loses power may lose a commit in WAL
-    mode, and a sample or document that was reported as kept must be there: one fsync a commit is the price.
+    BEGIN IMMEDIATE, because a transaction that reads first and then meets another writer fails at once, regardless of
+    the timeout. synchronous=FULL, because under NORMAL a power failure may lose a commit in WAL mode, and a sample or
+    document that was reported as stored must be there. The cost is one fsync a commit.
     """
     engine = create_engine(
         url,
@@ -65,7 +65,7 @@ def writer_engine(url: URL, timeout_s: float) -> Engine:
 
 
 def reader_engine(url: URL, timeout_s: float) -> Engine:
-    """An engine with a pool of READERS connections that cannot write; each transaction reads one snapshot."""
+    """Create an engine with a pool of READERS read-only connections; each transaction reads one snapshot."""
     engine = create_engine(
         url,
         poolclass=QueuePool,
@@ -89,14 +89,14 @@ def reader_engine(url: URL, timeout_s: float) -> Engine:
 
 @contextmanager
 def writer_lock(database: Path, timeout_s: float) -> Iterator[None]:
-    """Hold the file lock that lets one process at a time write; raises StoreBusyError after timeout_s.
+    """Hold the file lock that allows one writing process at a time; raises StoreBusyError after timeout_s.
 
-    SQLite has a lock of its own, but before 3.51.3 two connections that write or checkpoint at the same instant can
-    damage a WAL database. With this lock there is one writer among all of Plumbline's processes too. It is the
-    kernel's lock: a process that is killed gives it up. The lock files stay; removing one would split the lock in two.
+    SQLite has its own lock, but before 3.51.3 two connections that write or checkpoint at the same instant can damage a
+    WAL database. With this lock there is one writer among all of Plumbline's processes too. It is a kernel lock: a
+    killed process releases it. The lock files stay, because removing one would split the lock in two.
 
-    Two locks make it fair: whoever waits for the turn (.lock) holds the head of the queue (.queue), so a process that
-    writes without a pause cannot take the turn again before one that waits. With one lock it did, for good.
+    Two locks make it fair: a waiting process (.lock) holds the head of the queue (.queue), so that a process that
+    writes continuously cannot starve it. With a single lock that happened.
     """
     deadline = time.monotonic() + timeout_s
     with _lock_file(database, ".lock") as turn, _lock_file(database, ".queue") as queue:
@@ -110,7 +110,7 @@ def writer_lock(database: Path, timeout_s: float) -> Iterator[None]:
         try:
             yield
         finally:
-            # Closing would unlock as well, but not while a child that was forked in between still holds the file.
+            # Closing would unlock as well, but not if a child forked in between still holds the file.
             fcntl.flock(turn, fcntl.LOCK_UN)
 
 
@@ -126,7 +126,7 @@ def _lock_file(database: Path, suffix: str) -> IO[bytes]:
 
 
 def _lock(file: IO[bytes], deadline: float) -> None:
-    """Take the lock, asking every few milliseconds (flock has no timeout of its own); raises TimeoutError."""
+    """Take the lock by polling every few milliseconds (flock has no timeout); raises TimeoutError."""
     pause = 0.0005
     while True:
         try:
@@ -144,7 +144,7 @@ FileId = tuple[int, int]
 
 
 def file_id(database: Path) -> FileId:
-    """Of the file that lies there now. Raises DataError where there is none, or none that can be looked at."""
+    """Return the id of the file at the path. Raises DataError if it is missing or not accessible."""
     try:
         found = database.stat()
     except OSError as error:
@@ -153,19 +153,19 @@ def file_id(database: Path) -> FileId:
 
 
 def check_same_file(database: Path, opened: FileId) -> None:
-    """Raise DataError where the file that was opened is no longer the one at its path: writes to it would be lost."""
+    """Raise DataError if the opened file is no longer the one at its path: writes to it would be lost."""
     if file_id(database) != opened:
         raise gone(database)
 
 
 def check_log(database: Path) -> None:
-    """Raise DataError where a writer's write-ahead log is gone from beside the database: what is in it is lost."""
+    """Raise DataError if a writer's write-ahead log is missing: its contents are lost."""
     if not database.with_name(f"{database.name}-wal").exists():
         raise gone(database)
 
 
 def gone(database: Path) -> DataError:
-    """The database, or a part of it, was deleted, moved or replaced under whoever has it open."""
+    """Error for a database that was deleted, moved or replaced while open."""
     return DataError(
         f"the database {database} was deleted, moved or replaced while it was in use: nothing more is read from it or "
         "kept in it. Put the file back, or restart with the one that is there now"
@@ -173,7 +173,7 @@ def gone(database: Path) -> DataError:
 
 
 def busy_message(database: object, timeout_s: float) -> str:
-    """What to say when the lock did not come free."""
+    """Message for a lock timeout."""
     return (
         f"the database {database} stayed locked for {timeout_s:g} seconds: another process is writing to it. "
         "Wait for it (or stop it) and try again"
@@ -181,14 +181,14 @@ def busy_message(database: object, timeout_s: float) -> str:
 
 
 def translated(error: DBAPIError, database: Path, timeout_s: float, writing: bool) -> DataError | None:
-    """The DataError for an SQLite error that the user can act on; None for one that is a mistake in our own code.
+    """Return the DataError for an SQLite error that the user can act on; None for a bug in our code.
 
-    writing: whether it happened on the writing connection (a reader that may not write is a mistake of ours).
+    writing: whether it happened on the writing connection (a write by a reader is a bug of ours).
     """
     cause: Any = error.orig
     code = getattr(cause, "sqlite_errorcode", None)
     if not isinstance(code, int):
-        # Python's own words, without SQLite's code, for bytes that are no text: only damage puts them there.
+        # Python's own message, without SQLite's code, for bytes that are not text: only damage causes it.
         if isinstance(cause, sqlite3.OperationalError) and str(cause).startswith("Could not decode to UTF-8"):
             return DataError(
                 f"the database {database} is damaged (a text holds bytes that are no UTF-8): restore a backup, or move "
@@ -196,7 +196,7 @@ def translated(error: DBAPIError, database: Path, timeout_s: float, writing: boo
             )
         return None
     says = f"SQLite says: {cause}"
-    match code & 0xFF:  # the low byte is the primary code, the rest says which variant
+    match code & 0xFF:  # the low byte is the primary code, the others are the variant
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
             return StoreBusyError(busy_message(database, timeout_s))
         case sqlite3.SQLITE_READONLY if writing:
@@ -225,7 +225,7 @@ def translated(error: DBAPIError, database: Path, timeout_s: float, writing: boo
                 "Check its space and health, then run it again"
             )
     missing = _NO_TABLE.fullmatch(str(cause))
-    if missing is not None and missing[1] in metadata.tables:  # another table is a mistake of ours
+    if missing is not None and missing[1] in metadata.tables:  # another table is a bug of ours
         return DataError(
             f"the database {database} has lost its tables ({says}): another program changed or replaced it. Restore "
             "it, or move it away and restart"

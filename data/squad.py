@@ -1,4 +1,4 @@
-"""SQuAD files (v1.1 and v2.0): articles, their paragraphs, their questions, as reading examples."""
+"""Read SQuAD files (v1.1 and v2.0) as reading examples."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from data.json_text import parse_json
 from data.reading_examples import ReadingExample, ReadingFile
 
 _LOOKED_AT = 50
-"""Lines by which a file is told; the first ones may be broken."""
+"""Number of lines used for detection; the first ones may be damaged."""
 
 
 def load_squad(path: Path, *, skip_bad: bool = False, limit: int | None = None) -> ReadingFile:
     """Read {"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers", "is_impossible"}]}]}]}.
 
-    The source is the file's name without endings, the article's title the group; equal answers of several annotators
-    are kept once. Raises DataError for a missing or damaged file, at the first bad question (named by its place and id;
-    ``skip_bad`` lists them instead) and when nothing is left. limit: at most this many examples.
+    The source is the file's name without suffixes, the group is the article's title; equal answers of several
+    annotators are kept once. Raises DataError for a missing or damaged file, at the first bad question (named by its
+    location and id; ``skip_bad`` lists them instead) and if nothing is left. limit: at most this many examples.
     """
     examples: list[ReadingExample] = []
     skipped: list[str] = []
@@ -43,8 +43,10 @@ def load_squad(path: Path, *, skip_bad: bool = False, limit: int | None = None) 
 
 
 def is_squad(path: Path) -> bool:
-    """Whether a file looks like SQuAD's one JSON document, by its first lines. Raises DataError for one that cannot be
-    read."""
+    """Return whether a file looks like SQuAD's JSON document, by its first lines.
+
+    Raises DataError if it is unreadable.
+    """
     whole = False
     for _, line in islice(numbered_lines(path, "questions, passages and answers"), _LOOKED_AT):
         try:
@@ -70,7 +72,7 @@ def _document(path: Path) -> list[Any]:
 
 
 def _questions(articles: list[Any], path: Path) -> list[tuple[str, object, object, object]]:
-    """(where, title, context, question) of every question. Raises DataError where the nesting itself is broken."""
+    """Yield (where, title, context, question) of every question. Raises DataError if the nesting is invalid."""
     found: list[tuple[str, object, object, object]] = []
     for a, article in enumerate(articles):
         at = f"{path}: data[{a}]"

@@ -1,6 +1,6 @@
 """The Store: one writer and many readers of the SQL database, and the check of its schema version.
 
-Knows the tables only as a whole; what goes into them is each room's own business.
+The contents of the tables are up to the packages that own them.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ BUSY_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class _Engines:
-    """Where reading connections come from, and where the one writing connection does."""
+    """Engines for reading and writing connections."""
 
     reader: Engine
     writer: Engine
 
 
 class Store:
-    """The database, open. Safe to use from several threads; a forked process must open its own.
+    """The open database. Thread-safe; a forked process must open its own.
 
-    Make it with ``Store.open``; use it as a context manager, or call ``close``.
+    Create it with ``Store.open``; use it as a context manager, or call ``close``.
     """
 
     def __init__(self, url: URL, engines: _Engines, timeout_s: float) -> None:
@@ -54,9 +54,8 @@ class Store:
     def open(cls, url: str, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> Store:
         """Open a database by URL: ``sqlite:///folder/plumbline.db`` or ``postgresql://user@host/name``.
 
-        An SQLite file and its folder are made when missing, and the tables when there are none. Raises DataError when
-        the URL, the file, the folder or the server is no good, and SchemaVersionError when the tables are of another
-        version.
+        An SQLite file and its folder are created if missing, and so are the tables. Raises DataError if the URL, the
+        file, the folder or the server is unusable, and SchemaVersionError if the tables are of another version.
         """
         parsed = _parse(url)
         if parsed.get_backend_name() == "sqlite":
@@ -76,7 +75,7 @@ class Store:
 
     @property
     def name(self) -> str:
-        """What to call the database in a message: its file, or its URL without the password."""
+        """Display name of the database: its file, or its URL without the password."""
         return str(self.path) if self.path else self._url.render_as_string(hide_password=True)
 
     @property
@@ -86,10 +85,10 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection that reads one consistent state of the database, as of its first statement, and cannot write.
+        """A connection that reads one consistent snapshot, as of its first statement, and cannot write.
 
-        Keep it short: what is written meanwhile piles up beside the database until the oldest reader is done.
-        Raises DataError (see ``Store.open``), StoreBusyError when no connection comes free in time.
+        Keep it short: the write-ahead log grows until the oldest reader is done. Raises DataError (see ``Store.open``),
+        and StoreBusyError if no connection becomes available in time.
         """
         with self._explained(writing=False), self._reader.connect() as connection:
             self._check_file()
@@ -97,12 +96,12 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """The one writing connection, in a transaction: committed at the end of the block, rolled back on any error.
+        """The single writing connection, in a transaction: committed at the end of the block, rolled back on any error.
 
-        One thread of one process holds it at a time; the others wait. When the block is left without an error, what
-        was written survives a crash and a loss of power. Raises StoreBusyError when the turn does not come within
-        the timeout, DataError when the file is read-only, the disk full or the database damaged (nothing of the block
-        is kept then), and RuntimeError when called inside another ``write`` of the same thread.
+        One thread of one process holds it at a time; others wait. After the block, the data survives a crash and a
+        power failure. Raises StoreBusyError if the lock is not available within the timeout, DataError if the file is
+        read-only, the disk full or the database damaged (nothing of the block is kept then), and RuntimeError if called
+        inside another ``write`` of the same thread.
         """
         if self._writing_thread == threading.get_ident():
             raise RuntimeError("write() inside write(): the thread would wait for itself. Pass the connection on")
@@ -120,11 +119,11 @@ class Store:
             if self.path:
                 sqlite.check_log(self.path)
             yield connection
-            # What is committed to a file that nobody finds any more is lost: better nothing is reported as kept.
+            # A commit to a file that is no longer at its path is lost, so it must not be reported as stored.
             self._check_file()
 
     def check(self) -> None:
-        """Raise DataError where the file of an SQLite database was deleted, moved or replaced since it was opened."""
+        """Raise DataError if the file of an SQLite database was deleted, moved or replaced since it was opened."""
         self._check_file()
 
     def _check_file(self) -> None:
@@ -136,7 +135,7 @@ class Store:
             self._file = sqlite.file_id(self.path)
 
     def close(self) -> None:
-        """Close every connection that is not in use now. Calling it again does nothing."""
+        """Close every unused connection. Repeated calls have no effect."""
         self._closed = True
         self._reader.dispose()
         self._writer.dispose()
@@ -151,7 +150,7 @@ class Store:
 
     @contextmanager
     def _explained(self, writing: bool) -> Iterator[None]:
-        """Turn the database's errors that a user can act on into DataError; let the others through."""
+        """Convert database errors that a user can act on to DataError; others pass through."""
         if self._closed:
             raise DataError(f"the database {self.name} was closed: open it again")
         try:
@@ -179,7 +178,7 @@ class Store:
             found = self._version(connection)
         if found is None:
             with self.write() as connection:
-                # Another process may have made the tables since we looked.
+                # Another process may have created the tables since the check.
                 found = self._version(connection)
                 if found is None:
                     metadata.create_all(connection)
@@ -188,7 +187,7 @@ class Store:
                     return
         if found is not None and found != SCHEMA_VERSION and can_migrate(found):
             with self.write() as connection:
-                found = self._version(connection)  # another process may have migrated them since we looked
+                found = self._version(connection)  # another process may have migrated them since the check
                 found = migrate(connection, found) if found is not None else None
         if found != SCHEMA_VERSION:
             raise SchemaVersionError(
@@ -197,10 +196,10 @@ class Store:
             )
 
     def _version(self, connection: Connection) -> str | None:
-        """The stored schema version; None when there are no tables yet. DataError when the tables are not ours."""
+        """The stored schema version; None if there are no tables yet. Raises DataError for foreign tables."""
         tables = set(inspect(connection).get_table_names())
         if self.path is None:
-            tables &= set(metadata.tables)  # a server's database may hold the tables of others beside ours
+            tables &= set(metadata.tables)  # a server's database may hold other applications' tables
         if not tables:
             return None
         found: str | None = None
@@ -220,7 +219,7 @@ class Store:
 
 
 def _parse(url: str) -> URL:
-    """The URL's parts; DataError unless it names SQLite or PostgreSQL."""
+    """Parse the URL. Raises DataError unless it names SQLite or PostgreSQL."""
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()
@@ -238,7 +237,7 @@ _SQLITE_DRIVERS = ("sqlite", "sqlite+pysqlite")
 
 
 def _prepare_file(url: URL) -> URL:
-    """Make the folder and the file of an SQLite database, for their owner alone where they are missing.
+    """Create the folder and the file of an SQLite database if missing, with access for their owner only.
 
     Returns the URL with the file's absolute path.
     """
@@ -248,7 +247,7 @@ def _prepare_file(url: URL) -> URL:
             f"the SQLite database {name or '(no name)'!r} is not a plain file: writer and readers must be able to open "
             "the same one. Give a path, as in sqlite:///folder/plumbline.db"
         )
-    # Absolute, so that the database stays the same one when the process changes its folder.
+    # Absolute, so that it stays valid when the process changes its working directory.
     path = Path(name).absolute()
     try:
         make_private_folder(path.parent)
@@ -259,13 +258,13 @@ def _prepare_file(url: URL) -> URL:
     if path.is_dir():
         raise DataError(f"the database {path} is a folder: name a file in it, such as {path / 'plumbline.db'}")
     if not path.exists():
-        with suppress(OSError):  # what is wrong with its place SQLite says
+        with suppress(OSError):  # SQLite reports problems of its location
             open(path, "xb", opener=private_opener).close()
     return url.set(database=str(path))
 
 
 def _server_engines(url: URL, timeout_s: float) -> _Engines:
-    """Engines of PostgreSQL with the same promises as SQLite's."""
+    """PostgreSQL engines with the same guarantees as SQLite's."""
     try:
         reader = create_engine(
             url,

@@ -1,4 +1,4 @@
-"""How the cells of a delimited table are divided: from its first lines, or from the line that Excel writes for it."""
+"""Detect the delimiter of a table from its first lines, or from Excel's ``sep=`` line."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from dataclasses import dataclass
 
 DELIMITERS = ",;\t|"
 NO_DELIMITER = "\x1f"
-"""For a table of one column: a character (ASCII's unit separator) that no text holds."""
+"""Delimiter for a table of one column: a character (ASCII's unit separator) that no text contains."""
 
 _EXCEL = re.compile(r"\ufeff?sep=(.)\r?\n?", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """delimiter: between cells, ``NO_DELIMITER`` for one column. declared: whether the first line was ``sep=X``, which
-    is no row."""
+    """delimiter: between cells, ``NO_DELIMITER`` for one column.
+
+    declared: whether the first line was ``sep=X``, not a row.
+    """
 
     delimiter: str
     declared: bool = False
 
 
 def table_layout(lines: Sequence[str], *, complete: bool = False) -> TableLayout:
-    """The layout of the table that begins with these lines (with their line ends). complete: nothing follows them.
+    """Return the layout of a table from its first lines (with line ends). complete: nothing follows them.
 
-    ``sep=X`` decides. Otherwise the delimiter is the one that gives the most rows the header's number of cells; quoted
-    cells are taken as such, and of equals the one wins after which fewer cells begin with a space (commas in prose).
-    A table in which no delimiter divides the header and any row has one column.
+    ``sep=X`` decides. Otherwise the delimiter is the one that gives most rows the header's number of cells; quoted
+    cells are respected, and ties go to the one after which fewer cells start with a space (commas in prose). If no
+    delimiter divides the header and any row, the table has one column.
     """
     if lines and (match := _EXCEL.fullmatch(lines[0])):
         return TableLayout(match.group(1), declared=True)
@@ -47,13 +49,14 @@ def _rows(lines: Sequence[str], delimiter: str, complete: bool) -> list[list[str
     rows: list[list[str]] = []
     with suppress(csv.Error):
         rows.extend(row for row in reader if any(cell.strip() for cell in row))
-    # Where more follows, the last row may be cut within a quoted cell.
+    # If more lines follow, the last row may be cut within a quoted cell.
     return rows if complete or len(rows) < 3 else rows[:-1]
 
 
 def _score(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[float, float, int]:
-    """Share of rows with the header's width, share of cells that do not begin with a space, width; 0s where the
-    delimiter divides nothing."""
+    """Share of rows with the header's width, share of cells that do not start with a space, width; 0s without a
+    division.
+    """
     if not rows or len(rows[0]) < 2:
         return (0.0, 0.0, 0)
     width, body = len(rows[0]), rows[1:]

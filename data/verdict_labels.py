@@ -1,4 +1,4 @@
-"""What people said of answers and claims, out of a file: one row a judgement, found again by question and text."""
+"""Read human judgements of answers and claims from a file: one row a judgement, matched by question and text."""
 
 from __future__ import annotations
 
@@ -28,8 +28,12 @@ _EXAMPLE = '{"question": "...", "answer": "...", "label": "supported"}'
 
 @dataclass(frozen=True, slots=True)
 class VerdictLabel:
-    """One judgement. question_id, question: what it answers, "" for any. text: the whole answer, or one claim of it
-    (``claim``). note: what the person wrote. where: ``file:line``."""
+    """One judgement. question_id, question: what it answers, "" for any.
+
+    text: the whole answer, or one claim (``claim``).
+
+    note: a free comment. where: ``file:line``.
+    """
 
     question_id: str
     question: str
@@ -42,23 +46,24 @@ class VerdictLabel:
 
 @dataclass(frozen=True, slots=True)
 class LabelFile:
-    """The judgements of a file and its fingerprint (SHA-256 over them, whatever their order)."""
+    """The judgements of a file and their fingerprint (SHA-256, independent of their order)."""
 
     labels: tuple[VerdictLabel, ...]
     fingerprint: str
 
 
 def squeezed(text: str) -> str:
-    """A text as labels are compared: white space as single blanks."""
+    """Normalise white space for the comparison of texts."""
     return " ".join(text.split())
 
 
 def load_verdict_labels(path: Path) -> LabelFile:
-    """Labels out of CSV, TSV, JSON or JSONL: ``question_id`` or ``question`` (neither: whatever was asked), ``answer``
-    or ``claim``, and ``label`` (supported, contradicted, unverifiable, abstained or another of data.answer_labels'
-    words), or ``hallucinated`` or ``supported`` true or false. Perhaps ``note``. Rows with an empty label are left out.
+    """Load labels from CSV, TSV, JSON or JSONL.
 
-    Raises DataError by file and line for a row that says nothing, a label that is none, and two that disagree.
+    Fields: ``question_id`` or ``question`` (neither: any question), ``answer`` or ``claim``, and ``label`` (supported,
+    contradicted, unverifiable, abstained or another word of data.answer_labels), or ``hallucinated`` or ``supported``
+    as true or false; optionally ``note``. Rows with an empty label are skipped. Raises DataError, by file and line, for
+    an empty row, an invalid label, and two contradictory ones.
     """
     layout = answer_format(path)
     if layout == "ragtruth":

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and errors of the disk that name the file."""
+"""Atomic file writes, and disk errors that name the file."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A path beside ``path`` to write to, moved there at the end; removed if anything is raised.
+    """Yield a temporary path beside ``path``, renamed to it at the end; removed on an error.
 
-    What is no regular file (a device, a pipe) is written to directly. Raises OSError, naming ``path``.
+    A special file (a device, a pipe) is written directly. Raises OSError naming ``path``.
     """
     if path.exists() and not path.is_file():
         with naming_file(path):
             yield path
         return
-    target = Path(os.path.realpath(path))  # a link stays one
+    target = Path(os.path.realpath(path))  # a link remains a link
     part = target.with_name(f".{target.name}.part")
     try:
         with naming_file(path):
@@ -27,13 +27,13 @@ def whole_file(path: Path) -> Iterator[Path]:
                 os.fsync(file.fileno())
             part.replace(target)
     finally:
-        with suppress(OSError):  # a read-only folder: there is none
+        with suppress(OSError):  # a read-only folder: the file does not exist
             part.unlink(missing_ok=True)
 
 
 @contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """An OSError inside that names no file gets this one: "No space left on device" alone does not say where."""
+    """Add this file to an OSError without one: "No space left on device" alone does not say where."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Lists as a table's cell spells them: JSON, Python's, and numpy's arrays, which have no commas."""
+"""Parse lists in table cells: JSON, Python, and numpy arrays, which have no commas."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _ITEM = re.compile(rf"\s*({_QUOTED}|None|nan|NaN|\.\.\.)(\s*,|\s+|(?=\]))", re.D
 
 
 class ShortenedListError(ValueError):
-    """numpy wrote "..." for items that it left out."""
+    """numpy wrote "..." for omitted items."""
 
 
 def written_list(cell: str) -> object:
-    """The list that a cell spells, None where it spells a missing item; the cell itself if it spells none.
+    """Return the list in a cell, None for a missing item, or the cell itself if it is not a list.
 
     Raises ShortenedListError.
     """
@@ -37,7 +37,7 @@ def written_list(cell: str) -> object:
 
 
 def _array(text: str) -> list[object] | None:
-    """The items of an array as numpy prints it. None for anything else: for lists with commas above all."""
+    """The items of an array as numpy prints it. None for anything else, in particular lists with commas."""
     if not text.startswith("[") or not text.endswith("]"):
         return None
     found: list[object] = []

@@ -1,1 +1,4 @@
-"""From a question and retrieved chunks to a completion with citations. Knows nothing of verdicts."""
+"""Generation: from a question and retrieved chunks to a completion with citations.
+
+Does not depend on evaluation.
+"""

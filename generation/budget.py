@@ -1,4 +1,7 @@
-"""Fitting chunks into a token budget: whole chunks first, then one cut at a sentence boundary, never the question."""
+"""Fit chunks into a token budget: whole chunks first, then one truncated at a sentence boundary.
+
+The question is never cut.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class FittedChunk:
-    """A chunk and how many of its first characters are shown."""
+    """A chunk and the number of its leading characters that are shown."""
 
     retrieved: RetrievedChunk
     end: int
@@ -18,7 +21,7 @@ class FittedChunk:
 
 @dataclass(frozen=True, slots=True)
 class BudgetFit:
-    """What fits, in the order given, and what was left out."""
+    """The chunks that fit, in the given order, and the omitted ones."""
 
     shown: tuple[FittedChunk, ...]
     omitted: tuple[RetrievedChunk, ...]
@@ -31,11 +34,12 @@ def fit_chunks(
     sentence_ends: Callable[[str], Sequence[int]],
     limit: int | None = None,
 ) -> BudgetFit:
-    """Take chunks in order while they fit whole; the first that does not is cut after its last sentence that fits.
+    """Take chunks in order while they fit; the first that does not fit is truncated after its last sentence that fits.
 
-    cost(chunk, end): tokens that the chunk's first ``end`` characters take, markers and title included. sentence_ends:
-    the offsets at which a text may be cut. limit: most chunks the model can tell apart. A chunk of which no sentence
-    fits is omitted, and so is everything after a cut: a lower-ranked chunk never displaces a higher one.
+    cost(chunk, end): tokens of the chunk's first ``end`` characters, including markers and title. sentence_ends:
+    offsets at which a text may be truncated. limit: maximum number of chunks that the model can distinguish. A chunk
+    without a fitting sentence is omitted, and so is everything after a truncated chunk: a lower-ranked chunk never
+    displaces a higher one.
     """
     shown: list[FittedChunk] = []
     left = budget

@@ -1,4 +1,4 @@
-"""Citations ``[n]``: written after a copied answer, or found in a model's own text; only of chunks that were given."""
+"""Citations ``[n]`` of the given chunks: appended to a copied answer, or found in a model's text."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from generation.completion import Citation
 from generation.surface.surface import Surface
 
-# Plain digits without leading zeros: "[007]" or Arabic digits would not be what the Citation says stands there.
+# Plain digits without leading zeros: "[007]" or Arabic digits would not equal the text of the Citation.
 _MARKER = re.compile(r"\[([1-9][0-9]{0,2})\]")
 _MIN_SHARE_OF_COPIED = 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A text and its citations, in order of place."""
+    """A text and its citations, in order of position."""
 
     text: str
     citations: tuple[Citation, ...]
 
 
 def find_citations(text: str, chunks: int) -> tuple[Citation, ...]:
-    """Every ``[n]`` in the text with 1 <= n <= chunks; other numbers in brackets are no citations and stay text."""
+    """Find every ``[n]`` in the text with 1 <= n <= chunks; other bracketed numbers are plain text."""
     return tuple(
         Citation(int(match[1]), match.start(), match.end())
         for match in _MARKER.finditer(text)
@@ -31,9 +31,9 @@ def find_citations(text: str, chunks: int) -> tuple[Citation, ...]:
 
 
 def cite_copied(surface: Surface) -> CitedText:
-    """Append ``[n]`` for each chunk that at least a quarter of what was copied came from, in order of first use.
+    """Append ``[n]`` for each chunk that contributed at least a quarter of the copied text, in order of first use.
 
-    What was copied from the question or made up by the vocabulary cites nothing.
+    Text copied from the question or generated from the vocabulary cites nothing.
     """
     shares: dict[int, float] = {}
     for stretch in surface.stretches:

@@ -1,4 +1,4 @@
-"""The Completion: what a generator returned for one sample of one prompt."""
+"""The Completion: a generator's output for one sample of one prompt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """``[n]`` in the answer: ``text[start:end] == f"[{number}]"``. number counts the prompt's chunks from 1."""
+    """``[n]`` in the answer: ``text[start:end] == f"[{number}]"``. number: index of the chunk in the prompt, from 1."""
 
     number: int
     start: int
@@ -29,15 +29,15 @@ class Citation:
 class Completion:
     """One sampled answer.
 
-    text: with its ``[n]`` citations. token_ids: without the end-of-sequence token; token_logprobs: natural logarithm of
-    each one's probability under the model at temperature 1, before any bias, penalty or truncation, same length.
-    finish_reason: "stop" (end token or stop string), "length", "cancelled" or "deadline". seed: the sample's own.
-    citations: in order of place; empty when none was made. top_logprobs: where they were asked for, the likeliest
-    alternatives of every token as (token id, log-probability as above), likeliest first, else empty.
+    text: with its ``[n]`` citations. token_ids: without the end-of-sequence token. token_logprobs: natural logarithm of
+    each token's probability under the model at temperature 1, before any bias, penalty or truncation, same length.
+    finish_reason: "stop" (end token or stop string), "length", "cancelled" or "deadline". seed: of the sample.
+    citations: in order of position; may be empty. top_logprobs: if requested, the likeliest alternatives of every token
+    as (token id, log-probability as above), likeliest first, else empty.
 
     A server names tokens by text, if at all: token_ids and top_logprobs are then empty. logprobs_missing: why
-    token_logprobs is empty although tokens were drawn, "" where it is not. thought: what a reasoning model thought
-    before it answered, without tags; it is no part of the text, but its tokens are among the tokens.
+    token_logprobs is empty although tokens were generated, else "". thought: the reasoning of a reasoning model,
+    without tags; it is not part of the text, but its tokens are among the tokens.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""Errors of the generation room that a caller can act on."""
+"""Errors of the generation package."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from plumbline_errors import PlumblineError
 
 
 class GenerationError(PlumblineError):
-    """A prompt or a sampling parameter is wrong; the message names what and what to do."""
+    """A prompt or a sampling parameter is invalid; the message names what and what to do."""
 
 
 class ContextLengthError(GenerationError):
-    """The question or the prompt does not fit the model's context: a shorter one might."""
+    """The question or the prompt does not fit the model's context; a shorter one might."""
 
 
 class ParameterError(GenerationError):
-    """A sampling parameter cannot be used. parameter: its name, as SamplingParams has it."""
+    """A sampling parameter is invalid. parameter: its name in SamplingParams."""
 
     def __init__(self, parameter: str, message: str) -> None:
         super().__init__(message)
@@ -25,12 +25,12 @@ class ParameterError(GenerationError):
 
 
 class OutOfMemoryError(GenerationError):
-    """Memory ran out while several requests were at work: the same request may succeed later."""
+    """Memory ran out while several requests were running; the same request may succeed later."""
 
 
 class ModelOutputError(GenerationError):
-    """The model computed nothing that can be drawn from (NaN or infinite probabilities): its weights are damaged."""
+    """The model's output cannot be sampled (NaN or infinite probabilities): its weights are damaged."""
 
 
 class UnavailableError(GenerationError):
-    """The generator cannot answer now, whatever is asked: its server is away, refuses the key, or talks nonsense."""
+    """The generator cannot serve any request now: its server is down, rejects the key, or sends invalid replies."""

@@ -1,4 +1,4 @@
-"""The protocol every generator stands behind: the embedded reader, a Hugging Face decoder, a server."""
+"""The Generator protocol, implemented by the embedded reader, Hugging Face decoders and servers."""
 
 from __future__ import annotations
 
@@ -13,34 +13,36 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 class Generator(Protocol):
-    """Turns a question and chunks into a prompt, and a prompt into completions."""
+    """Converts a question and chunks into a prompt, and a prompt into completions."""
 
     @property
     def name(self) -> str:
-        """What a person calls it, e.g. ``plumbline-reader``."""
+        """Display name, e.g. ``plumbline-reader``."""
 
     @property
     def fingerprint(self) -> str:
-        """Hash of weights and configuration: equal fingerprints draw the same tokens from the same seeds."""
+        """Hash of weights and configuration: equal fingerprints give the same tokens from the same seeds."""
 
     @property
     def context_length(self) -> int:
         """The context window Delta, in tokens."""
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
-        """Fit the question and as many chunks as possible, in the order given, into context_length - max_new_tokens.
+        """Fit the question and as many chunks as possible, in the given order, into context_length - max_new_tokens.
 
-        Raises GenerationError if the question is empty or does not fit by itself.
+        Raises GenerationError if the question is empty or does not fit on its own.
         """
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
-        """Draw one completion per seed (params.n and params.seed are not looked at), in the order of the seeds."""
+        """Generate one completion per seed, in the order of the seeds (params.n and params.seed are ignored)."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationTask:
-    """A prompt, how to draw from it, and a seed for each completion. owner: whose request it is, where several share
-    the generator; what was read for one owner is not reused for another."""
+    """A prompt, its sampling parameters, and a seed for each completion.
+
+    owner: the owner of the request, if several share the generator; cached prompts are not reused across owners.
+    """
 
     prompt: Prompt
     params: SamplingParams
@@ -50,14 +52,14 @@ class GenerationTask:
 
 @runtime_checkable
 class BatchGenerator(Protocol):
-    """A generator that works on many prompts at once."""
+    """A generator that processes many prompts at once."""
 
     def generate_many(self, tasks: Sequence[GenerationTask]) -> tuple[tuple[Completion, ...], ...]:
-        """What ``generate`` would return for each task, in order. The first error of any task is raised."""
+        """Return what ``generate`` would return for each task, in order. Raises the first error of any task."""
 
 
 def generate_many(generator: Generator, tasks: Sequence[GenerationTask]) -> tuple[tuple[Completion, ...], ...]:
-    """The completions of all tasks, in order: at once where the generator can, else one task after the other."""
+    """Return the completions of all tasks, in order: in one batch if the generator supports it, else one by one."""
     if isinstance(generator, BatchGenerator):
         return generator.generate_many(tasks)
     return tuple(generator.generate(task.prompt, task.params, task.seeds) for task in tasks)

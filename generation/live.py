@@ -1,6 +1,6 @@
-"""Generators that can be listened to: text as it is drawn, completions at the end, and a way to stop.
+"""Streaming, cancellable generation for callers that must not block, such as a server's event loop.
 
-For callers that must not block (a server's event loop). Several requests that were begun share the engine's batch.
+Concurrent requests share the engine's batch.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class FinishedRequest:
-    """The end of a request. completions: in the order of the seeds. shared_tokens: how much of the prompt had been read
-    for others before."""
+    """The end of a request. completions: in the order of the seeds. shared_tokens: prompt tokens reused from others."""
 
     completions: tuple[Completion, ...]
     shared_tokens: int = 0
@@ -26,53 +25,55 @@ class FinishedRequest:
 
 @dataclass(frozen=True, slots=True)
 class EngineLoad:
-    """rows: samples that decode now. free_positions: of the engine's memory, in tokens."""
+    """rows: samples being decoded. free_positions: of the engine's memory, in tokens."""
 
     rows: int
     free_positions: int
 
 
 Listener = Callable[[TextDelta | FinishedRequest | Exception], None]
-"""Called from another thread, between steps that serve everybody: it must return at once and raise nothing. Drawn or an
-error comes last; a sample's deltas, joined, are its completion's text."""
+"""Called from another thread, between steps that serve all requests: it must return at once and not raise.
+
+A FinishedRequest or an error comes last; a sample's joined deltas are its completion's text.
+"""
 
 
 class LiveRequest(Protocol):
-    """A request under way."""
+    """A request in progress."""
 
     def cancel(self) -> None:
-        """Stop it, without waiting: its rows are free before the next step, and what was drawn is its result."""
+        """Cancel without waiting: its rows are free before the next step, and the tokens so far are its result."""
 
 
 @runtime_checkable
 class LiveGenerator(Protocol):
-    """A generator that tells what it draws while it does."""
+    """A generator that reports text while it is generated."""
 
     def begin(self, task: GenerationTask, listener: Listener) -> LiveRequest:
-        """Take a task in and return at once; whatever is wrong with it goes to the listener."""
+        """Submit a task and return at once; errors in it go to the listener."""
 
 
 @runtime_checkable
 class EngineGenerator(Protocol):
-    """A generator whose requests share an engine of this process."""
+    """A generator whose requests share an engine in this process."""
 
     def load(self) -> EngineLoad:
-        """How busy it is, as of about now."""
+        """Current load (approximate)."""
 
 
 @runtime_checkable
 class InstructedGenerator(Protocol):
-    """A generator that follows instructions of the caller's beside its own."""
+    """A generator that accepts instructions from the caller."""
 
     def instructed_prompt(
         self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str
     ) -> Prompt:
-        """``Generator.prompt`` with instructions in front; they are never cut."""
+        """``Generator.prompt`` preceded by instructions, which are never truncated."""
 
 
 @runtime_checkable
 class NamesTokens(Protocol):
-    """A generator that can say what a token id stands for."""
+    """A generator that can return the text of a token id."""
 
     def token_text(self, token_id: int) -> str:
-        """The token's text by itself; a replacement character where it is part of a character only."""
+        """The token's text on its own; a replacement character if it is only part of a character."""

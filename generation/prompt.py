@@ -1,4 +1,4 @@
-"""The Prompt: a question and the chunks it is answered from, as token ids."""
+"""The Prompt: a question and its chunks, as token ids."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class PromptChunk:
-    """A chunk as the model was given it. number: n of ``[n]``, from 1.
+    """A chunk as given to the model. number: n of ``[n]``, from 1.
 
-    start, end: the characters of ``retrieved.chunk.text`` that were shown (a cut at a sentence boundary may drop the
-    end).
+    start, end: the shown characters of ``retrieved.chunk.text`` (truncation at a sentence boundary may drop the end).
     """
 
     number: int
@@ -22,19 +21,19 @@ class PromptChunk:
 
     @property
     def text(self) -> str:
-        """The text shown."""
+        """The shown text."""
         return self.retrieved.chunk.text[self.start : self.end]
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What goes into the model.
+    """The model input.
 
-    question: as asked, never cut. chunks: those that fit, in order of ``[n]``. omitted: those that did not fit the
-    token budget, in order of rank. token_ids: the whole prompt. sources: for each prompt token (part, start, end) with
-    part 0 for the question, n for the text shown of chunk n and -n for its title, and start, end in characters of that
-    text; None for tokens of neither. Empty where a generator does not copy. instructions: of the caller's own, as they
-    stand in front of the generator's.
+    question: as asked, never truncated. chunks: those that fit, in order of ``[n]``. omitted: those that did not fit
+    the token budget, in order of rank. token_ids: the whole prompt. sources: for each prompt token (part, start, end)
+    with part 0 for the question, n for the shown text of chunk n and -n for its title, and start, end in characters of
+    that text; None for other tokens. Empty if a generator does not copy. instructions: the caller's own, placed before
+    the generator's.
     """
 
     question: str

@@ -1,1 +1,1 @@
-"""The decoder: tensors and tokens. Knows nothing of documents, prompts or the database."""
+"""The decoder: tensors and tokens. Does not depend on documents, prompts or the database."""

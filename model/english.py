@@ -1,15 +1,15 @@
-"""Closed word classes of English that several rooms need: numbers in words, months, weekdays. All in lower case."""
+"""Closed word classes of English used by several packages: number words, months, weekdays. All in lower case."""
 
 from __future__ import annotations
 
 
 def word_list(text: str) -> tuple[str, ...]:
-    """The words of ``text`` between white space, in order."""
+    """Split ``text`` at white space, in order."""
     return tuple(text.split())
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of ``text`` between white space, as a set."""
+    """Split ``text`` at white space, as a set."""
     return frozenset(text.split())
 
 

@@ -1,4 +1,4 @@
-"""Errors of the model room that a caller can act on."""
+"""Errors of the model package."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from plumbline_errors import PlumblineError
 
 
 class ModelError(PlumblineError):
-    """A checkpoint, a configuration or an input to the model is wrong; the message names what and what to do."""
+    """A checkpoint, a configuration or an input to the model is invalid; the message names what and what to do."""

@@ -1,4 +1,4 @@
-"""Running a function of ours on untrusted data in a child process with limits of time and memory."""
+"""Run a function of this package on untrusted data in a child process with limits on time and memory."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-_WALL_SECONDS = 60.0  # beyond the processor time: a machine may be busy
-# The path is added behind all others, so that no file beside the package takes the place of a standard module.
+_WALL_SECONDS = 60.0  # beyond the CPU time: a machine may be busy
+# The path is appended last, so that no file beside the package shadows a standard module.
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
-# One thread each, and one heap: address space is what is limited.
+# One thread and one heap each, because the address space is limited.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 
 
 class LimitedProcessError(Exception):
-    """The child gave no answer: the message says which limit it passed, or how it ended."""
+    """The child gave no answer: the message says which limit it exceeded, or how it ended."""
 
 
 def ask_child(module: str, request: Mapping[str, object], *, memory_bytes: int, cpu_seconds: int) -> dict[str, object]:
-    """The JSON answer of ``main()`` of ``module``, which calls ``take_request``.
+    """Return the JSON answer of ``main()`` of ``module``, which calls ``take_request``.
 
-    memory_bytes: address space of the child, the interpreter included. cpu_seconds: its processor time. Raises
+    memory_bytes: address space of the child, including the interpreter. cpu_seconds: its CPU time. Raises
     LimitedProcessError.
     """
     limits = {"memory_bytes": memory_bytes, "cpu_seconds": cpu_seconds}
@@ -36,8 +36,8 @@ def ask_child(module: str, request: Mapping[str, object], *, memory_bytes: int, 
             input=json.dumps({**request, **limits}).encode(),
             capture_output=True,
             timeout=wall,
-            env=_ENVIRONMENT,  # secrets in our environment are none of its business
-            start_new_session=True,  # an interrupt at the terminal is ours to handle
+            env=_ENVIRONMENT,  # the child must not see secrets in our environment
+            start_new_session=True,  # the parent handles an interrupt at the terminal
             check=False,
         )
     except subprocess.TimeoutExpired as error:
@@ -54,13 +54,13 @@ def ask_child(module: str, request: Mapping[str, object], *, memory_bytes: int, 
 
 
 def take_request() -> dict[str, object]:
-    """In the child: the request, after the limits in it were set."""
+    """In the child: set the limits and return the request."""
     request: dict[str, object] = json.loads(sys.stdin.buffer.read())
     limit(resource.RLIMIT_CORE, 0)
-    limit(resource.RLIMIT_FSIZE, 0)  # it has nothing to write but its answer, into a pipe
+    limit(resource.RLIMIT_FSIZE, 0)  # it writes only its answer, to a pipe
     limit(resource.RLIMIT_AS, int(str(request["memory_bytes"])))
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (int(str(request["cpu_seconds"])), hard))  # past it: SIGXCPU
+    resource.setrlimit(resource.RLIMIT_CPU, (int(str(request["cpu_seconds"])), hard))  # beyond it: SIGXCPU
     return request
 
 
@@ -71,17 +71,17 @@ def give_answer(answer: Mapping[str, object]) -> None:
 
 
 def limit(which: int, value: int) -> None:
-    """Set a limit of this process, both its soft and its hard value, to at most ``value``."""
+    """Set a limit of this process, both soft and hard, to at most ``value``."""
     hard = resource.getrlimit(which)[1]
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(which, (value, value))
 
 
 def _why(code: int, stderr: bytes, memory_bytes: int, cpu_seconds: int) -> str:
-    """What a child that gave no answer died of."""
+    """Return why a child gave no answer."""
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"it takes more than {cpu_seconds} seconds of processor time"
-    if b"MemoryError" in stderr or b"memory allocation of" in stderr:  # Python's words, and Rust's
+    if b"MemoryError" in stderr or b"memory allocation of" in stderr:  # the messages of Python, and of Rust
         return f"it takes more than {memory_bytes >> 20} MiB of memory"
     if code < 0:
         return f"its process crashed ({signal.Signals(-code).name})"

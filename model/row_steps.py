@@ -1,4 +1,4 @@
-"""Interfaces of decoding steps that compute each row by itself: the step, and the state it reads."""
+"""Interfaces of decoding steps that compute each row independently: the step, and the state it reads."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class RowReads:
-    """Row r of a step reads ranges[offsets[r] : offsets[r + 1]], each (start, length), the new position included.
+    """Row r of a step reads ranges[offsets[r] : offsets[r + 1]], each (start, length), including the new position.
 
-    ranges (N, 2), offsets (R + 1), order (R): in which order rows are given to threads.
+    ranges (N, 2), offsets (R + 1), order (R): order of assignment to threads.
     """
 
     ranges: NDArray[np.int64]
@@ -23,19 +23,19 @@ class RowReads:
 
 
 class RowState(Protocol):
-    """Where the keys and values of a step's rows lie, on a CPU."""
+    """Locations of the keys and values of a step's rows, on a CPU."""
 
     @property
     def slots(self) -> Tensor:
-        """(N): the position that each row's next key and value go to."""
+        """(N): the position for each row's next key and value."""
         ...
 
     def positions(self, steps: int) -> Tensor:
-        """(N, 1): where each row's new token stands. Raises ModelError past the last position."""
+        """(N, 1): position of each row's new token. Raises ModelError past the last position."""
         ...
 
     def row_reads(self, window: int | None) -> RowReads:
-        """What each row reads; window: of its last positions only."""
+        """Return what each row reads; window: its last positions only."""
         ...
 
     def numbers(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -43,14 +43,13 @@ class RowState(Protocol):
         ...
 
     def advance(self, steps: int) -> None:
-        """Every row stands so many positions further."""
+        """Advance every row by so many positions."""
         ...
 
 
 class RowSteps(Protocol):
-    """Decoding steps by another path than ``Decoder.forward``, in which a row's numbers do not depend on the others
-    (model/quantised)."""
+    """Decoding steps by another path than ``Decoder.forward``, in which rows are independent (model/quantised)."""
 
     def hidden(self, tokens: Tensor, state: RowState) -> Tensor:
-        """tokens (N, 1) -> final hidden states (N, E); the state is one step further then."""
+        """tokens (N, 1) -> final hidden states (N, E); advances the state by one step."""
         ...

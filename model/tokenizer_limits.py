@@ -1,4 +1,4 @@
-"""Trying a checkpoint's tokenizer in a child process before this one loads it."""
+"""Test a checkpoint's tokenizer in a child process before this process loads it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.limited_process import LimitedProcessError, ask_child
 
 @dataclass(frozen=True, slots=True)
 class TokenizerLimits:
-    """memory_bytes: address space of the child, the interpreter included. cpu_seconds: its processor time."""
+    """memory_bytes: address space of the child, including the interpreter. cpu_seconds: its CPU time."""
 
     memory_bytes: int = 2 << 30
     cpu_seconds: int = 20
@@ -23,9 +23,9 @@ _LIMITS = TokenizerLimits()
 
 
 def try_tokenizer(path: Path, limits: TokenizerLimits = _LIMITS) -> None:
-    """Load, encode and decode with the tokenizer of a checkpoint (a folder or a GGUF file) in a child process.
+    """Load, encode and decode with a checkpoint's tokenizer (a folder or a GGUF file) in a child process.
 
-    Raises ModelError that names the file where it cannot be read, or passes a limit.
+    Raises ModelError, naming the file, if it cannot be read or exceeds a limit.
     """
     place = tokenizer_place(path)
     try:

@@ -1,6 +1,6 @@
-"""The child process that tries a tokenizer: loads it, encodes and decodes, within limits (model.tokenizer_limits).
+"""Child process that tests a tokenizer: loads it, encodes and decodes, within limits (model.tokenizer_limits).
 
-Loading runs regular expressions and tables of the checkpoint's author through the library, which has no limits.
+Loading runs regular expressions and tables by the checkpoint's author through the library, which has no limits.
 """
 
 from __future__ import annotations

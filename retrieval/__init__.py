@@ -1,1 +1,4 @@
-"""Chunks, BM25, dense vectors, fusion, index generations and the indexing job. Knows nothing of prompts or answers."""
+"""Retrieval: chunking, BM25, dense vectors, rank fusion, index generations and the indexing job.
+
+Does not depend on prompts or answers.
+"""

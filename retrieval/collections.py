@@ -1,4 +1,4 @@
-"""Collections as a whole: listing, opening, checking and deleting them."""
+"""List, open, check and delete collections."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """name: the collection's; label: what its tenant calls it, None where that is the name; tenant: whose it is. The
-    others speak of the published generation, and are None (or 0) where there is none."""
+    """Facts about a collection.
+
+    name: internal name. label: the name its tenant uses, None if it is the same. tenant: the owner. The other fields
+    describe the published generation; they are None (or 0) if there is none.
+    """
 
     name: str
     created_at: datetime
@@ -51,22 +54,24 @@ class CollectionInfo:
 
     @property
     def shown(self) -> str:
-        """What its tenant calls it."""
+        """The name its tenant uses."""
         return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionHealth:
-    """problems: what is wrong, and what to do, one line each; empty if the collection can be opened and is whole."""
+    """Result of a check. problems: one line each, with what to do; empty if the collection is intact and can be
+    opened.
+    """
 
     info: CollectionInfo
     problems: tuple[str, ...]
 
 
 def list_collections(store: Store, tenant: str | None = None) -> tuple[CollectionInfo, ...]:
-    """All collections, by name. One whose stored manifest cannot be read is listed without its facts.
+    """List all collections by name. A collection with an unreadable manifest is listed without its details.
 
-    tenant: only this one's ("" is this machine's own).
+    tenant: list only this tenant's collections ("" is the local user).
     """
     c = collections.c
     wanted = select(c.name, c.created_at, c.label, c.tenant).order_by(c.name)
@@ -80,7 +85,7 @@ def list_collections(store: Store, tenant: str | None = None) -> tuple[Collectio
 
 
 def collection_info(store: Store, name: str) -> CollectionInfo:
-    """One collection. Raises UnknownCollectionError where there is none of this name."""
+    """Return one collection. Raises UnknownCollectionError if the name is unknown."""
     with store.read() as connection:
         created_at = connection.execute(select(collections.c.created_at).where(collections.c.name == name)).scalar()
         if created_at is None:
@@ -91,16 +96,15 @@ def collection_info(store: Store, name: str) -> CollectionInfo:
 def _listed(connection: Connection, name: str, created_at: datetime) -> CollectionInfo:
     try:
         return _info(connection, name, created_at)
-    except RetrievalError:  # it must not hide the others; opening or checking it says what is wrong
+    except RetrievalError:  # one damaged collection must not hide the others; opening or checking it reports the error
         return CollectionInfo(name, created_at)
 
 
 def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Retriever:
-    """Open the published generation of a collection; it answers from it until it is dropped.
+    """Open the published generation of a collection. The retriever keeps answering from that generation.
 
-    All files' hashes, and every document's, are checked first. Raises RetrievalError if there is no such collection
-    (the known ones are listed), if it was never indexed, if the encoder is not the one it was indexed with, or if
-    something is damaged.
+    Verifies the hashes of all files and documents first. Raises RetrievalError if the collection does not exist (known
+    names are listed), has no published index, was indexed with another encoder, or is damaged.
     """
     for attempt in range(1, _TRIES + 1):
         snapshot = _snapshot(store, name)
@@ -113,7 +117,7 @@ def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Ret
         try:
             generation = load_generation(home / snapshot.published.folder, manifest)
         except RetrievalError:
-            # A new generation may have been published, and this one's folder removed, between the two readings.
+            # A new generation may have been published, and this one's folder removed, between the two reads.
             if attempt < _TRIES and _current_hash(store, name) != snapshot.published.hash:
                 continue
             raise
@@ -124,16 +128,16 @@ def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Ret
 
 
 def check_published(store: Store, name: str) -> None:
-    """Whether a collection can be asked for at all, without opening its files or an encoder.
+    """Check that a collection exists and is published, without opening its files or an encoder.
 
-    Raises RetrievalError if there is no such collection (the known ones are listed) or it has no published index.
+    Raises RetrievalError if the collection does not exist (known names are listed) or has no published index.
     """
     with store.read() as connection:
         _published(connection, name)
 
 
 def linked_versions(store: Store, name: str) -> dict[DocumentVersion, StoredVersion]:
-    """The database row of each document that the published generation of a collection answers from."""
+    """Return the database row of each document in the collection's published generation."""
     with store.read() as connection:
         rows = connection.execute(
             select(documents.c.id, documents.c.document_id, documents.c.sha256, func.length(documents.c.text))
@@ -148,7 +152,7 @@ def linked_versions(store: Store, name: str) -> dict[DocumentVersion, StoredVers
 
 
 def _manifest(published: PublishedGeneration, name: str) -> Manifest:
-    """The row's manifest. Raises RetrievalError if it is none, or speaks of another generation than the row."""
+    """Parse the row's manifest. Raises RetrievalError if it is invalid or describes another generation than the row."""
     manifest = Manifest.from_json(published.manifest, f"the published index of {name!r}")
     if manifest.hash != published.hash:
         raise RetrievalError(
@@ -159,7 +163,7 @@ def _manifest(published: PublishedGeneration, name: str) -> Manifest:
 
 
 def check_collection(store: Store, home: Path, name: str) -> CollectionHealth:
-    """Check every hash and count of a collection. Raises RetrievalError only if there is no such collection."""
+    """Verify every hash and count of a collection. Raises RetrievalError only if the collection does not exist."""
     with store.read() as connection:
         created_at = connection.execute(select(collections.c.created_at).where(collections.c.name == name)).scalar()
         if created_at is None:
@@ -176,9 +180,9 @@ def check_collection(store: Store, home: Path, name: str) -> CollectionHealth:
 
 
 def delete_collection(store: Store, home: Path, name: str) -> None:
-    """Remove a collection: rows in one transaction, then its folder.
+    """Delete a collection: its rows in one transaction, then its folder.
 
-    Raises RetrievalError if there is no such collection or it is being indexed.
+    Raises RetrievalError if the collection does not exist or is being indexed.
     """
     check_name(name)
     with collection_lock(home, name):
@@ -200,7 +204,7 @@ def delete_collection(store: Store, home: Path, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Snapshot:
-    """A published generation with its documents, read in one transaction. documents: by version."""
+    """A published generation with its documents by version, read in one transaction."""
 
     published: PublishedGeneration
     documents: dict[DocumentVersion, Document]
@@ -229,7 +233,10 @@ def _published(connection: Connection, name: str) -> PublishedGeneration:
 
 
 def _chunks(table: ChunkTable, snapshot: _Snapshot, name: str) -> tuple[Chunk, ...]:
-    """The chunk of every row. Raises RetrievalError if a document's text is not the one that was indexed."""
+    """Return the chunk of every row.
+
+    Raises RetrievalError if a document's text differs from the text that was indexed.
+    """
     held: list[Document] = []
     for version in table.versions:
         document = snapshot.documents.get(version)

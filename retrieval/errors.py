@@ -1,4 +1,4 @@
-"""Errors of the retrieval room that a caller can act on."""
+"""Errors of the retrieval package."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from plumbline_errors import PlumblineError
 
 
 class RetrievalError(PlumblineError):
-    """An index, a collection or a query is wrong; the message names what, where and what to do."""
+    """An index, a collection or a query is invalid; the message names what, where and what to do."""
 
 
 class CollectionBusyError(RetrievalError):
-    """Another process writes the collection; the same call may succeed later."""
+    """Another process is writing the collection; the same call may succeed later."""
 
 
 class UnknownCollectionError(RetrievalError):
-    """There is no collection of this name. name: the one asked for; known: those there are."""
+    """No collection has this name. name: the requested one; known: the existing ones."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, tuple(known)
@@ -31,7 +31,7 @@ class UnknownCollectionError(RetrievalError):
 
 
 class UnpublishedCollectionError(RetrievalError):
-    """The collection has no published index yet. name: its own."""
+    """The collection has no published index yet. name: its name."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""How a query is answered, as one frozen value: which retrievers, how they are fused, and which options are on."""
+"""Parameters of retrieval: the retrievers, their fusion, and optional steps."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ Fusion = Literal["minmax", "rrf", "zscore"]
 
 @dataclass(frozen=True, slots=True)
 class RetrievalParams:
-    """mode: which retrievers are asked. fusion: how a hybrid joins them. depth: how many chunks each may put forward.
+    """Parameters of retrieval. Optional steps are off by default.
 
-    dense_weight: of the vectors in a fusion, in [0, 1]; the words have the rest. rrf_constant: reciprocal rank's k.
-    filters: all must hold. rm3: expand the words of the query by those of what it finds first. rerank: by a
-    cross-encoder. deduplicate: leave out a chunk whose resemblance to a better one reaches this, in (0, 1]. mmr:
-    relevance against novelty. neighbours: chunks added on each side of every chunk found. All off unless given.
+    mode: which retrievers run. fusion: how hybrid mode combines them. depth: candidates from each retriever.
+    dense_weight: weight of the dense retriever in the fusion, in [0, 1]; the lexical one has the rest. rrf_constant: k
+    of reciprocal rank fusion. filters: all must match. rm3: expand the lexical query with words of its first results.
+    rerank: with a cross-encoder. deduplicate: drop a chunk whose resemblance to a better one reaches this value, in (0,
+    1]. mmr: relevance against novelty. neighbours: chunks added on each side of every retrieved chunk.
     """
 
     mode: Mode = "hybrid"
@@ -54,7 +55,7 @@ class RetrievalParams:
 
     @property
     def considered(self) -> int:
-        """How many fused chunks the options after the fusion want to see, beside the k that are asked for."""
+        """Number of fused chunks that the optional steps need, given k."""
         wanted = [1]
         if self.rerank is not None:
             wanted.append(self.rerank.depth)

@@ -1,4 +1,4 @@
-"""Answers queries from one generation: by words, by vectors, or by both fused. Knows nothing of how it was built."""
+"""Retrieve chunks from one generation: lexical, dense, or hybrid."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _MASKS_KEPT = 8
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What each retriever puts forward for one query, best first; empty for one that was not asked."""
+    """Candidates of each retriever for one query, best first; empty for a retriever that did not run."""
 
     dense: Sequence[Hit]
     sparse: Sequence[Hit]
 
 
 class Retriever:
-    """Retrieves from one generation, whatever is published meanwhile; safe to use from several threads."""
+    """Retrieves from one generation, even after a newer one is published. Thread-safe."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Retriever:
         is_current: Callable[[], bool],
         metadata: Mapping[str, Metadata] | None = None,
     ):
-        """chunks: one for every row of the generation's table. is_current: whether it is still the published one.
+        """chunks: one for every row of the generation's table. is_current: whether the generation is still published.
 
         metadata: (key, value) pairs by document id, for filters.
         """
@@ -62,7 +62,7 @@ class Retriever:
 
     @property
     def generation_hash(self) -> str:
-        """Names exactly what is being searched, for reports and caches."""
+        """Identifier of the generation, for reports and caches."""
         return self._generation.manifest.hash
 
     @property
@@ -72,7 +72,7 @@ class Retriever:
 
     @property
     def size(self) -> int:
-        """How many chunks are searched."""
+        """Number of chunks in the index."""
         return len(self._chunks)
 
     @property
@@ -82,20 +82,20 @@ class Retriever:
 
     @property
     def encoder(self) -> Encoder:
-        """What turns queries into vectors."""
+        """The query encoder."""
         return self._encoder
 
     @cached_property
     def filters(self) -> DocumentFilters:
-        """What filters can speak of."""
+        """The keys and values that filters can use."""
         return DocumentFilters(self._chunks, self._metadata)
 
     def is_current(self) -> bool:
-        """Whether this is still the generation that is published; if not, open the collection again."""
+        """Return whether this generation is still published; if not, reopen the collection."""
         return self._is_current()
 
     def position(self, chunk: Chunk) -> int:
-        """The chunk's place in ``chunks``. Raises RetrievalError if it is not one of them."""
+        """Return the index of the chunk in ``chunks``. Raises RetrievalError if it is not in this index."""
         wanted = (chunk.document_id, chunk.start, chunk.end)
         place = bisect_left(self._chunks, wanted, key=lambda held: (held.document_id, held.start, held.end))
         if place == len(self._chunks) or self._chunks[place].id != chunk.id:
@@ -103,12 +103,12 @@ class Retriever:
         return place
 
     def vectors(self, chunks: Sequence[Chunk]) -> NDArray[np.float32]:
-        """The stored (P, E) vectors of chunks of this index."""
+        """Return the stored (P, E) vectors of chunks of this index."""
         positions = np.asarray([self.position(chunk) for chunk in chunks], dtype=np.int64)
         return self._generation.dense.vectors(positions)
 
     def words(self, text: str) -> tuple[str, ...]:
-        """The text as this index counts words; empty where it holds only stop words or punctuation."""
+        """Tokenise the text as this index does; empty if it holds only stop words or punctuation."""
         return tokenise(text, self._generation.manifest.params.tokenising)
 
     def retrieve(
@@ -120,9 +120,9 @@ class Retriever:
         depth: int = 100,
         dense_weight: float = 0.5,
     ) -> tuple[RetrievedChunk, ...]:
-        """The k best chunks for a query, best first, equal scores in index order; fewer if fewer were found.
+        """Return the k best chunks for a query, best first, ties in index order; fewer if fewer were found.
 
-        Words alone may find nothing. Raises RetrievalError for an empty query, k below 1, or bad parameters.
+        Lexical mode may find nothing. Raises RetrievalError for an empty query, k below 1, or invalid parameters.
         """
         return self.retrieve_many((query,), k, mode, fusion, depth, dense_weight)[0]
 
@@ -135,7 +135,7 @@ class Retriever:
         depth: int = 100,
         dense_weight: float = 0.5,
     ) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        """``retrieve`` for each query; they go through the encoder together."""
+        """``retrieve`` for each query; the queries are encoded together."""
         try:
             params = RetrievalParams(mode, fusion, depth, dense_weight)
         except ValueError as error:
@@ -149,10 +149,10 @@ class Retriever:
         params: RetrievalParams,
         vectors: NDArray[np.float32] | None = None,
     ) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        """``retrieve_many`` with all that ``params`` says up to the fusion; options after it are retrieval/search.py's.
+        """``retrieve_many`` up to and including the fusion. The later steps of ``params`` are in retrieval/search.py.
 
         vectors: (Q, E) to search with in place of the queries' own. Raises RetrievalError as ``retrieve`` does, and for
-        filters that speak of what no document has.
+        filter keys that no document has.
         """
         if k < 1:
             raise RetrievalError(f"k must be at least 1, not {k}: ask for the number of chunks that you want")
@@ -163,7 +163,7 @@ class Retriever:
     def candidates_many(
         self, queries: Sequence[str], params: RetrievalParams, vectors: NDArray[np.float32] | None = None
     ) -> tuple[Candidates, ...]:
-        """What each retriever finds for each query, before they are fused; see ``fused_many``."""
+        """Return each retriever's results for each query, before the fusion; see ``fused_many``."""
         for query in queries:
             _check(query)
         allowed = self._allowed(params.filters)
@@ -176,7 +176,7 @@ class Retriever:
         return tuple(Candidates(one, other) for one, other in zip(dense, sparse, strict=True))
 
     def fuse(self, candidates: Candidates, k: int, params: RetrievalParams) -> tuple[RetrievedChunk, ...]:
-        """The k best chunks of both lists; see ``RetrievalParams``."""
+        """Return the k best chunks of both lists; see ``RetrievalParams``."""
         best = fused_hits(candidates, params)[:k]
         dense, sparse = (
             _places(one, best.positions) for one in (Hits.of(candidates.dense), Hits.of(candidates.sparse))
@@ -219,7 +219,7 @@ class Retriever:
 
 
 def fused_hits(candidates: Candidates, params: RetrievalParams) -> Hits:
-    """Both lists as one, best first, as mode, fusion and weights say. Pure: for tuning, which fuses them many ways."""
+    """Fuse both lists, best first, by mode, fusion and weights. A pure function, also used by tuning."""
     if params.mode == "dense":
         return Hits.of(candidates.dense)
     if params.mode == "bm25":
@@ -227,23 +227,23 @@ def fused_hits(candidates: Candidates, params: RetrievalParams) -> Hits:
     runs = (candidates.dense, candidates.sparse)
     weights = (params.dense_weight, 1.0 - params.dense_weight)
     if params.fusion == "rrf":
-        # Doubled, so that equal weights give the sum as it was published.
+        # Doubled, so that equal weights give the published sum.
         return fuse_reciprocal_rank(runs, params.rrf_constant, (2 * weights[0], 2 * weights[1]))
     return fuse_z_score(runs, weights) if params.fusion == "zscore" else fuse_min_max(runs, weights)
 
 
 class _Place(NamedTuple):
-    """Where one retriever has a chunk; None where it has not."""
+    """Rank and score of a chunk in one retriever; None if it was not returned."""
 
     rank: int | None
     score: float | None
 
 
 def _places(hits: Hits, wanted: NDArray[np.int64]) -> list[_Place]:
-    """The rank and score of each wanted position in a list."""
+    """Return the rank and score of each wanted position in a list."""
     order = np.argsort(hits.positions)
     at = np.searchsorted(hits.positions, wanted, sorter=order)
-    ranks = np.append(order, -1)[at]  # behind the last one: nowhere
+    ranks = np.append(order, -1)[at]  # after the last one: not found
     return [
         _Place(rank + 1, float(hits.scores[rank])) if rank >= 0 and hits.positions[rank] == position else _NOWHERE
         for rank, position in zip(ranks.tolist(), wanted.tolist(), strict=True)

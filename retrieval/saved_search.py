@@ -1,6 +1,6 @@
-"""How a collection is searched unless somebody says otherwise: what ``plumbline tune --save`` chose, kept beside it.
+"""Search parameters saved with a collection, as chosen by ``plumbline tune --save``.
 
-Every door to a collection (query, retrieve, evaluate, evidence, the service) takes its parameters from here.
+All commands and the service (query, retrieve, evaluate, evidence) take a collection's parameters from here.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ _FIELDS = ("mode", "fusion", "depth", "dense_weight", "rrf_constant")
 
 @dataclass(frozen=True, slots=True)
 class SavedSearch:
-    """params: of the search. why: how it was chosen, for people. encoder: fingerprint of the one it was chosen with,
-    "" where that was not kept."""
+    """params: of the search. why: how it was chosen, for display. encoder: fingerprint of the encoder used for tuning,
+    "" if unknown.
+    """
 
     params: RetrievalParams
     why: str
     encoder: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As ``from_json`` takes it."""
+        """Return a JSON object for ``from_json``."""
         return {"format": 1, **search_fields(self.params), "why": self.why, "encoder": self.encoder}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> SavedSearch:
-        """Raises ValueError, KeyError or TypeError for what is no saved search."""
+        """Parse the output of ``to_json``. Raises ValueError, KeyError or TypeError if it is invalid."""
         if value["format"] != 1:
             raise ValueError(f"format {value['format']}, this version reads 1")
         params = RetrievalParams(
@@ -58,12 +59,12 @@ def settings_path(home: Path, collection: str) -> Path:
 
 
 def search_fields(params: RetrievalParams) -> dict[str, Any]:
-    """What is kept of a setting: mode, fusion and their numbers, as JSON values."""
+    """Return the saved fields of a setting: mode, fusion and their numbers, as JSON values."""
     return {name: getattr(params, name) for name in _FIELDS}
 
 
 def save_search(home: Path, collection: str, saved: SavedSearch) -> Path:
-    """Write the file whole or not at all. The collection must exist."""
+    """Write the file atomically. The collection must exist."""
     path = settings_path(home, collection)
     aside = path.with_suffix(".json.new")
     with naming_file(path), open(aside, "w", encoding="utf-8", opener=private_opener) as file:
@@ -75,7 +76,7 @@ def save_search(home: Path, collection: str, saved: SavedSearch) -> Path:
 
 
 def saved_search(home: Path, collection: str) -> SavedSearch | None:
-    """What was saved for the collection, or None. Raises RetrievalError, naming the file, if it cannot be read."""
+    """Return the saved search, or None. Raises RetrievalError, naming the file, if it cannot be read."""
     path = settings_path(home, collection)
     try:
         return SavedSearch.from_json(json.loads(read_plain_text(path, _MOST_BYTES)))
@@ -88,7 +89,7 @@ def saved_search(home: Path, collection: str) -> SavedSearch | None:
 
 
 def forget_search(home: Path, collection: str) -> bool:
-    """Search as by default again; whether anything had been saved."""
+    """Remove the saved search; return whether there was one."""
     path = settings_path(home, collection)
     there = path.exists()
     path.unlink(missing_ok=True)
@@ -96,20 +97,20 @@ def forget_search(home: Path, collection: str) -> bool:
 
 
 def search_params(home: Path, collection: str, **given: Any) -> RetrievalParams:
-    """How to search the collection: what was saved for it, else the default; what is ``given`` and not None wins.
+    """Return the collection's search parameters: saved ones or the defaults, overridden by values in ``given`` that are
+    not None.
 
-    Raises RetrievalError for a file that cannot be read, ValueError for values that cannot be meant.
+    Raises RetrievalError for an unreadable file, ValueError for invalid values.
     """
     saved = saved_search(home, collection)
     return with_given(saved.params if saved else RetrievalParams(), **given)
 
 
 def with_given(base: RetrievalParams, **given: Any) -> RetrievalParams:
-    """``base`` with those of the values that are not None.
+    """Return ``base`` with the values that are not None.
 
-    To name a fusion is to ask for a hybrid. Weight and constant were chosen for the fusion they stand with: another one
-    begins at the defaults, and a search that fuses nothing has none, so that equal searches are equal values. Raises
-    ValueError for values that cannot be meant.
+    A fusion implies hybrid mode. Weight and constant belong to a fusion: another fusion starts from the defaults, and a
+    search without fusion has none, so that equal searches are equal values. Raises ValueError for invalid values.
     """
     wanted = {name: value for name, value in given.items() if value is not None}
     default = RetrievalParams()

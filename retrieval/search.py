@@ -1,6 +1,6 @@
-"""A retriever with options, as one value: reformulate, retrieve, rerank, deduplicate, diversify, cut, add neighbours.
+"""The retrieval pipeline: reformulate, retrieve, rerank, deduplicate, diversify, truncate, add neighbours.
 
-What needs a language model comes as a callable: this room knows no generator.
+Steps that need a language model are passed as callables, because this package does not depend on generators.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from retrieval.retrieval_params import RetrievalParams
 from retrieval.retriever import Retriever
 
 Rewrite = Callable[[str], Sequence[str]]
-"""A question -> texts for the same question: other wordings of it, or passages that might answer it."""
+"""A question -> texts for the same question: rewrites of it, or hypothetical passages that might answer it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchComponents:
-    """What options need that is no value. scorer: reranks. rewrite: other wordings, each searched, fused by reciprocal
-    rank (RAG-Fusion). imagine: passages that might answer, whose vectors are averaged with the question's (HyDE, Gao et
-    al., ACL 2023). ask_again, budget: several hops.
+    """Callables that optional steps need.
+
+    scorer: reranks. rewrite: rewrites, each searched, fused by reciprocal rank (RAG-Fusion). imagine: hypothetical
+    passages, whose vectors are averaged with the question's (HyDE, Gao et al., ACL 2023). ask_again, budget: multi-hop
+    retrieval.
     """
 
     scorer: PairScorer | None = None
@@ -41,12 +43,12 @@ class SearchComponents:
 
 
 class Search:
-    """A retriever bound to parameters and helpers; a Searcher for arms and evaluations."""
+    """A retriever with parameters and components; the Searcher of pipelines and evaluations."""
 
     def __init__(
         self, retriever: Retriever, params: RetrievalParams | None = None, helpers: SearchComponents | None = None
     ) -> None:
-        """Raises RetrievalError if reranking is on and there is no scorer."""
+        """Raises RetrievalError if reranking is on without a scorer."""
         self._retriever = retriever
         self._params = params or RetrievalParams()
         self._helpers = helpers or SearchComponents()
@@ -57,22 +59,22 @@ class Search:
 
     @property
     def retriever(self) -> Retriever:
-        """What it searches."""
+        """The underlying retriever."""
         return self._retriever
 
     @property
     def params(self) -> RetrievalParams:
-        """How it searches."""
+        """The search parameters."""
         return self._params
 
     @property
     def departures(self) -> str:
-        """``settings``, but empty where they are the defaults: for names that must not change while nothing does."""
+        """``settings``, but empty at the defaults: for names that must not change without a change of settings."""
         return "" if self.settings == Search(self._retriever).settings else self.settings
 
     @property
     def settings(self) -> str:
-        """All that determines what is found beside the index and the query, in words; defaults are left out."""
+        """Everything besides index and query that determines the result, as text; defaults are omitted."""
         default = RetrievalParams()
         said = [f"mode={self._params.mode}"]
         if self._params.mode == "hybrid":
@@ -92,14 +94,14 @@ class Search:
         return " ".join(said)
 
     def retrieve(self, query: str, k: int) -> tuple[RetrievedChunk, ...]:
-        """The k best chunks, best first, and their neighbours; see ``retrieve_many``."""
+        """Return the k best chunks, best first, and their neighbours; see ``retrieve_many``."""
         return self.retrieve_many((query,), k)[0]
 
     def retrieve_many(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        """For each query at most k chunks, best first; with neighbours on, their neighbours beside.
+        """Return at most k chunks for each query, best first, plus their neighbours if enabled.
 
-        Equal to one query at a time, but for the last bits of an encoder or scorer that pads its batches. Raises
-        RetrievalError for an empty query, k below 1, or filters that speak of what no document has.
+        Equal to one query at a time, up to the last bits of an encoder or scorer that pads its batches. Raises
+        RetrievalError for an empty query, k below 1, or filter keys that no document has.
         """
         ask = self._helpers.ask_again
         if ask is not None:
@@ -108,7 +110,7 @@ class Search:
         return self._wordings(queries, k)
 
     def _wordings(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        """Each query in its own words and those of its rewrites."""
+        """Return each query with its rewrites."""
         rewrite = self._helpers.rewrite
         if rewrite is None:
             return self._ranked(queries, k)
@@ -120,8 +122,8 @@ class Search:
         params, retriever = self._params, self._retriever
         wide = max(k, params.considered)
         if params.deduplicate is not None:
-            # Others must be there to take the places of those left out, but not more than the depth: that would change
-            # the scores that are normalised.
+            # Fetch extra chunks to replace those that are dropped, but not more than the depth: that would change the
+            # normalised scores.
             wide = max(wide, min(2 * wide, params.depth))
         found = retriever.fused_many(queries, wide if k >= 1 else k, params, self._imagined(queries))
         if params.rerank is not None and self._helpers.scorer is not None:
@@ -142,7 +144,9 @@ class Search:
         return items
 
     def _imagined(self, queries: Sequence[str]) -> NDArray[np.float32] | None:
-        """(Q, E) means of each query's vector and those of its imagined passages, of length 1; None without them."""
+        """(Q, E) unit-length means of each query's vector and those of its hypothetical passages; None if the step is
+        off.
+        """
         if self._helpers.imagine is None or self._params.mode == "bm25" or not queries:
             return None
         encoder = self._retriever.encoder

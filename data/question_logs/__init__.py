@@ -1,1 +1,1 @@
-"""Questions that people asked, out of request logs and traces."""
+"""User questions from request logs and traces."""

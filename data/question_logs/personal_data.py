@@ -1,6 +1,7 @@
-"""E-mail addresses, telephone numbers and payment card numbers in a text: found by rule and replaced.
+"""Rule-based detection and replacement of e-mail addresses, telephone numbers and payment card numbers.
 
-Rules miss what they do not describe (names, addresses, account numbers): a person should look before a set is shared.
+Other personal data (names, addresses, account numbers) is not detected: a person should review a set before it is
+shared.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _FEWEST, _MOST = 7, 15  # digits of a telephone number (ITU-T E.164: at most 15)
 
 @dataclass(frozen=True, slots=True)
 class PersonalData:
-    """One that was replaced. start, end: in the original text."""
+    """A replaced item. start, end: in the original text."""
 
     kind: PersonalKind
     start: int
@@ -31,7 +32,7 @@ class PersonalData:
 
 
 def without_personal_data(text: str) -> tuple[str, tuple[PersonalData, ...]]:
-    """The text with each replaced by its kind in brackets, and where they stood, in order."""
+    """Replace each item by its kind in brackets; returns the text and the items, in order."""
     found: list[PersonalData] = [PersonalData("e-mail", m.start(), m.end()) for m in _EMAIL.finditer(text)]
     for match in _DIGITS.finditer(text):
         digits = re.sub(r"\D", "", match.group())
@@ -50,7 +51,9 @@ def without_personal_data(text: str) -> tuple[str, tuple[PersonalData, ...]]:
 
 
 def luhn(digits: str) -> bool:
-    """Whether a number's check digit is right (ISO/IEC 7812-1, annex B); a row of one digit is no card number."""
+    """Return whether a number's check digit is valid (ISO/IEC 7812-1, annex B); a single repeated digit is not a
+    card number.
+    """
     if len(set(digits)) == 1:
         return False
     total = 0

@@ -1,4 +1,4 @@
-"""A log file read: JSON Lines, one JSON document, or CSV; every record gives a question or a reason why not."""
+"""Read a log file: JSON Lines, one JSON document, or CSV; every record gives a question or a reason why not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHILD: Final = "it is part of another trace, whose question is taken"
 
 @dataclass(frozen=True, slots=True)
 class LoggedQuestion:
-    """where: ``path, record N`` (from 1). text: as it was asked, stripped; "" where there is none: reason says why."""
+    """where: ``path, record N`` (from 1). text: the question, stripped; "" if there is none, with the reason."""
 
     where: str
     text: str
@@ -31,7 +31,7 @@ class LoggedQuestion:
 
 
 def read_log(path: Path, column: str | None = None) -> Iterator[LoggedQuestion]:
-    """Every record of a log. column: of a CSV file, that holds the question (default: one that is named like it).
+    """Yield every record of a log. column: the question column of a CSV file (by default found by name).
 
     Raises DataError for a file that cannot be read, is empty, or is a table without such a column.
     """
@@ -65,7 +65,7 @@ def read_log(path: Path, column: str | None = None) -> Iterator[LoggedQuestion]:
 
 
 def _records(path: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
-    """Records with their place; a line that is no JSON gives its reason."""
+    """Yield records with their location; an invalid line gives its reason."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

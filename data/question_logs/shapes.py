@@ -1,4 +1,4 @@
-"""Where a log record keeps the question: OpenAI requests, Langfuse, OpenTelemetry (Phoenix) spans, LangSmith runs.
+"""Extract the question of a log record: OpenAI requests, Langfuse, OpenTelemetry (Phoenix) spans, LangSmith runs.
 
 Field names: OpenAI's chat and batch formats; Langfuse's trace export (input); OpenInference (input.value,
 llm.input_messages) and OpenTelemetry's generative-AI conventions (gen_ai.input.messages, gen_ai.prompt.N.content);
@@ -21,7 +21,9 @@ _DEEPEST: Final = 6
 
 
 def records_in(document: object) -> Iterator[Mapping[str, Any]]:
-    """The records of a parsed JSON document: of a list, of an export's list, of OTLP's resourceSpans, or it alone."""
+    """Yield the records of a JSON document: of a list, of an export's list, of OTLP's resourceSpans, or the document
+    itself.
+    """
     if isinstance(document, list):
         for item in document:
             yield from records_in(item)
@@ -39,12 +41,12 @@ def records_in(document: object) -> Iterator[Mapping[str, Any]]:
 
 
 def is_root(record: Mapping[str, Any]) -> bool:
-    """Whether a record is no child of another span or run: a child repeats its parent's question."""
+    """Whether a record is not a child of another span or run: a child repeats its parent's question."""
     return not any(record.get(name) not in (None, "", "0000000000000000") for name in _PARENTS)
 
 
 def question_in(record: Mapping[str, Any]) -> str | None:
-    """What the user asked, or None where the record holds no question."""
+    """Return the user's question, or None if the record has none."""
     return _found(record, 0)
 
 
@@ -75,7 +77,7 @@ def _found(value: object, depth: int) -> str | None:
 
 
 def _of_text(text: str, depth: int) -> str | None:
-    """The text, or the question inside it where it is a JSON document."""
+    """The text, or the question inside it if it is a JSON document."""
     stripped = text.strip()
     if stripped[:1] in "{[" and stripped:
         try:
@@ -95,7 +97,7 @@ def _messages_field(value: object) -> str | None:
 
 
 def _of_messages(messages: list[Any]) -> str | None:
-    """The last thing that the user said."""
+    """The last user message."""
     for message in reversed(messages):
         if isinstance(message, list):  # LangChain keeps a list for each prompt of a batch
             return _of_messages(message)
@@ -154,7 +156,7 @@ def _listed(value: object, name: str) -> list[Any]:
 
 
 def _flat(attributes: list[Any]) -> dict[str, Any]:
-    """OTLP's list of key and typed value as a mapping."""
+    """Convert OTLP's list of keys and typed values to a mapping."""
     found: dict[str, Any] = {}
     for item in attributes:
         if isinstance(item, dict) and isinstance(item.get("value"), dict):

@@ -1,1 +1,1 @@
-"""How the tables came to be what they are: Alembic's environment, and one revision a version of the schema."""
+"""Schema migrations: Alembic's environment, and one revision for each schema version."""

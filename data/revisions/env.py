@@ -1,4 +1,4 @@
-"""What Alembic runs: the revisions, on the connection (and in the transaction) that data/migrations.py hands over."""
+"""Alembic environment: runs revisions on the connection (and in the transaction) of data/migrations.py."""
 
 from __future__ import annotations
 

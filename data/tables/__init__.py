@@ -1,1 +1,1 @@
-"""The tables of the SQL store, by concept; data/schema.py has them all."""
+"""The tables of the SQL store, by topic; data/schema.py imports them all."""

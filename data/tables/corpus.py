@@ -1,4 +1,4 @@
-"""Tables of what is indexed: collections, documents, generations, vectors."""
+"""Tables of indexed data: collections, documents, generations, vectors."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from sqlalchemy import (
 from data.columns import UtcDateTime, utc_now
 from data.tables.shared import OBJECT, metadata
 
-# sqlite_autoincrement: the number of a deleted row is never given again, so that a folder or a cache named after it
-# cannot come to belong to another one. (PostgreSQL's sequences do that anyway.)
+# sqlite_autoincrement: the number of a deleted row is never reused, so that a folder or a cache named after it cannot
+# become another one's. (PostgreSQL's sequences do that anyway.)
 
 
 class _CollectionColumns(TypedColumns):
@@ -35,7 +35,7 @@ class _CollectionColumns(TypedColumns):
     created_at = Column(UtcDateTime, nullable=False, default=utc_now)
     tenant = Column(String(64), nullable=False, default="", server_default="")
     label: Named[str | None] = Column(String(255))
-    # collections and generations point at each other, so this one key is added after both tables exist (PostgreSQL) or
+    # collections and generations refer to each other, so this key is added after both tables exist (PostgreSQL) or
     # written into the table (SQLite, which cannot add keys later but checks them late).
     current_generation_id: Named[int | None] = Column(
         Integer,
@@ -101,12 +101,12 @@ generations = Table(
 
 class _GenerationDocumentColumns(TypedColumns):
     generation_id = Column(Integer, ForeignKey("generations.id", ondelete="CASCADE"), primary_key=True)
-    # No cascade: a document version cannot be deleted while a generation still answers from it.
+    # No cascade: a document version cannot be deleted while a generation still uses it.
     document_row = Column(Integer, ForeignKey("documents.id"), primary_key=True, index=True)
 
 
 generation_documents = Table("generation_documents", metadata, _GenerationDocumentColumns)
-"""Which document versions a generation holds."""
+"""Document versions of each generation."""
 
 
 class _VectorColumns(TypedColumns):

@@ -1,4 +1,4 @@
-"""Tables of what is measured: runs, their questions, samples, verdicts and people's labels."""
+"""Tables of measurements: runs, their questions, samples, verdicts and human labels."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ class _RunColumns(TypedColumns):
 
 
 runs = Table("runs", metadata, _RunColumns)
-"""Evaluations. id: hash of everything that determines the run, so that the same command finds its samples again (of a
-tenant's runs that includes the tenant). tenant: whose it is, "" for this machine's own."""
+"""Evaluation runs.
+
+id: hash of everything that determines the run, so that the same command finds its samples again (for a tenant's runs it
+includes the tenant). tenant: the owner, "" for the local user.
+"""
 
 
 class _RunQuestionColumns(TypedColumns):
@@ -48,7 +51,7 @@ class _RunQuestionColumns(TypedColumns):
 
 
 run_questions = Table("run_questions", metadata, _RunQuestionColumns)
-"""The questions of a run, as they were then. position: from 0, the order of the question file."""
+"""The questions of a run, as of its start. position: from 0, in the order of the question file."""
 
 
 class _SampleColumns(TypedColumns):
@@ -56,7 +59,7 @@ class _SampleColumns(TypedColumns):
     question_id = Column(Text, primary_key=True)
     arm = Column(String(64), primary_key=True)
     decoding = Column(Text, primary_key=True)
-    # autoincrement=False: these integers are given by the run, a database must never make them up.
+    # autoincrement=False: these integers come from the run, and the database must not generate them.
     sample = Column(Integer, primary_key=True, autoincrement=False)
     seed = Column(BigInteger, nullable=False)
     completion: Named[dict[str, Any]] = Column(OBJECT, nullable=False)
@@ -66,8 +69,10 @@ class _SampleColumns(TypedColumns):
 
 
 samples = Table("samples", metadata, _SampleColumns)
-"""One completion a row, committed as soon as it is judged. prompt: the chunks shown (ids, offsets, ranks, scores);
-evaluation: outcome and reason."""
+"""One completion a row, committed as soon as it is judged.
+
+prompt: the shown chunks (ids, offsets, ranks, scores); evaluation: outcome and reason.
+"""
 
 
 class _VerdictColumns(TypedColumns):
@@ -98,8 +103,10 @@ verdicts = Table(
         ondelete="CASCADE",
     ),
 )
-"""What one verifier says of one claim of one sample. claim: its index from 0; support: V(c) in [0, 1] or NULL
-when unscored. Several verifiers may judge the same claim."""
+"""A verifier's verdict on one claim of one sample.
+
+claim: its index from 0; support: V(c) in [0, 1] or NULL if unscored. Several verifiers may judge the same claim.
+"""
 
 
 class _LabelDrawColumns(TypedColumns):
@@ -109,7 +116,7 @@ class _LabelDrawColumns(TypedColumns):
 
 
 label_draws = Table("label_draws", metadata, _LabelDrawColumns)
-"""Which responses of a run people are to label: the random draw, with the probabilities it was made with."""
+"""Responses of a run drawn at random for human labelling, with their sampling probabilities."""
 
 
 class _LabelColumns(TypedColumns):
@@ -119,7 +126,8 @@ class _LabelColumns(TypedColumns):
     decoding = Column(Text, primary_key=True)
     sample = Column(Integer, primary_key=True, autoincrement=False)
     annotator = Column(String(64), primary_key=True)
-    # Whether this label settles what annotators disagreed on; part of the key: an adjudicator may have annotated too.
+    # Whether this label resolves a disagreement of annotators; part of the key, since an adjudicator may have annotated
+    # too.
     settles = Column(Boolean, primary_key=True)
     label = Column(String(32), nullable=False)
     created_at = Column(UtcDateTime, nullable=False, default=utc_now)
@@ -137,5 +145,4 @@ labels = Table(
     ),
     CheckConstraint("label IN ('hallucinated', 'supported', 'abstained', 'unscored')", name="label"),
 )
-"""What one person says of one response. A response that is drawn again, and so may say something else, loses its
-labels."""
+"""A person's label of one response. Labels are removed when a response is generated again and may differ."""

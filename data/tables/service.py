@@ -1,4 +1,4 @@
-"""Tables of what is asked of a running Plumbline: jobs, keys, queries."""
+"""Tables of the running service: jobs, keys, queries."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ class _JobColumns(TypedColumns):
 
 
 jobs = Table("jobs", metadata, _JobColumns)
-"""Long work. status: queued, running, succeeded, failed or cancelled. owner: the worker that does it, "" while it
-waits; heartbeat_at: when that worker last said it is alive; lease_until: from when another may take the job up.
-attempts: how often it was begun. stopping: somebody asked that it be cancelled. request: what is to be done; result:
-what came of it. idempotency_key: the client's own name of the request, whose content request_sha256 tells. run_id: of
-an evaluation."""
+"""Background jobs.
+
+status: queued, running, succeeded, failed or cancelled. owner: the worker that runs it, "" while it is queued;
+heartbeat_at: the worker's last sign of life; lease_until: when another worker may take over. attempts: how often it was
+started. stopping: whether cancellation was requested. request: the input; result: the output. idempotency_key: the
+client's name of the request, whose content request_sha256 identifies. run_id: of an evaluation.
+"""
 
 Index("uq_jobs_tenant_idempotency_key", jobs.c.tenant, jobs.c.idempotency_key, unique=True)
 Index("ix_jobs_tenant_created_at", jobs.c.tenant, jobs.c.created_at)
@@ -57,8 +59,11 @@ class _ApiKeyColumns(TypedColumns):
 
 
 api_keys = Table("api_keys", metadata, _ApiKeyColumns)
-"""Who may use the service, and for what. secret_sha256: of the whole key, which is kept nowhere; it holds 256 random
-bits, so that a slow hash would protect nothing more. limits: empty where the service's own hold."""
+"""API keys and their rights.
+
+secret_sha256: of the whole key, which is not stored; it has 256 random bits, so that a slow hash would add no
+protection. limits: empty for the service's defaults.
+"""
 
 
 class _QueryColumns(TypedColumns):
@@ -71,4 +76,4 @@ class _QueryColumns(TypedColumns):
 
 
 queries = Table("queries", metadata, _QueryColumns)
-"""Questions that were asked, and what was answered."""
+"""Questions and their answers."""

@@ -1,5 +1,4 @@
-"""What all tables share: the version of the schema, how constraints are called, kinds of JSON; and the table of facts
-about the database itself."""
+"""Shared by all tables: schema version, constraint names, JSON types, and the table of facts about the database."""
 
 from __future__ import annotations
 
@@ -8,10 +7,12 @@ from typing import Any
 from sqlalchemy import JSON, Column, MetaData, String, Table, Text, TypedColumns
 
 SCHEMA_VERSION = "5"
-"""Raised by one with every change to the tables below, with a revision of that number in data/revisions/versions; the
-store compares it with meta.schema_version at start."""
+"""Incremented with every change to the tables, with a revision of that number in data/revisions/versions.
 
-# Every constraint has a predictable name, because a migration can only drop what it can name.
+The store compares it with meta.schema_version at start.
+"""
+
+# Every constraint has a predictable name, because a migration can only drop a named one.
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -22,7 +23,7 @@ metadata = MetaData(
     }
 )
 
-# none_as_null: a Python None is SQL NULL, never the JSON text 'null', so that NOT NULL means what it says.
+# none_as_null: a Python None is SQL NULL, never the JSON text 'null', so that NOT NULL works.
 OBJECT: JSON[dict[str, Any]] = JSON(none_as_null=True)
 OBJECTS: JSON[list[dict[str, Any]]] = JSON(none_as_null=True)
 WORDS: JSON[list[str]] = JSON(none_as_null=True)

@@ -1,1 +1,1 @@
-"""Decoder checkpoints that follow instructions, as generators."""
+"""Generators for instruction-tuned decoder checkpoints."""

@@ -1,4 +1,4 @@
-"""Where the answer stands in a completion of a reasoning model, as offsets."""
+"""Locate the answer in the completion of a reasoning model, as offsets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from generation.decoding.thoughts import split_thought, thought_spans
 
 @dataclass(frozen=True, slots=True)
 class AnswerPart:
-    """The answer in a completion: ``text[start:end]``. cut_off: there are only thoughts, no answer yet."""
+    """The answer in a completion: ``text[start:end]``. cut_off: there is only reasoning and no answer yet."""
 
     start: int
     end: int
@@ -17,9 +17,9 @@ class AnswerPart:
 
 
 def answer_part(text: str) -> AnswerPart:
-    """The answer behind what a model thought; the whole text where it holds no thought.
+    """Return the answer after the reasoning; the whole text if there is no reasoning.
 
-    Of an answer in several pieces with thoughts between them, the last piece.
+    If reasoning splits the answer into several pieces, the last piece is returned.
     """
     said = split_thought(text)
     if not said.thought and said.answer == text:

@@ -1,6 +1,6 @@
-"""A checkpoint's own chat template, with document text kept out of its reach.
+"""Chat templates of checkpoints, with document text isolated from template markup.
 
-The template is rendered around a placeholder; the text is encoded by itself with special tokens switched off, so that a
+The template is rendered around a placeholder. The text is encoded separately with special tokens disabled, so that a
 document that contains ``<|im_end|>`` is read as those characters and cannot close the user's turn.
 """
 
@@ -19,15 +19,16 @@ from model.checkpoints.source import tokenizer_config, tokenizer_text
 from model.checkpoints.tokenizer import Tokenizer, panics_named
 from model.errors import ModelError
 
-_LONGEST_FILE = 1 << 24  # bytes; templates and tokenizer_config.json have some thousands to millions
+_LONGEST_FILE = 1 << 24  # bytes; templates and tokenizer_config.json have between thousands and millions
 _SYSTEM, _USER = "\ue000system\ue000", "\ue000user\ue000"
 
 
 @dataclass(frozen=True, slots=True)
 class ChatFrame:
-    """Token ids that stand before and after the text of the one user turn.
+    """Token ids before and after the text of the single user turn.
 
-    system: those before a system turn, between both, and after the user's; None where the template has no such turn.
+    system: token ids before a system turn, between the turns, and after the user turn; None if the template has no
+    system turn.
     """
 
     before: tuple[int, ...]
@@ -36,9 +37,9 @@ class ChatFrame:
 
 
 def chat_frame(folder: Path) -> ChatFrame:
-    """The frame of a checkpoint: its chat template where it has one, else its begin-of-sequence token alone.
+    """Return the frame of a checkpoint: its chat template if it has one, else only its begin-of-sequence token.
 
-    Raises GenerationError when the template cannot be rendered with one user message.
+    Raises GenerationError if the template cannot be rendered with one user message.
     """
     raw = HFTokenizer.from_str(tokenizer_text(folder))
     raw.no_truncation()
@@ -52,7 +53,7 @@ def chat_frame(folder: Path) -> ChatFrame:
         raise GenerationError(f"the chat template of {folder} does not show the user's message exactly once")
     try:
         both = _around(folder, template, (("system", _SYSTEM), ("user", _USER)))
-    except GenerationError:  # of a template that takes no system turn, such as Gemma's
+    except GenerationError:  # of a template without a system turn, such as Gemma's
         both = None
 
     def ids(part: str) -> tuple[int, ...]:
@@ -64,7 +65,7 @@ def chat_frame(folder: Path) -> ChatFrame:
 
 
 def _around(folder: Path, template: str, turns: Sequence[tuple[str, str]]) -> list[str] | None:
-    """The text around the turns' contents; None where one of them is not shown exactly once, or in another order.
+    """Return the text around the turns' contents; None if one does not occur exactly once, or the order differs.
 
     Some templates take a message as a list of parts, not as a string.
     """
@@ -93,14 +94,18 @@ def _around(folder: Path, template: str, turns: Sequence[tuple[str, str]]) -> li
 
 
 def _beginning(raw: HFTokenizer) -> tuple[int, ...]:
-    """What a tokenizer without a template puts before a text; what it puts after one would end the prompt."""
+    """Return the tokens that a tokenizer without a template adds before a text; those added after it would end the
+    prompt.
+    """
     bare = raw.encode("a", add_special_tokens=False).ids
     whole = raw.encode("a").ids
     return next((tuple(whole[:i]) for i in range(len(whole)) if whole[i : i + len(bare)] == bare), ())
 
 
 def chat_template(folder: Path) -> str | None:
-    """The template of a checkpoint folder, from chat_template.jinja or tokenizer_config.json; None if it has none."""
+    """Return the template of a checkpoint folder, from chat_template.jinja or tokenizer_config.json; None if it has
+    none.
+    """
     separate = folder / "chat_template.jinja"
     if separate.is_file():
         _refuse_long(separate)
@@ -110,7 +115,7 @@ def chat_template(folder: Path) -> str | None:
             raise GenerationError(f"{separate} cannot be read as UTF-8 text: {error}") from error
     config = _config(folder)
     template = config.get("chat_template")
-    if isinstance(template, list):  # several named ones
+    if isinstance(template, list):  # several named templates
         named = {item.get("name"): item.get("template") for item in template if isinstance(item, dict)}
         template = named.get("default")
     return template if isinstance(template, str) else None
@@ -142,7 +147,7 @@ def _render(folder: Path, template: str, messages: Sequence[Mapping[str, object]
         "tools": None,
         "documents": None,
         "add_generation_prompt": True,
-        "enable_thinking": False,  # an answer of some words has no room for a train of thought (Qwen3, SmolLM3)
+        "enable_thinking": False,  # an answer of a few words leaves no room for reasoning (Qwen3, SmolLM3)
         **tokens,
     }
     try:
@@ -152,7 +157,10 @@ def _render(folder: Path, template: str, messages: Sequence[Mapping[str, object]
 
 
 def frame_tokens(frame: ChatFrame, turns: PromptTurns, tokenizer: Tokenizer) -> tuple[int, ...]:
-    """The whole prompt: the frame around the turns' own tokens. Without a system turn both are the user's."""
+    """Return the whole prompt: the frame around the tokens of the turns.
+
+    Without a system turn both are in the user's.
+    """
     if turns.system and frame.system is not None:
         before, between, after = frame.system
         system, user = tokenizer.encode(turns.system).token_ids, tokenizer.encode(turns.user).token_ids

@@ -1,4 +1,4 @@
-"""Answers whose first words are given: the model goes on from them as if it had said them itself."""
+"""Answers with a given beginning, which the model continues."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @runtime_checkable
 class ContinuingGenerator(Protocol):
-    """A generator that can be made to begin its answer with given words. Its completions are what follows them."""
+    """A generator that supports a given beginning of its answer. Its completions are the continuation."""
 
     def begun_prompt(
         self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
     ) -> Prompt:
-        """``Generator.prompt`` with the answer's first words behind it; they are never cut."""
+        """``Generator.prompt`` followed by the answer's first words, which are never truncated."""
 
 
 def begun_prompt(
     generator: Generator, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
 ) -> Prompt:
-    """The prompt, its answer begun where ``beginning`` is not empty.
+    """Return the prompt, with a begun answer if ``beginning`` is not empty.
 
-    Raises GenerationError for a generator that cannot go on from given words, and what making a prompt raises.
+    Raises GenerationError for a generator that does not support a beginning, and the errors of the prompt itself.
     """
     if not beginning:
         return generator.prompt(question, chunks, max_new_tokens)
     if not isinstance(generator, ContinuingGenerator):
-        raise GenerationError(f"{generator.name} cannot go on from words that it did not say")
+        raise GenerationError(f"{generator.name} cannot continue a given beginning of an answer")
     return generator.begun_prompt(question, chunks, max_new_tokens, beginning)

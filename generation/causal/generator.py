@@ -1,4 +1,4 @@
-"""A Hugging Face decoder checkpoint as a Generator: instructions, numbered passages, question, its own template."""
+"""Generator for a Hugging Face decoder checkpoint: instructions, numbered passages, question, and its chat template."""
 
 from __future__ import annotations
 
@@ -34,12 +34,10 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 class CausalGenerator:
-    """A decoder checkpoint, a folder or a GGUF file, behind the Generator protocol.
+    """A decoder checkpoint (a folder or a GGUF file) as a Generator.
 
-    It is decoded by an engine that several callers share.
-
-    options: of the engine; by default its invariant mode, in which a sample's tokens depend on its prompt and seed
-    alone, and not on what else is decoded.
+    It decodes with an engine that several callers share. options: of the engine; by default its invariant mode, in
+    which a sample's tokens depend on its prompt and seed alone, and not on other requests in the batch.
     """
 
     def __init__(
@@ -52,8 +50,10 @@ class CausalGenerator:
         template: PromptTemplate | None = None,
         weights_sha256: Callable[[Path], str] = sha256_of,
     ) -> None:
-        """template: what the model is told; default_prompt() unless given. weights_sha256: see
-        model.checkpoints.source.fingerprint."""
+        """template: prompt template; default_prompt() unless given.
+
+        weights_sha256: see model.checkpoints.source.fingerprint.
+        """
         precision = precision or WeightPrecision(torch.float32)
         loaded = load_for_engine(folder, device, precision)
         self._model = loaded.model
@@ -64,7 +64,7 @@ class CausalGenerator:
         self._prompter = CausalPrompter(self._tokenizer, self._frame, self._model.config.max_positions, template)
         self._thinking = opens_thought(self._tokenizer.decode(self._frame.after))
         self._ends = frozenset(eos_token_ids(folder))
-        # What is drawn also depends on how text becomes tokens, on the frame around it and on the precision.
+        # Output also depends on the tokenizer, the chat frame and the precision.
         tokenizer = hashlib.sha256(tokenizer_text(folder).encode()).hexdigest()
         said = fingerprint(folder, weights_sha256), tokenizer, self._frame, sorted(self._ends)
         parts = (*said, template.sha256, precision.dtype, *((loaded.scheme,) if loaded.scheme else ()))
@@ -125,8 +125,10 @@ class CausalGenerator:
         )
 
     def stream(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> Iterator[TextDelta]:
-        """The completions' texts as they come: joined by sample, they are those of ``generate``. One that is closed
-        before its end is cancelled."""
+        """Yield the completions' texts as they are generated; joined by sample, they equal those of ``generate``.
+
+        Closing the iterator before its end cancels the request.
+        """
         texts = [self._text(params) for _ in seeds]
         events = self._front.stream(self._request(GenerationTask(prompt, params, tuple(seeds)), None))
         try:
@@ -157,7 +159,7 @@ class CausalGenerator:
                     said(sample, stream.finish())
                 drawn = zip(result.samples, streams, task.seeds, strict=True)
                 completions = tuple(self._completion(d, stream, task.prompt, seed) for d, stream, seed in drawn)
-            except Exception as error:  # whoever drives the engine must not have it
+            except Exception as error:  # must not run in the thread that drives the engine
                 listener(error)
                 return
             listener(FinishedRequest(completions, result.shared_tokens))
@@ -177,8 +179,11 @@ class CausalGenerator:
         texts: Sequence[TextStream] | None,
         said: Callable[[int, str], None] = lambda sample, piece: None,
     ) -> EngineRequest:
-        """texts: what the samples say, filled as they are drawn; None where only their ends are looked for. said: told
-        of every piece."""
+        """Build the engine request.
+
+        texts: text of each sample, filled during decoding; None if only stop strings are checked. said: callback for
+        every piece.
+        """
         streams = texts or [self._text(task.params) for _ in task.seeds]
 
         def stopped(sample: int, drawn: DecodedTokens) -> bool:

@@ -1,4 +1,6 @@
-"""The prompt of a decoder that follows instructions: what it is told, numbered passages, the question, its budget."""
+"""Build the prompt of an instruction-tuned decoder: instructions, numbered passages, question, within a token
+budget.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,12 @@ from retrieval.chunking.sentences import sentence_spans
 
 
 def sentence_ends(text: str) -> tuple[int, ...]:
-    """Where a passage may be cut."""
+    """Return the offsets at which a passage may be truncated."""
     return tuple(span.end for span in sentence_spans(text))
 
 
 class CausalPrompter:
-    """Makes prompts for one checkpoint: its tokenizer, its chat frame, its context."""
+    """Builds prompts for one checkpoint: its tokenizer, its chat frame, its context."""
 
     def __init__(
         self, tokenizer: Tokenizer, frame: ChatFrame, context_length: int, template: PromptTemplate | None = None
@@ -40,7 +42,7 @@ class CausalPrompter:
         self._context_length = context_length
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, own: str = "") -> Prompt:
-        """See Generator.prompt. own: instructions of the caller's, never cut."""
+        """See Generator.prompt. own: the caller's instructions, never truncated."""
         if is_blank(question):
             raise GenerationError("the question is empty: ask something")
         budget = self._context_length - max_new_tokens
@@ -50,7 +52,7 @@ class CausalPrompter:
                 f"the question with its frame has {bare} tokens; the context of {self._context_length} less "
                 f"{max_new_tokens} new tokens leaves {max(budget, 0)}: shorten it or ask for fewer new tokens"
             )
-        # With passages other things may be said than without: counted with passages of one character.
+        # The template may differ with and without passages, so the count uses passages of one character.
         one, two = (len(self._encode(question, (SHORT_PASSAGE,) * count, own)) if chunks else 0 for count in (1, 2))
         mark = max(two - one, 0) + PASSAGE_OVERHEAD
 
@@ -63,7 +65,7 @@ class CausalPrompter:
         omitted = list(fit.omitted)
         ids = self._encode(question, shown, own)
         while len(ids) > budget and shown:
-            # Pieces joined may take a token more than apart: give the last chunk up rather than the question.
+            # Joined pieces may need one token more than separate ones: drop the last chunk rather than the question.
             omitted.insert(0, shown.pop().retrieved)
             ids = self._encode(question, shown, own)
         parts = tuple(PromptChunk(n, f.retrieved, 0, f.end) for n, f in enumerate(shown, start=1))
@@ -71,7 +73,7 @@ class CausalPrompter:
 
     def begun(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str) -> Prompt:
         """See ContinuingGenerator.begun_prompt."""
-        # A chat frame opens the answer's turn; behind a bare "Answer:" words begin with a blank.
+        # A chat frame opens the answer's turn; after a plain "Answer:" the words start with a space.
         said = self._tokenizer.encode(beginning if self._frame.after else f" {beginning}").token_ids
         prompt = self.prompt(question, chunks, max_new_tokens + len(said))
         return replace(prompt, token_ids=(*prompt.token_ids, *said))

@@ -1,10 +1,10 @@
-"""Prompt templates: what a language model is told, as a file that the user may replace.
+"""Prompt templates, which users can replace with a file.
 
 A template is Jinja with three variables: ``question``, ``passages`` (each with ``number``, ``title`` and ``text``) and
 ``instructions`` (the caller's own, often empty). ``{% block system %}`` and ``{% block user %}`` are the two turns; a
 file without blocks is the user's turn. Only text, the variables, ``if``, ``for passage in passages`` and a few filters
-are allowed, which is checked on the syntax tree: a template cannot call anything, and what it gives is as long as what
-it shows.
+are allowed, which is checked on the syntax tree. A template therefore cannot call anything, and its output is only as
+long as what it shows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIELDS = ("number", "title", "text")
 _LOOP = ("index", "first", "last", "length")
 _FILTERS = frozenset(("trim", "upper", "lower", "capitalize", "length"))
 _LONGEST = 1 << 16  # bytes
-_TITLE_CHARACTERS = 160  # as in what is searched: a title as long as a chunk would leave no room for any text
+_TITLE_CHARACTERS = 160  # as in the search index: a title as long as a chunk would leave no room for text
 _BLOCKS = ("system", "user")
 _ALLOWED = (
     nodes.Output,
@@ -46,28 +46,28 @@ _ALLOWED = (
     nodes.Block,
 )
 SHORT_PASSAGE = FittedChunk(RetrievedChunk(Chunk("", 0, 1, "a"), 0.0, 1), 1)
-"""To count what stands around a passage."""
+"""Used to count the tokens around a passage."""
 PASSAGE_OVERHEAD = 3
-"""Tokens beyond that: numbers of two or three digits, and a title's colon."""
+"""Tokens beyond that: numbers of two or three digits, and the colon after a title."""
 _PROBE = "\ue000question\ue000"
 
 
 @dataclass(frozen=True, slots=True)
 class PromptTurns:
-    """What goes into the system's turn, "" for none, and into the user's."""
+    """Contents of the system turn ("" for none) and of the user turn."""
 
     system: str
     user: str
 
     @property
     def joined(self) -> str:
-        """Both as one text, for a model without a system turn."""
+        """Both turns as one text, for a model without a system turn."""
         return f"{self.system}\n\n{self.user}" if self.system else self.user
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPassage:
-    """A passage as a template finds it."""
+    """A passage as a template receives it."""
 
     number: int
     title: str
@@ -75,7 +75,7 @@ class ShownPassage:
 
 
 class PromptTemplate:
-    """A checked template. Raises GenerationError naming file, line and what is wrong."""
+    """A validated template. Raises GenerationError naming file, line and problem."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text = text
@@ -102,9 +102,10 @@ class PromptTemplate:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     def turns(self, question: str, shown: Sequence[FittedChunk], instructions: str = "") -> PromptTurns:
-        """The two turns for a question and the passages that are shown, numbered from 1.
+        """Render the two turns for a question and the shown passages, numbered from 1.
 
-        instructions: the caller's own. They stand where the template puts them, else in front of its first turn.
+        instructions: the caller's own. They are placed where the template puts them, else at the start of its first
+        turn.
         """
         passages = tuple(_passage(number, fitted) for number, fitted in enumerate(shown, start=1))
         return self._turns(question, passages, instructions)
@@ -126,7 +127,7 @@ class PromptTemplate:
             raise GenerationError(f"the prompt {self.name}: {error}") from error
 
     def _check_shows(self) -> None:
-        """Question and passages must reach the model, with passages and without."""
+        """Check that question and passages reach the model, with passages and without."""
         passage = ShownPassage(1, "\ue000title\ue000", "\ue000text\ue000")
         for passages in ((), (passage,)):
             turns = self._turns(_PROBE, passages, "")
@@ -144,7 +145,7 @@ class PromptTemplate:
 
 
 def read_prompt(path: Path) -> PromptTemplate:
-    """The template in a file. Raises GenerationError naming it when it cannot be read or is not allowed."""
+    """Read the template in a file. Raises GenerationError, naming the file, if it cannot be read or is not allowed."""
     try:
         with path.open("rb") as file:
             content = file.read(_LONGEST + 1)
@@ -159,13 +160,13 @@ def read_prompt(path: Path) -> PromptTemplate:
 
 @cache
 def default_prompt() -> PromptTemplate:
-    """The template that is used where none is given."""
+    """Return the default template."""
     file = resources.files("generation") / "prompts" / "default.jinja"
     return PromptTemplate(file.read_text("utf-8"), "default")
 
 
 def shown_title(chunk: Chunk) -> str:
-    """A chunk's title as templates find it: in one line, and not too long."""
+    """Return a chunk's title for templates: on one line, and truncated."""
     return " ".join(chunk.title.split())[:_TITLE_CHARACTERS]
 
 
@@ -180,7 +181,7 @@ def _environment() -> Environment:
 
 
 class _Check:
-    """Refuses whatever is not on the list, by its name and line."""
+    """Rejects every syntax node that is not allowed, by its name and line."""
 
     def __init__(self, name: str, tree: nodes.Template) -> None:
         self._name = name

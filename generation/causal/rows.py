@@ -1,7 +1,7 @@
-"""Training rows of a decoder checkpoint that is to answer from passages: the prompt it gets in use, and the answer.
+"""Training rows for a decoder checkpoint that answers from passages: the prompt used at inference, and the answer.
 
-The answer is what the instruction asks for: words of a passage with its number, or that the documents do not answer.
-Without passages it is the answer alone, at the decoder's own risk.
+The answer follows the instruction: words of a passage with its number, or that the documents do not answer. Without
+passages it is the answer alone, without support.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ _CITATION_TOKENS = 8  # " [n]" and the end, in any tokenizer
 
 
 class CausalRowWriter:
-    """Rows for the checkpoint of a folder: its tokenizer, its chat frame. context: positions of a row at most.
+    """Builds rows for the checkpoint of a folder, with its tokenizer and chat frame.
 
-    max_answer_tokens: longer answers are left out. Raises what chat_frame and Tokenizer raise.
+    context: maximum positions of a row.
+
+    max_answer_tokens: longer answers are skipped. Raises the errors of chat_frame and Tokenizer.
     """
 
     def __init__(self, folder: Path, *, context: int, end_id: int, max_answer_tokens: int = 32) -> None:
@@ -44,7 +46,7 @@ class CausalRowWriter:
         text = _answer(prompt, bool(shown), answers)
         if text is None:
             return None
-        # A chat frame opens the answer's turn; behind a bare "Answer:" words begin with a blank.
+        # A chat frame opens the answer's turn; after a plain "Answer:" the words start with a space.
         ids = self._tokenizer.encode(text if self._frame.after else f" {text}").token_ids
         if len(ids) > self._longest + _CITATION_TOKENS - 1:
             return None
@@ -57,8 +59,8 @@ def _answer(prompt: Prompt, shown: bool, answers: Sequence[str]) -> str | None:
     wanted = [answer.strip(" .") for answer in answers]
     if not shown:
         return next((answer for answer in wanted if answer), None)
-    # As whole words: "no" stands in "know", and copying it from there would be learning to make things up. As written
-    # before in other letters: "US" is not "us".
+    # Match whole words: "no" occurs in "know", and copying it from there would teach the model to invent. Matching is
+    # case-sensitive: "US" is not "us".
     for flags in (0, re.IGNORECASE):
         for answer in filter(None, wanted):
             whole = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", flags)

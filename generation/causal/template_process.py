@@ -1,4 +1,4 @@
-"""Rendering a chat template in a child process with limits of time, memory and length."""
+"""Render a chat template in a child process with limits on time, memory and output length."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from model.limited_process import LimitedProcessError, ask_child
 
 @dataclass(frozen=True, slots=True)
 class TemplateLimits:
-    """memory_bytes: address space of the child, Python and Jinja included. cpu_seconds: its processor time, the same.
-    longest: characters of what it gives."""
+    """memory_bytes: address space of the child, including Python and Jinja. cpu_seconds: its CPU time.
+
+    longest: maximum number of output characters.
+    """
 
     memory_bytes: int = 1 << 29
     cpu_seconds: int = 10
@@ -23,9 +25,9 @@ _LIMITS = TemplateLimits()
 
 
 def rendered(template: str, variables: Mapping[str, object], limits: TemplateLimits = _LIMITS) -> str:
-    """What the template gives with ``variables`` (JSON values).
+    """Return the template's output for ``variables`` (JSON values).
 
-    Raises GenerationError with the reason: the template's own error, or the limit it passed.
+    Raises GenerationError with the reason: the template's own error, or the limit it exceeded.
     """
     request = {"template": template, "variables": variables, "longest": limits.longest}
     try:

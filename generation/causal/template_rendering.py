@@ -1,8 +1,8 @@
-"""The child process that renders a chat template: one request on standard input, one answer on standard output.
+"""Child process that renders a chat template: one request on standard input, one answer on standard output.
 
-A template is a program of the checkpoint's author. Jinja's sandbox keeps it from files and from Python's inside, but
-not from loops in loops, or from text that doubles until no memory is left: that takes a process with limits
-(template_process.py). What a template finds here is what it finds in transformers (tests compare the two).
+A template is a program by the checkpoint's author. Jinja's sandbox blocks access to files and to Python internals, but
+not nested loops, or text that doubles until memory runs out: that takes a process with limits (template_process.py).
+Templates find the same environment as in transformers (tests compare the two).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jinja2.utils import Namespace
 
 from model.limited_process import give_answer, take_request
 
-# Templates that write today's date would make every day's prompts, and so the answers to the same seeds, others.
+# A template that writes today's date would change the prompts, and so the answers to the same seeds, every day.
 _SAME_DAY = "2026-01-01"
 
 
@@ -34,7 +34,7 @@ def main() -> None:
         if len(text) > request["longest"]:
             answer = {"error": f"it gives {len(text):,} characters"}
         else:
-            answer = {"text": text.encode("utf-8", "replace").decode()}  # no tokenizer takes half a surrogate pair
+            answer = {"text": text.encode("utf-8", "replace").decode()}  # no tokenizer accepts an unpaired surrogate
     except MemoryError:
         answer = {"error": f"it takes more than {request['memory_bytes'] >> 20} MiB of memory"}
     except Exception as error:  # it may raise anything
@@ -43,8 +43,11 @@ def main() -> None:
 
 
 def render(template: str, variables: Mapping[str, object]) -> str:
-    """The template with ``variables``, in an environment as transformers makes it (utils/chat_template_utils.py), but
-    that every day is the same. Raises whatever the template does."""
+    """Render the template with ``variables``, in an environment like that of transformers
+    (utils/chat_template_utils.py).
+
+    The date is fixed. Raises whatever the template raises.
+    """
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
     )
@@ -59,12 +62,12 @@ def render(template: str, variables: Mapping[str, object]) -> str:
 
 
 class _Generation(Extension):
-    """``{% generation %}`` marks what an assistant said, for training; here it is what stands in it."""
+    """``{% generation %}`` marks assistant text for training; here it is rendered as its contents."""
 
     tags = {"generation"}  # noqa: RUF012 - as jinja declares it
 
     def parse(self, parser: Parser) -> nodes.Node:
-        """A scope of its own, as in transformers."""
+        """Open a new scope, as in transformers."""
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
         return nodes.CallBlock(self.call_method("_said"), [], [], body).set_lineno(line)
@@ -74,7 +77,7 @@ class _Generation(Extension):
 
 
 class _Dict:
-    """``dict`` without the type's own attributes, by which a template could get further."""
+    """``dict`` without the type's attributes, which a template could use to escape the sandbox."""
 
     def __call__(self, *items: Any, **more: Any) -> dict[Any, Any]:
         return dict(*items, **more)
@@ -85,8 +88,10 @@ class _Dict:
 
 
 class _Namespace(Namespace):
-    """No attribute that begins with an underscore, by which a template could get further. The arguments have no
-    names of their own, so that ``namespace(self=...)`` works."""
+    """A namespace without access to attributes that start with an underscore, which a template could use to escape.
+
+    The arguments have no names, so that ``namespace(self=...)`` works.
+    """
 
     def __init__(*args: Any, **more: Any) -> None:
         made, items = args[0], dict(*args[1:], **more)
@@ -111,7 +116,7 @@ def _to_json(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """Not jinja's own filter, which escapes for HTML."""
+    """Replaces jinja's own filter, which escapes for HTML."""
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 

@@ -1,7 +1,7 @@
-"""``transformers`` itself as a Generator: the reference, and the way to architectures that the engine does not have.
+"""``transformers`` as a Generator: the reference, and the fallback for architectures that the engine does not support.
 
-The prompt is CausalGenerator's. Greedy tokens are the same too; drawn ones are not, since transformers has its own way
-from a seed to a token. One sample at a time, nothing shared: expect a fraction of the engine's speed.
+The prompt is CausalGenerator's. Greedy tokens are the same; sampled ones are not, since transformers maps seeds to
+tokens differently. Samples are generated one at a time without sharing: expect a fraction of the engine's speed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 class TransformersGenerator:
-    """A checkpoint folder that ``AutoModelForCausalLM`` loads: safetensors only, no code of the checkpoint's."""
+    """A checkpoint folder loaded by ``AutoModelForCausalLM``: safetensors only, and no code from the checkpoint."""
 
     def __init__(
         self,
@@ -54,8 +54,10 @@ class TransformersGenerator:
         template: PromptTemplate | None = None,
         weights_sha256: Callable[[Path], str] = sha256_of,
     ) -> None:
-        """template: what the model is told; default_prompt() unless given. weights_sha256: see
-        model.checkpoints.source.fingerprint."""
+        """template: prompt template; default_prompt() unless given.
+
+        weights_sha256: see model.checkpoints.source.fingerprint.
+        """
         self._model = _load(folder, device, dtype)
         self._tokenizer = Tokenizer(folder / "tokenizer.json")
         embedding = int(self._model.get_input_embeddings().weight.shape[0])
@@ -115,7 +117,7 @@ class TransformersGenerator:
         return tuple(self._sample(prompt, params, seed) for seed in seeds)
 
     def begin(self, task: GenerationTask, listener: Listener) -> LiveRequest:
-        """See LiveGenerator. Requests are worked on one after the other; a cancelled one ends at its next token."""
+        """See LiveGenerator. Requests run one after the other; a cancelled one ends at its next token."""
         begun = _Begun(task.params.deadline_seconds)
         self._threads.submit(self._live, task, listener, begun)
         return begun
@@ -130,7 +132,7 @@ class TransformersGenerator:
             for sample, seed in enumerate(task.seeds):
                 params = replace(task.params, deadline_seconds=begun.left())
                 drawn.append(self._sample(task.prompt, params, seed, partial(said, sample), begun.cancelled.is_set))
-        except Exception as error:  # whatever is wrong goes to the listener
+        except Exception as error:  # every error goes to the listener
             listener(error)
             return
         listener(FinishedRequest(tuple(drawn)))
@@ -143,7 +145,7 @@ class TransformersGenerator:
         said: Callable[[str], None] = lambda piece: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Completion:
-        """said: told of text as it becomes certain. cancelled: asked at every token."""
+        """said: callback for text that is final. cancelled: checked at every token."""
         if cancelled():
             return Completion("", (), (), "cancelled", Usage(len(prompt.token_ids), 0), seed)
         device = self._model.device
@@ -151,7 +153,7 @@ class TransformersGenerator:
         room = min(params.max_tokens, self._context_length - length + 1)
         stream = TextStream(self._tokenizer.decode, params.stop, strip=True, thinking=self._thinking)
         ids = torch.tensor([prompt.token_ids], device=device)
-        # The seed must not touch anyone else's random numbers, nor theirs this draw.
+        # The seed must not affect other random number generators, nor they this draw.
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), torch.inference_mode():
             torch.manual_seed(seed)
             out = self._model.generate(
@@ -179,7 +181,7 @@ class TransformersGenerator:
         )
 
     def _settings(self, params: SamplingParams, room: int) -> Any:
-        """All of it written out, so that nothing of a generation_config.json is mixed in."""
+        """All settings are explicit, so that nothing is inherited from a generation_config.json."""
         from transformers import GenerationConfig
 
         vocabulary = int(self._model.config.get_text_config().vocab_size)
@@ -224,7 +226,7 @@ class TransformersGenerator:
 
 
 def _finite(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """A logits processor that lets nothing be drawn from NaN."""
+    """A logits processor that prevents sampling from NaN."""
     check_finite(scores)
     return scores
 
@@ -249,14 +251,14 @@ class _Begun:
         self.cancelled.set()
 
     def left(self) -> float | None:
-        """Seconds until the deadline; never 0, so that a token is drawn."""
+        """Seconds until the deadline; never 0, so that at least one token is generated."""
         return None if self._deadline is None else max(0.001, self._deadline - monotonic())
 
 
 def _load(folder: Path, device: str, dtype: torch.dtype) -> Any:
     if not folder.is_dir():
         raise ModelError(f"{folder}: no such folder; give one with config.json, *.safetensors and tokenizer.json")
-    # Whole, without code of its own, and no larger than it says: transformers would find out later, or too late.
+    # Complete, without custom code, and not larger than declared: transformers would find out later, or too late.
     refuse_huge_numbers(read_checkpoint(folder).config, str(folder / CONFIG))
     from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
@@ -268,7 +270,7 @@ def _load(folder: Path, device: str, dtype: torch.dtype) -> Any:
         )
     except ModelError:
         raise
-    except Exception as error:  # of every kind: a missing file, an architecture unknown, code that must be trusted
+    except Exception as error:  # any error: a missing file, an unknown architecture, code that must be trusted
         said = " ".join(str(error).split())[:500]
         raise ModelError(f"{folder} cannot be loaded by transformers: {said}") from error
     model.generation_config = GenerationConfig()

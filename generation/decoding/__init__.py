@@ -1,1 +1,1 @@
-"""From logits to text: sampling, the decoding loop, streaming."""
+"""Sampling, the reference decoding loop, and streaming."""

@@ -1,7 +1,7 @@
-"""The decoding loop as plainly as it can be written: one prefill for all samples of a prompt, then token by token.
+"""The reference decoding loop: one prefill for all samples of a prompt, then token by token.
 
-The engine (generation/engine) does the same for many prompts at once; this loop is what it is tested against. The types
-both return and the parts of a step that need no batch are here.
+The engine (generation/engine) does the same for many prompts at once and is tested against this loop. The types that
+both return, and the steps that need no batch, are here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SOURCES_KEPT = 8
 
 @dataclass(frozen=True, slots=True)
 class CopySource:
-    """A prompt position that holds the drawn token, and the share of the token's probability copied from there."""
+    """A prompt position that holds the sampled token, and the share of the token's probability copied from it."""
 
     position: int
     share: float
@@ -38,9 +38,12 @@ class CopySource:
 
 @dataclass(frozen=True, slots=True)
 class DecodedTokens:
-    """One sample. token_logprobs: natural log at temperature 1, before bias, penalty and truncation. sources: for each
-    token the prompt positions it may have been copied from, largest share first; empty for a head that does not copy.
-    top_logprobs: for each token the likeliest ones, as many as were asked for."""
+    """One sample.
+
+    token_logprobs: natural log at temperature 1, before bias, penalty and truncation. sources: for each token the
+    prompt positions it may have been copied from, largest share first; empty for a head that does not copy.
+    top_logprobs: for each token its likeliest alternatives, as many as requested.
+    """
 
     token_ids: tuple[int, ...]
     token_logprobs: tuple[float, ...]
@@ -51,7 +54,7 @@ class DecodedTokens:
 
 @dataclass(frozen=True, slots=True)
 class DecodingUse:
-    """Calibration of a model's distributions, before anything is drawn from them or returned as log-probabilities.
+    """Calibration of a model's distributions, applied before sampling and before log-probabilities are returned.
 
     temperature: p ** (1 / temperature), renormalised. first_bias: (token, nats) added to that token's log-probability
     at the first step.
@@ -62,11 +65,11 @@ class DecodingUse:
 
     @property
     def idle(self) -> bool:
-        """It changes nothing."""
+        """Whether it changes nothing."""
         return self.temperature == 1.0 and (self.first_bias is None or self.first_bias[1] == 0.0)
 
     def first(self, step: NextToken) -> NextToken:
-        """The first step's distribution, calibrated."""
+        """Calibrate the first step's distribution."""
         if self.first_bias is None or self.first_bias[1] == 0.0:
             return self.later(step)
         token, nats = self.first_bias
@@ -75,12 +78,12 @@ class DecodingUse:
         return _reweighted(step, step.logprobs / self.temperature + bias)
 
     def later(self, step: NextToken) -> NextToken:
-        """Any other step's distribution, calibrated."""
+        """Calibrate any other step's distribution."""
         return step if self.temperature == 1.0 else _reweighted(step, step.logprobs / self.temperature)
 
 
 def _reweighted(step: NextToken, scores: Tensor) -> NextToken:
-    """Log-softmax of the scores; each token keeps the share of its probability that was copied, and from where."""
+    """Log-softmax of the scores; each token keeps the copied share of its probability and its sources."""
     logprobs = torch.log_softmax(scores, dim=-1)
     return NextToken(logprobs, step.copy, step.logprobs)
 
@@ -95,7 +98,7 @@ class _Sample:
     finish: FinishReason | None = None
 
     def decoded(self) -> DecodedTokens:
-        """What was drawn so far."""
+        """Return the tokens generated so far."""
         parts = tuple(self.token_ids), tuple(self.logprobs), tuple(self.sources)
         return DecodedTokens(*parts, self.finish or "length", tuple(self.top))
 
@@ -112,16 +115,16 @@ def decode(
     use: DecodingUse | None = None,
     stopped: Callable[[DecodedTokens], bool] | None = None,
 ) -> tuple[DecodedTokens, ...]:
-    """Draw one completion of ``prompt`` per seed. The prompt is read once; decoding then costs O(position) a step.
+    """Generate one completion of ``prompt`` per seed. The prompt is read once; decoding then costs O(position) a step.
 
-    An end token finishes a sample and is not part of it; ``stopped`` is asked after each token whether what was drawn
-    so far ends it. The length is capped by params.max_tokens and by the context.
+    An end token finishes a sample and is not part of it; ``stopped`` is called after each token with the tokens so far,
+    and its result ends the sample. The length is limited by params.max_tokens and by the context.
     """
     with torch.inference_mode():
         device = model.device
         ids = torch.tensor([prompt], device=device)
         room = min(params.max_tokens, model.config.max_positions - len(prompt) + 1)
-        # The last drawn token is never read, so the cache needs one position less.
+        # The last token is never read, so the cache needs one position less.
         cache = model.new_cache(1, min(len(prompt) + room - 1, model.config.max_positions))
         hidden = model(ids, cache)  # (1, P, E)
         memory = (
@@ -143,7 +146,7 @@ def decode(
             if index + 1 == room or all(sample.finish for sample in samples):
                 break
             if memory is not None:
-                # The last column stands for the token that is due: where a copied stretch goes on depends on those
+                # The last column is the token to be predicted: the continuation of a copied span depends on those
                 # before it.
                 drawn = torch.cat((drawn, tokens[:, None]), dim=1)
                 memory = replace(memory, answer=torch.cat((drawn, torch.zeros_like(drawn[:, :1])), dim=1))
@@ -161,16 +164,16 @@ def _repeat(step: NextToken, samples: int) -> NextToken:
 def _draw_step(
     step: NextToken, prompt: Tensor, params: SamplingParams, samples: list[_Sample], end_ids: frozenset[int], drawn: int
 ) -> Tensor:
-    """Draw a token for every sample and note it for the unfinished ones; returns (B), finished rows included."""
+    """Sample a token for every sample and record it for the unfinished ones; returns (B), finished rows included."""
     check_finite(step.logprobs)
     rows = [params] * len(samples)
-    # A penalty divides what it is given: it gets the logits where there are any, not logits less their log-sum-exp.
+    # A penalty divides its input, so it gets the logits if available, not logits minus their log-sum-exp.
     scores = step.logits if step.logits is not None else step.logprobs
     if params.adjusts_logits:
         said = [[*prompt.tolist(), *sample.token_ids] for sample in samples]
         seen = seen_tokens(said, scores.shape[-1], scores.device) if params.repetition_penalty != 1.0 else None
         scores = adjusted_logits(scores, rows, seen, [drawn] * len(samples), end_ids)
-    # A finished sample draws on from its own stream: the others' numbers do not depend on it.
+    # A finished sample keeps drawing from its own stream, so that the others' numbers do not depend on it.
     tokens = draw_tokens(scores, rows, [sample.stream.uniform() for sample in samples])
     best = top_logprobs(step.logprobs, [params.top_logprobs] * len(samples)) if params.top_logprobs else ()
     logprobs = step.logprobs.gather(-1, tokens[:, None]).squeeze(-1)
@@ -193,13 +196,14 @@ def _draw_step(
 def copy_sources(
     step: NextToken, prompt: Tensor, tokens: Tensor, logprobs: Tensor
 ) -> list[tuple[CopySource, ...]] | None:
-    """For each drawn token (B) where in the prompt (P) it may have been copied from; None of a head that does not copy.
+    """Return where in the prompt (P) each sampled token (B) may have been copied from; None for a head that does not
+    copy.
 
-    logprobs (B): of the drawn tokens.
+    logprobs (B): of the sampled tokens.
     """
     if step.copy is None:
         return None
-    # Shares of the model's own probability of the token, whatever calibration made of that.
+    # Shares of the model's own probability of the token, before calibration.
     own = logprobs if step.uncalibrated is None else step.uncalibrated.gather(-1, tokens[:, None]).squeeze(-1)
     shares = step.copy * (prompt[None] == tokens[:, None]) / own.exp()[:, None]  # (B, P)
     best = shares.topk(min(_SOURCES_KEPT, shares.shape[-1]), dim=-1)

@@ -1,4 +1,4 @@
-"""SamplingParams: how a completion is drawn from the model's next-token distribution."""
+"""SamplingParams: decoding settings."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from dataclasses import dataclass
 from generation.errors import ParameterError
 
 MAX_TOP_LOGPROBS = 20
-"""As servers with OpenAI's interface allow."""
+"""Limit of OpenAI-compatible servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """Decoding settings, checked when made.
+    """Decoding settings, validated on construction.
 
     temperature: 0 is greedy argmax; tau > 0 divides the logits. top_k: keep the k likeliest tokens, None keeps all.
     top_p: keep the smallest set of likeliest tokens whose probability reaches p, in (0, 1]. max_tokens: at least 1.
     stop: strings that end the completion, not part of its text. n: samples per prompt. seed: of the first sample.
 
     min_p: keep the tokens that are at least min_p times as likely as the likeliest, in [0, 1]; 0 keeps all.
-    repetition_penalty: divides positive and multiplies negative logits of tokens that the prompt or the completion
-    holds; 1 is none. logit_bias: (token id, nats) added to that token's logit; -1e9 rules it out. min_tokens: end
-    tokens are ruled out until so many were drawn; a stop string still ends. top_logprobs: 0 to 20 alternatives to
-    return with every token. deadline_seconds: longest time from the request on; what was drawn until then is returned.
-    The order in which they act: see generation.decoding.sampling. Raises GenerationError with the offending value.
+    repetition_penalty: divides positive and multiplies negative logits of tokens in the prompt or the completion; 1 is
+    none. logit_bias: (token id, nats) added to that token's logit; -1e9 excludes it. min_tokens: end tokens are
+    excluded until so many tokens were generated; a stop string still ends. top_logprobs: number of alternatives to
+    return with every token, 0 to 20. deadline_seconds: time limit from the request on; the tokens generated until then
+    are returned.
+
+    The order of application: see generation.decoding.sampling. Raises GenerationError with the offending value.
     """
 
     temperature: float = 0.0
@@ -101,10 +103,10 @@ class SamplingParams:
 
     @property
     def adjusts_logits(self) -> bool:
-        """Whether logits are changed before the temperature: bias, repetition penalty or least length."""
+        """Whether logits are changed before the temperature, by bias, repetition penalty or min_tokens."""
         return bool(self.logit_bias) or self.repetition_penalty != 1.0 or self.min_tokens > 0
 
     @property
     def truncates(self) -> bool:
-        """Whether tokens are left out of what temperature gives: top-k, top-p or min-p."""
+        """Whether tokens are excluded after the temperature, by top-k, top-p or min-p."""
         return self.top_k is not None or self.top_p < 1 or self.min_p > 0

@@ -1,12 +1,12 @@
-"""From logits to a token: bias, penalty, least length, temperature, top-k, nucleus, min-p, and a seeded draw.
+"""From logits to a token: bias, penalty, min_tokens, temperature, top-k, nucleus, min-p, and a seeded draw.
 
-The order is transformers' (GenerationMixin._get_logits_processor): logit bias, repetition penalty, end tokens ruled out
-before the least length; then temperature, top-k, top-p of what top-k left, min-p. Where it keeps every token that ties
-with the k-th likeliest, exactly k are kept here, lowest ids first.
+The order is that of transformers (GenerationMixin._get_logits_processor): logit bias, repetition penalty, end tokens
+excluded before min_tokens; then temperature, top-k, top-p of the tokens left by top-k, min-p. Unlike transformers,
+which keeps every token that ties with the k-th likeliest, exactly k are kept, lowest ids first.
 
 A row's result does not depend on the other rows, to the last bit. On a CPU every step works on one row or one element
-at a time. On a GPU the order in which a sum over the vocabulary is taken depends on how many rows there are, so sums
-are taken over integers (multiples of 2**-62), where order changes nothing.
+at a time. On a GPU the summation order over the vocabulary depends on the number of rows, so sums are taken over
+integers (multiples of 2**-62), where order changes nothing.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from generation.errors import ModelOutputError, ParameterError
 from model.decoder.sampling_math import repetition_penalised, tempered_softmax, tempered_weights
 
 _UNIT = 2.0**62
-_CHUNK = 8  # rows at a time on a CPU: their float64 probabilities stay in its cache
+_CHUNK = 8  # rows at a time on a CPU: their float64 probabilities fit in its cache
 
 
 def kept_probabilities(logprobs: Tensor, params: SamplingParams | Sequence[SamplingParams]) -> Tensor:
     """logprobs (B, V) -> probabilities (B, V) in float64 after temperature, top-k, top-p and min-p, renormalised.
 
-    params: one for all rows, or one for each. Logits will do: an added constant changes nothing. temperature 0 is the
-    limit tau -> 0: all mass on the likeliest token, the lowest id among equals. top-p keeps the smallest set of
-    likeliest tokens whose probability reaches p (Holtzman et al. 2020, eq. 2), at least one; min-p those whose
-    probability is at least min_p of the likeliest one's (Nguyen et al. 2024, section 3).
+    params: one for all rows, or one for each. Logits are accepted as well, since an added constant changes nothing.
+    temperature 0 is the limit tau -> 0: all mass on the likeliest token, the lowest id among ties. top-p keeps the
+    smallest set of likeliest tokens whose probability reaches p (Holtzman et al. 2020, eq. 2), at least one; min-p
+    those whose probability is at least min_p of the likeliest one's (Nguyen et al. 2024, section 3).
     """
     rows = _each(params, len(logprobs))
     out = torch.zeros(logprobs.shape, dtype=torch.float64, device=logprobs.device)
@@ -47,7 +47,7 @@ def kept_probabilities(logprobs: Tensor, params: SamplingParams | Sequence[Sampl
 def draw_tokens(scores: Tensor, params: Sequence[SamplingParams], uniforms: Sequence[float]) -> Tensor:
     """scores (B, V), one params and one uniform a row -> token ids (B).
 
-    The same tokens as ``draw(kept_probabilities(scores, params), uniforms)``; a greedy row costs an argmax alone.
+    The same tokens as ``draw(kept_probabilities(scores, params), uniforms)``; a greedy row costs only an argmax.
     """
     rows = _each(params, len(scores))
     if len(uniforms) != len(rows):
@@ -71,13 +71,13 @@ def _each(params: SamplingParams | Sequence[SamplingParams], rows: int) -> Seque
 
 
 def _some(scores: Tensor, chosen: Sequence[int]) -> Tensor:
-    """The chosen rows, ascending; not copied where they lie side by side."""
+    """Return the chosen rows, ascending; not copied if they are contiguous."""
     first, last = chosen[0], chosen[-1] + 1
     return scores[first:last] if last - first == len(chosen) else scores[list(chosen)]
 
 
 def _warm(rows: Sequence[SamplingParams], device: torch.device) -> list[list[int]]:
-    """The rows that are drawn at random, in groups that are worked on together."""
+    """Return the rows with a temperature, in groups that are processed together."""
     warm = [i for i, row in enumerate(rows) if row.temperature > 0]
     size = _CHUNK if device.type == "cpu" else max(len(warm), 1)
     return [warm[i : i + size] for i in range(0, len(warm), size)]
@@ -99,9 +99,9 @@ def _warm_probabilities(scores: Tensor, rows: Sequence[SamplingParams]) -> Tenso
 
 
 def _shares(weights: Tensor) -> Tensor:
-    """Non-negative weights (n, V) up to 1, over their sum, taken in integers: see the module's docstring.
+    """Normalise non-negative weights (n, V) of at most 1 with integer sums: see the module docstring.
 
-    Twice: the first sum must leave room for V ones (2**-44 for 150,000 tokens), what it leaves over is 1 to 1e-8.
+    Done twice: the first sum must leave room for V ones (2**-44 for 150,000 tokens) and so is exact only to 1e-8.
     """
     room = 2.0 ** (62 - weights.shape[-1].bit_length())
     for unit in (room, _UNIT / 2):
@@ -111,21 +111,21 @@ def _shares(weights: Tensor) -> Tensor:
 
 
 class SampleStream:
-    """The random numbers of one sample: one uniform a token, from its seed alone."""
+    """Random numbers of one sample: one uniform a token, from its seed alone."""
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.Generator(np.random.Philox(key=seed))
 
     def uniform(self) -> float:
-        """The next number in [0, 1)."""
+        """Return the next number in [0, 1)."""
         return float(self._random.random())
 
 
 def draw(probabilities: Tensor, uniforms: Sequence[float]) -> Tensor:
     """probabilities (B, V) in float64, one uniform a row -> token ids (B), by inverting the cumulative distribution.
 
-    In multiples of 2**-62: a sum of integers is the same in whatever order it is taken, and a token of probability 0
-    has no width to be met in.
+    In multiples of 2**-62: a sum of integers does not depend on its order, and a token of probability 0 has no width
+    and is never drawn.
     """
     cumulative = (probabilities * _UNIT).long().cumsum(-1)
     total = cumulative[:, -1:]
@@ -136,7 +136,7 @@ def draw(probabilities: Tensor, uniforms: Sequence[float]) -> Tensor:
 
 
 def seen_tokens(rows: Sequence[Sequence[int]], vocabulary: int, device: torch.device | str = "cpu") -> Tensor:
-    """Which tokens of the vocabulary each row holds, (B, V) bool; ids the vocabulary does not have are left out."""
+    """Return which tokens of the vocabulary each row contains, (B, V) bool; ids outside the vocabulary are ignored."""
     seen = torch.zeros((len(rows), vocabulary), dtype=torch.bool, device=device)
     for row, token_ids in enumerate(rows):
         seen[row, torch.tensor([t for t in token_ids if t < vocabulary], dtype=torch.long, device=device)] = True
@@ -150,11 +150,11 @@ def adjusted_logits(
     drawn: Sequence[int],
     end_ids: Collection[int],
 ) -> Tensor:
-    """logits (B, V) -> (B, V) fp32 with each row's bias, then repetition penalty, then ends ruled out.
+    """logits (B, V) -> (B, V) fp32 with each row's bias, then repetition penalty, then excluded end tokens.
 
-    seen (B, V) bool: the tokens of the row's prompt and completion, needed where a row has a repetition penalty. drawn:
-    tokens drawn so far. Where no row asks for anything the very same tensor comes back. Raises GenerationError for a
-    biased token that the vocabulary does not have.
+    seen (B, V) bool: the tokens of the row's prompt and completion, needed if a row has a repetition penalty. drawn:
+    number of tokens generated so far. If no row needs a change, the same tensor is returned. Raises GenerationError for
+    a biased token outside the vocabulary.
     """
     rows = _each(params, len(logits))
     early = [i for i, row in enumerate(rows) if drawn[i] < row.min_tokens]
@@ -177,7 +177,7 @@ def adjusted_logits(
             raise ValueError("a repetition penalty needs the tokens that were seen")
         penalty = torch.tensor([[rows[i].repetition_penalty] for i in penalised], device=device)
         out[penalised] = repetition_penalised(out[penalised], penalty, seen[penalised])
-    # A checkpoint may name an end that its vocabulary does not have.
+    # A checkpoint may name an end token outside its vocabulary.
     ends = sorted(token for token in end_ids if token < vocabulary)
     if early and ends:
         out[torch.tensor(early, device=device)[:, None], torch.tensor(ends, device=device)] = -torch.inf
@@ -185,11 +185,11 @@ def adjusted_logits(
 
 
 def top_logprobs(logprobs: Tensor, counts: Sequence[int]) -> tuple[tuple[tuple[int, float], ...], ...]:
-    """logprobs (B, V) -> for each row its ``count`` likeliest tokens as (id, log-probability), equals by id."""
+    """logprobs (B, V) -> for each row its ``count`` likeliest tokens as (id, log-probability), ties by id."""
     most = min(max(counts, default=0), logprobs.shape[-1])
     if most == 0:
         return tuple(() for _ in counts)
-    # One more than is asked for shows whether a tie crosses the end of the list; topk orders equals as it likes.
+    # One extra value shows whether a tie crosses the end of the list; topk orders ties arbitrarily.
     found = logprobs.topk(min(most + 1, logprobs.shape[-1]), dim=-1)
     out = []
     for row, (count, ids, values) in enumerate(zip(counts, found.indices.tolist(), found.values.tolist(), strict=True)):
@@ -203,7 +203,7 @@ def top_logprobs(logprobs: Tensor, counts: Sequence[int]) -> tuple[tuple[tuple[i
 
 
 def check_finite(logprobs: Tensor) -> None:
-    """Raise ModelOutputError when the model returned NaN or nothing that can be drawn: it is never sampled from."""
+    """Raise ModelOutputError if the model returned NaN or a distribution that cannot be sampled."""
     if bool(torch.isnan(logprobs).any()) or not bool(torch.isfinite(logprobs.amax(-1)).all()):
         raise ModelOutputError(
             "the model returned NaN or infinite probabilities: its weights are damaged or overflow in this precision"

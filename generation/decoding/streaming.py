@@ -1,7 +1,7 @@
-"""Text from tokens as they come: no half characters, no stop string, and the pieces joined are the whole text.
+"""Incremental detokenization: no partial characters, no stop strings, and the joined pieces equal the whole text.
 
-Knows nothing of models or servers: token ids go in, pieces of text come out. A generator that streams and one that does
-not both take their text from here, so that it never depends on which was asked for.
+Token ids go in, pieces of text come out. Streaming and non-streaming generators both use it, so that the text does not
+depend on the mode.
 """
 
 from __future__ import annotations
@@ -11,24 +11,27 @@ from collections.abc import Callable, Sequence
 from generation.decoding.thoughts import ThoughtFilter
 
 Decode = Callable[[Sequence[int]], str]
-"""Text of token ids. Text at the end of a sequence may change when a token is added, text further back may not."""
+"""Text of token ids. The end of the text may change when a token is added; earlier text may not."""
 
 _WINDOW = 8
-"""Tokens that are decoded again with every new one: at least four, as a character may be split into four bytes."""
+"""Number of trailing tokens decoded with every new one: at least four, as a character may be split into four bytes."""
 _INCOMPLETE = 3
-"""Replacement characters at the end that may yet become one character: byte-fallback decoders give one a byte."""
+"""Maximum number of trailing replacement characters that may still form one character (byte-fallback decoders emit
+one a byte).
+"""
 _UNKNOWN = "\ufffd"
 
 
 class TextFilter:
-    """A text that comes in pieces, without thoughts, what a stop string ends and, if ``strip``, blanks at its ends.
+    """Filters incremental text: removes reasoning, everything from a stop string on and, if ``strip``, surrounding
+    white space.
 
-    stops: strings that end the text. Of several, the one that is complete first does, and the longest of those; text
-    that may be the beginning of one is held back. ``text`` is always what ``feed`` and ``finish`` have returned so far.
+    stops: strings that end the text. The one that is complete first wins, and the longest of those; text that may be
+    the beginning of one is held back. ``text`` always equals what ``feed`` and ``finish`` have returned so far.
     """
 
     def __init__(self, stops: Sequence[str] = (), *, strip: bool = False, thinking: bool = False) -> None:
-        """thinking: whether the text begins within a thought."""
+        """thinking: whether the text starts within reasoning."""
         self._filter = _StopFilter(stops)
         self._thoughts = ThoughtFilter(begun=thinking)
         self._stripper = _Stripper() if strip else None
@@ -36,28 +39,28 @@ class TextFilter:
 
     @property
     def text(self) -> str:
-        """What was given out."""
+        """The text returned so far."""
         return "".join(self._given)
 
     @property
     def thought(self) -> str:
-        """What a reasoning model thought; no part of ``text``."""
+        """The reasoning of a reasoning model; not part of ``text``."""
         return self._thoughts.thought
 
     @property
     def stopped(self) -> bool:
-        """Whether a stop string was met. What comes after it is not looked at."""
+        """Whether a stop string was found. Later text is ignored."""
         return self._filter.stopped
 
     def feed(self, piece: str) -> str:
-        """The text that this piece made certain, perhaps none."""
+        """Return the text that this piece made final; may be empty."""
         if self.stopped:
             return ""
         text = self._thoughts.feed(self._filter.feed(piece))
         return self._give(text + self._thoughts.finish() if self.stopped else text)
 
     def finish(self) -> str:
-        """What was held back, when no text follows."""
+        """Return the text that was held back, at the end of the input."""
         if self.stopped:
             return ""
         return self._give(self._thoughts.feed(self._filter.finish()) + self._thoughts.finish())
@@ -71,7 +74,7 @@ class TextFilter:
 
 
 class TextStream:
-    """One completion's text, as its tokens come. stops, strip: see TextFilter, which the tokens' text goes through."""
+    """Text of one completion, token by token. stops, strip: see TextFilter."""
 
     def __init__(
         self, decode: Decode, stops: Sequence[str] = (), *, strip: bool = False, thinking: bool = False
@@ -81,30 +84,32 @@ class TextStream:
 
     @property
     def text(self) -> str:
-        """What ``push`` and ``finish`` have returned so far."""
+        """The text that ``push`` and ``finish`` have returned so far."""
         return self._filter.text
 
     @property
     def thought(self) -> str:
-        """What a reasoning model thought; no part of ``text``."""
+        """The reasoning of a reasoning model; not part of ``text``."""
         return self._filter.thought
 
     @property
     def stopped(self) -> bool:
-        """Whether a stop string was met. Tokens that come after it are not looked at."""
+        """Whether a stop string was found. Later tokens are ignored."""
         return self._filter.stopped
 
     def push(self, token_id: int) -> str:
-        """The text that this token made certain, perhaps none."""
+        """Return the text that this token made final; may be empty."""
         return "" if self.stopped else self._filter.feed(self._decoder.push(token_id))
 
     def finish(self) -> str:
-        """What was held back, when no token follows: at an end token, the length limit or a cancellation."""
+        """Return the text that was held back, when no token follows: at an end token, the length limit or a
+        cancellation.
+        """
         return "" if self.stopped else self._filter.feed(self._decoder.finish()) + self._filter.finish()
 
 
 def cut_at_stop(text: str, stops: Sequence[str]) -> int | None:
-    """Where TextStream would end this text, None where no stop string stands in it."""
+    """Return where TextStream would end this text, None if it contains no stop string."""
     found = _StopFilter(stops)
     kept = found.feed(text)
     return len(kept) if found.stopped else None
@@ -113,24 +118,24 @@ def cut_at_stop(text: str, stops: Sequence[str]) -> int | None:
 class _IncrementalDecoder:
     """Decodes a short window of the last tokens with each new one, as vLLM and TGI do: constant work for a token.
 
-    The window keeps tokens whose text was given out already, since a token's text depends on whether it is the first
-    (WordPiece and SentencePiece write no blank before that). Where it begins within a character, that gives the same
-    replacement characters every time, and they were never given out.
+    The window includes tokens whose text was already returned, since a token's text depends on whether it is the first
+    (WordPiece and SentencePiece write no space before that). If it starts within a character, that gives the same
+    replacement characters every time, and they were never returned.
     """
 
     def __init__(self, decode: Decode) -> None:
         self._decode = decode
         self._ids: list[int] = []
         self._text = ""  # of the window
-        self._sent = ""  # the beginning of it that was given out
-        self._clean = 0  # tokens of the window whose text was given out whole
+        self._sent = ""  # the part of it that was returned
+        self._clean = 0  # tokens of the window whose text was returned completely
 
     def push(self, token_id: int) -> str:
         self._ids.append(token_id)
         text = self._decode(self._ids)
         if text == self._text and self._clean == len(self._ids) - 1 and not self._decode([token_id, token_id]):
-            # A special token, or one that the tokenizer does not know: nothing depends on it. (Twice, since of a token
-            # that is a blank the first leaves no trace either.)
+            # A special or unknown token: no text depends on it. (Checked twice, since a single blank token leaves no
+            # trace either.)
             self._ids.pop()
             return ""
         if not text.startswith(self._sent):
@@ -149,10 +154,10 @@ class _IncrementalDecoder:
         return new
 
     def _begin_again(self, text: str) -> str:
-        """The tokens that follow those given out, by themselves, where they changed text that was given out.
+        """Decode the tokens after the returned ones separately, if they changed text that was already returned.
 
-        Byte-fallback decoders do that: a byte that is no part of a character turns the characters before it, as far as
-        they were written in bytes, into replacement characters. They were right, so they stay.
+        Byte-fallback decoders do that: an invalid byte turns the characters before it, as far as they were written in
+        bytes, into replacement characters. The returned characters were correct, so they are kept.
         """
         if not self._clean:
             self._sent = text[: len(self._sent)]
@@ -162,29 +167,29 @@ class _IncrementalDecoder:
         return self._decode(self._ids)
 
     def _slide(self) -> None:
-        """Let go of the oldest tokens, where possible not within a character."""
+        """Drop the oldest tokens, if possible not within a character."""
         waiting = len(self._text) - len(self._sent)
         starts = [len(self._ids) - _WINDOW - more for more in range(4)]
         texts = [(self._decode(self._ids[start:]), start) for start in starts]
         text, start = min(texts, key=lambda found: found[0].count(_UNKNOWN))
         if len(text) <= waiting or not text.endswith(self._text[len(self._sent) :]):
-            return  # nothing that was given out stands in it: what comes next would be taken for the beginning
+            return  # it contains no returned text: the next text would be taken for the beginning
         del self._ids[:start]
         self._clean = max(0, self._clean - start)
         self._text, self._sent = text, text[: len(text) - waiting]
 
 
 def _unfinished(text: str) -> int:
-    """How many characters at the end may yet become others."""
+    """Return how many characters at the end may still change."""
     if not text.endswith(_UNKNOWN):
         return 0
     return min(_INCOMPLETE, len(text) - len(text.rstrip(_UNKNOWN)))
 
 
 class _StopFilter:
-    """Passes text on until a stop string is complete; what may be the beginning of one waits.
+    """Passes text on until a stop string is complete; text that may be the beginning of one is held back.
 
-    Each stop string is followed by Knuth, Morris and Pratt's automaton: constant work for a character.
+    Each stop string has a Knuth-Morris-Pratt automaton: constant work for a character.
     """
 
     def __init__(self, stops: Sequence[str]) -> None:
@@ -194,7 +199,7 @@ class _StopFilter:
         self._waiting = ""
 
     def feed(self, text: str) -> str:
-        """Text that is certain now; nothing from the stop string on."""
+        """Return the text that is final; nothing from the stop string on."""
         if not self._stops:
             return text
         buffer = self._waiting + text
@@ -208,7 +213,7 @@ class _StopFilter:
         return buffer[: len(buffer) - held]
 
     def finish(self) -> str:
-        """What waited, when no text follows."""
+        """Return the text that was held back, at the end of the input."""
         waiting, self._waiting = self._waiting, ""
         return waiting
 
@@ -227,7 +232,7 @@ class _StopFilter:
 
 
 def _failures(stop: str) -> list[int]:
-    """For each beginning of the string, the length of the longest proper beginning of it that also ends it."""
+    """For each prefix of the string, the length of its longest proper prefix that is also a suffix."""
     table = [0]
     for character in stop[1:]:
         matched = table[-1]
@@ -238,7 +243,7 @@ def _failures(stop: str) -> list[int]:
 
 
 class _Stripper:
-    """``str.strip`` of a text that comes in pieces."""
+    """``str.strip`` of incremental text."""
 
     def __init__(self) -> None:
         self._begun = False

@@ -1,7 +1,7 @@
-"""What a reasoning model thinks, kept apart from what it answers.
+"""Separate the reasoning of a reasoning model from its answer.
 
-Reasoning models write a train of thought between tags (``<think>...</think>``) or in a channel of its own before they
-answer. It is no part of the answer: it is not judged, cited or shown as such.
+Reasoning models write their reasoning between tags (``<think>...</think>``) or in a separate channel before they
+answer. It is not part of the answer and is not judged, cited or shown as such.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ _CLOSING = re.compile(
 # Harmony (gpt-oss): <|channel|>analysis<|message|>...<|end|><|start|>assistant<|channel|>final<|message|>answer.
 _CHANNEL = re.compile(r"(?:<\|start\|>assistant)?<\|channel\|>\s*(?P<name>\w+)[^<]*<\|message\|>")
 _MESSAGE_END = re.compile(r"<\|(?:end|return|call)\|>")
-# Solutions of some models stand in tags of their own behind the thought.
+# Some models put the solution in separate tags after the reasoning.
 _SOLUTION = re.compile(r"<\|(?:begin|end)_of_solution\|>")
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ThoughtAndAnswer:
-    """A completion's text in two: both without white space at their ends, either may be empty."""
+    """A completion's text in two parts, both stripped; either may be empty."""
 
     thought: str
     answer: str
 
 
 def split_thought(text: str) -> ThoughtAndAnswer:
-    """The train of thought and the answer in a text.
+    """Split a text into reasoning and answer.
 
-    A thought that is not closed, because the model reached its limit, goes to the end: there is no answer then. A
-    thought begins with the text, or later where the text began with one; other opening tags are words of the answer
-    ("The tag <think> opens a block."), and so are closing tags behind them. A closing tag without an opening one ends a
-    thought that began with the text, since some chat templates open it in the prompt. Tags in code (between backticks)
-    are text.
+    Reasoning that is not closed, because the model reached its limit, extends to the end: there is then no answer.
+    Reasoning starts with the text, or later if the text started with reasoning; other opening tags are part of the
+    answer ("The tag <think> opens a block."), and so are closing tags after them. A closing tag without an opening one
+    ends reasoning that started with the text, since some chat templates open it in the prompt. Tags in code (between
+    backticks) are plain text.
     """
     if "<|channel|>" in text:
         return _split_channels(text)
@@ -60,7 +60,7 @@ def split_thought(text: str) -> ThoughtAndAnswer:
 
 
 def thought_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Where thoughts stand in a text, tags included: (start, end) in characters, in order, not overlapping."""
+    """Return the spans of reasoning, tags included: (start, end) in characters, in order, not overlapping."""
     code = [match.span() for match in _CODE.finditer(text)]
     tags = sorted(
         (match.start(), match.end(), opens)
@@ -74,7 +74,7 @@ def thought_spans(text: str) -> tuple[tuple[int, int], ...]:
             continue
         if opens:
             if start is None and not spans and text[:begin].strip():
-                break  # a word of the answer: this text does not begin with a thought
+                break  # part of the answer: this text does not start with reasoning
             start = begin if start is None else start
         elif start is not None:
             spans.append((start, end))
@@ -91,7 +91,7 @@ def _without_tags(thought: str) -> str:
 
 
 def _split_channels(text: str) -> ThoughtAndAnswer:
-    """Harmony's messages: what is not in the channel "final" is thought."""
+    """Split Harmony messages: everything outside the channel "final" is reasoning."""
     thoughts: list[str] = []
     answers: list[str] = []
     marks = list(_CHANNEL.finditer(text))
@@ -105,12 +105,12 @@ def _split_channels(text: str) -> ThoughtAndAnswer:
 
 
 class ThoughtFilter:
-    """``split_thought`` of a text that comes in pieces: the answer goes on, the thought is kept.
+    """``split_thought`` of incremental text: the answer is passed on, the reasoning is kept.
 
-    begun: whether the text begins within a thought, as it does where a chat template opens it in the prompt. A text
-    that begins otherwise has no thoughts: a tag in it is a word. What may be the beginning of a tag is held back. Text
-    that went on cannot be called back: a closing tag without an opening one makes a thought of what is still held,
-    which is all of it where the text comes in one piece.
+    begun: whether the text starts within reasoning, which is the case if a chat template opens it in the prompt. A text
+    that starts otherwise has no reasoning, and a tag in it is plain text. Text that may be the beginning of a tag is
+    held back. Text that was passed on cannot be recalled: a closing tag without an opening one marks only the held-back
+    text as reasoning, which is all of it if the text comes in one piece.
     """
 
     def __init__(self, *, begun: bool = False) -> None:
@@ -123,11 +123,11 @@ class ThoughtFilter:
 
     @property
     def thought(self) -> str:
-        """What was thought so far, without tags."""
+        """The reasoning so far, without tags."""
         return "".join(self._thought).strip()
 
     def feed(self, text: str) -> str:
-        """The answer's text that this piece made certain, perhaps none."""
+        """Return the answer text that this piece made final; may be empty."""
         buffer, self._waiting = self._waiting + text, ""
         out: list[str] = []
         while True:
@@ -152,7 +152,7 @@ class ThoughtFilter:
         return "".join(out)
 
     def finish(self) -> str:
-        """What was held back, when no text follows."""
+        """Return the text that was held back, at the end of the input."""
         rest, self._waiting = self._waiting, ""
         return self._told(rest)
 
@@ -168,7 +168,7 @@ class ThoughtFilter:
         return text
 
     def _next_tag(self, buffer: str) -> re.Match[str] | None:
-        """The next tag that is none in code."""
+        """Return the next tag outside code."""
         for tag in _TAG.finditer(buffer):
             if self._inside or not self._in_code ^ (buffer.count("`", 0, tag.start()) % 2 == 1):
                 return tag
@@ -180,7 +180,7 @@ _LONGEST_TAG = 40
 
 
 def _possible_tag(text: str) -> int:
-    """How many characters at the end may be the beginning of a tag."""
+    """Return how many characters at the end may be the beginning of a tag."""
     start = max(text.rfind(sign, max(0, len(text) - _LONGEST_TAG)) for sign in "<[◁")
     if start < 0 or any(end in text[start:] for end in ">]▷\n "):
         return 0
@@ -188,6 +188,6 @@ def _possible_tag(text: str) -> int:
 
 
 def opens_thought(prompt_end: str) -> bool:
-    """Whether the last tag of a prompt opens a thought that the completion goes on with."""
+    """Return whether the last tag of a prompt opens reasoning that the completion continues."""
     tags = list(_TAG.finditer(prompt_end))
     return bool(tags) and _OPENING.fullmatch(tags[-1][0]) is not None

@@ -1,7 +1,7 @@
-"""Which tokens top-k, top-p and min-p leave: a likelihood from which on tokens are kept, and how many that equal it.
+"""Apply top-k, top-p and min-p: find the probability threshold, and how many tokens equal to it are kept.
 
-Once for a row of a CPU, where numpy's partial sorts are twenty times faster than torch's, and once for a batch on a
-GPU. Both say the same; see the test that compares them.
+One implementation for a single row on a CPU, where numpy's partial sorts are twenty times faster than torch's, and one
+for a batch on a GPU. A test compares the two.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from torch import Tensor
 from generation.decoding.params import SamplingParams
 
 _UNIT = 2.0**62
-_SMALL_K = 256  # up to here topk's heap beats numpy's partition
+_SMALL_K = 256  # up to this size topk's heap is faster than numpy's partition
 
 Values = npt.NDArray[np.float64]
 
 
 def truncate_row(values: Values, params: SamplingParams) -> None:
-    """Set to 0, in place, what top-k, then top-p, then min-p leave out of probabilities (V,); the rest stays."""
+    """Zero, in place, the probabilities (V,) that top-k, then top-p, then min-p exclude; the others are unchanged."""
     best = float(values.max())
     kept = _top_k(values, params.top_k) if params.top_k is not None and params.top_k < len(values) else None
     if params.top_p < 1:
@@ -41,10 +41,10 @@ def _top_k(values: Values, k: int) -> Values:
 
 
 def _top_p(values: Values, kept: Values | None, p: float) -> Values:
-    """The nucleus of ``kept`` (of all, where None), descending. Only what can be part of it is sorted."""
+    """The nucleus of ``kept`` (of all, if None), descending. Only values that can be part of it are sorted."""
     if kept is not None:
         return _nucleus(-np.sort(-kept), p, float(_masses(kept).sum()))
-    # All tokens below (1 - p) / V together have less than 1 - p, so those above reach p by themselves.
+    # All tokens below (1 - p) / V together have less than 1 - p, so those above reach p on their own.
     floor = (1 - p) / len(values) * (1 - 1e-6)
     nucleus = _nucleus(-np.sort(-values[values >= floor]), p, _UNIT)
     reached = float(_masses(nucleus).sum()) >= p * _UNIT
@@ -52,7 +52,7 @@ def _top_p(values: Values, kept: Values | None, p: float) -> Values:
 
 
 def _nucleus(ordered: Values, p: float, total: float) -> Values:
-    """The first of descending values, until their mass reaches p of the total."""
+    """Return the first of the descending values whose mass reaches p of the total."""
     masses = _masses(ordered)
     before = masses.cumsum() - masses  # mass of the likelier tokens
     return ordered[: max(1, int(np.count_nonzero(before < p * total)))]
@@ -63,7 +63,7 @@ def _masses(values: Values) -> npt.NDArray[np.int64]:
 
 
 def _keep(values: Values, kept: Values) -> None:
-    """Zero all but ``kept``; where more tokens equal its least value than it holds, the lowest ids stay."""
+    """Zero all but ``kept``; if more tokens tie at its minimum than it contains, the lowest ids are kept."""
     least = kept.min()
     values[values < least] = 0.0
     equal = np.flatnonzero(values == least)
@@ -71,7 +71,7 @@ def _keep(values: Values, kept: Values) -> None:
 
 
 def truncate_batch(probabilities: Tensor, params: Sequence[SamplingParams]) -> Tensor:
-    """Probabilities (B, V), one params a row -> those that are kept, the others 0. No sum depends on the other rows."""
+    """Probabilities (B, V), one params a row -> kept ones, the others 0. No sum depends on the other rows."""
     device, size = probabilities.device, probabilities.shape[-1]
     top_k = torch.tensor([[min(row.top_k or size, size)] for row in params], device=device)
     top_p = torch.tensor([[row.top_p] for row in params], dtype=torch.float64, device=device)

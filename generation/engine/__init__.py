@@ -1,1 +1,1 @@
-"""The decoder engine: many requests at once on one model, with shared beginnings, joining and leaving at every step."""
+"""The decoder engine: continuous batching of many requests on one model, with prefix sharing."""

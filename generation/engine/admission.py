@@ -1,7 +1,7 @@
-"""Who may decode next: memory for prompts and rows, beginnings that are shared, and the cache of prompts.
+"""Request admission: memory for prompts and rows, shared prefixes, and the prompt cache.
 
-Requests are admitted in the order in which they came; one that does not fit yet waits, and those behind it with it, so
-that nobody is passed over for ever. A request's samples may be admitted in several parts.
+Requests are admitted first come, first served; one that does not fit yet waits, and so do those after it, so that no
+request starves. A request's samples may be admitted in several parts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from model.engine_state.ranges import KeyRange, RangeAllocator
 
 
 class Admission:
-    """Memory and the queue. runs: prompts being read, in order; one of them serves all rows that need it."""
+    """Memory and the queue. runs: prompts being read, in order; one run serves all rows that need its prompt."""
 
     def __init__(self, config: DecoderConfig, arena: KeyValueArena, options: EngineOptions) -> None:
         self._arena, self._options, self._prefix = arena, options, config.prefix
         self._free = RangeAllocator(arena.total)
-        self.spare = self._taken(1).start  # rows that only fill a block up write here
+        self.spare = self._taken(1).start  # padding rows of a block write here
         self._cache = PrefixCache(options.shared_block, options.cache_bytes // arena.position_bytes)
         self.runs: dict[PromptKey, PromptRun] = {}
         self._waiting: deque[Ticket] = deque()
@@ -30,12 +30,12 @@ class Admission:
 
     @property
     def capacity(self) -> int:
-        """Positions that one request can have at most."""
+        """Maximum number of positions for one request."""
         return self._free.total - 1
 
     @property
     def free(self) -> int:
-        """Positions that nobody uses: free ones, and those of cached prompts without users."""
+        """Available positions: free ones, and those of cached prompts without users."""
         return self._free.free + self._cache.idle_positions
 
     @property
@@ -44,16 +44,16 @@ class Admission:
         return len(self._waiting)
 
     def enqueue(self, ticket: Ticket) -> None:
-        """The request waits for rows."""
+        """Add the request to the queue."""
         self._waiting.append(ticket)
 
     def leave_queue(self, ticket: Ticket) -> None:
-        """It waits no longer (cancelled, failed)."""
+        """Remove the request from the queue (cancelled, failed)."""
         if ticket in self._waiting:
             self._waiting.remove(ticket)
 
     def admit(self) -> list[Rows]:
-        """Rows for as many waiting samples as fit, in order; their prompts may still have to be read."""
+        """Allocate rows for as many waiting samples as fit, in order; their prompts may still have to be read."""
         admitted = []
         while self._waiting:
             ticket = self._waiting[0]
@@ -66,12 +66,12 @@ class Admission:
         return admitted
 
     def prompt_done(self, run: PromptRun) -> None:
-        """A prompt was read: from now on it is found in the cache. Its rows are its users."""
+        """Register a prompt that has been read in the cache. Its rows are its users."""
         del self.runs[run.kept.key]
         self._cache.add(run.kept, beginnings=not self._prefix)
 
     def shrink(self, rows: Rows, count: int) -> None:
-        """Only the first ``count`` rows go on: the others' memory is free; with none, the prompt has a user less."""
+        """Keep only the first ``count`` rows and free the others' memory; at 0 the prompt loses a user."""
         self._rows -= len(rows.samples) - count
         kept = rows.own.first(count * rows.stride)
         self._free.give_back(rows.own.without_first(kept.length))
@@ -83,7 +83,7 @@ class Admission:
             self._release(rows.prompt)
             return
         rows.prompt.users -= 1
-        if not rows.prompt.users:  # nobody wants it any more, and it is not read to its end
+        if not rows.prompt.users:  # it has no users and is not fully read
             del self.runs[rows.prompt.key]
             self._free.give_back(rows.prompt.own)
             for parent in rows.prompt.parents:
@@ -112,7 +112,7 @@ class Admission:
             self._unuse(prompt)
             if self._rows:
                 return None
-            # Nothing runs: only the prompt itself, amid the free memory, stands in the way of its rows.
+            # Nothing runs: only the prompt itself, in the middle of the free memory, blocks its rows.
             self._give_up_all()
             return self._admit_new(ticket, most)
         if ticket.shared_tokens < 0:
@@ -126,7 +126,7 @@ class Admission:
             return None
         rows = self._with_beginning(ticket, beginning, most)
         if rows is None and beginning.length and not self._rows:
-            # Nothing runs, and what is shared stands in the way of the rest: read all of it again.
+            # Nothing runs, and the shared prefix blocks the rest: read the whole prompt again.
             rows = self._with_beginning(ticket, SharedPrefix(None, 0), most)
         return rows
 
@@ -145,7 +145,7 @@ class Admission:
             return None
         own = taken.first(length)
         if self._options.invariant:
-            # A copy, so that a prompt lies in one range: how its sum is split must not depend on others.
+            # A copy, so that a prompt is in one range: the split of its sums must not depend on other requests.
             target = own.start
             for part in beginning.ranges:
                 self._arena.copy(part, target)
@@ -168,7 +168,9 @@ class Admission:
         return Rows(ticket, prompt, samples, own, stride)
 
     def _worth_waiting(self, tokens: tuple[int, ...], owner: str, found: int) -> bool:
-        """A prompt of the owner being read has a quarter more of these tokens in common than the cache has now."""
+        """Whether one of the owner's prompts being read shares a quarter more of these tokens than the cache does
+        now.
+        """
         block = self._options.shared_block
         for run in self.runs.values():
             if run.kept.owner != owner:
@@ -182,7 +184,9 @@ class Admission:
         return False
 
     def _rows_of(self, fixed: int, stride: int, most: int) -> tuple[KeyRange | None, int]:
-        """A range for ``fixed`` positions and as many rows as fit, with their number; None if not even one does."""
+        """Allocate a range for ``fixed`` positions and as many rows as fit; returns it with their number, None if no
+        row fits.
+        """
         count = most
         while count:
             taken = self._take(fixed + count * stride)

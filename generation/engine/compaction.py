@@ -1,4 +1,4 @@
-"""Places of finished rows go to those that decode on."""
+"""Compaction: rows that still decode move into the slots of finished rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from model.engine_state.arena import KeyValueArena
 
 
 def close_gaps(rows: Rows, arena: KeyValueArena) -> int:
-    """Move the last rows that decode into the places of finished ones, keys and values with them; how many decode.
+    """Move the last decoding rows, with keys and values, into the slots of finished ones; returns how many rows decode.
 
-    Places behind that number are the caller's to give back.
+    The caller frees the slots after that number.
     """
     live = [place for place, sample in enumerate(rows.samples) if sample.finish is None]
     count = len(live)

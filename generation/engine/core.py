@@ -29,8 +29,8 @@ _NOT_FINITE = "the model returned NaN or infinite probabilities: its weights are
 class Engine:
     """Decodes many requests at once on one model; they join and leave at every step.
 
-    One step admits what fits, draws one token for every row that decodes, and reads one chunk of the prompts that wait.
-    clock: seconds, for deadlines. Raises ModelError if the memory cannot be had.
+    A step admits requests that fit, generates one token for every decoding row, and reads one chunk of the waiting
+    prompts. clock: seconds, for deadlines. Raises ModelError if the memory cannot be allocated.
     """
 
     def __init__(
@@ -42,18 +42,18 @@ class Engine:
         self._admission = Admission(model.config, self._arena, self._options)
         self._prompts = PromptPass(model, self._arena, self._options)
         self._decoding = DecodingPass(model, self._arena, self._options, self._admission.spare)
-        # A model with steps of its own has a head that treats every row alike.
+        # A model with its own step kernels has a head that treats every row alike.
         blocked = self._options.invariant and model.row_steps is None
         self._drawer = RowDrawer(model, self._options.row_block if blocked else None)
         self._tickets: dict[int, Ticket] = {}
-        self._pending: list[Rows] = []  # their prompts are not read yet
-        self._cohorts: list[Rows] = []  # these decode
+        self._pending: list[Rows] = []  # rows whose prompts are not read yet
+        self._cohorts: list[Rows] = []  # decoding rows
         self._events: deque[TokenEvent] = deque()
         self._submitted = 0
 
     @property
     def options(self) -> EngineOptions:
-        """As it was made."""
+        """The engine's options."""
         return self._options
 
     @property
@@ -63,16 +63,16 @@ class Engine:
 
     @property
     def free_positions(self) -> int:
-        """Positions of the arena that no request uses (prompts kept for later may lie there)."""
+        """Positions of the arena that no request uses (they may hold cached prompts)."""
         return self._admission.free
 
     @property
     def rows(self) -> int:
-        """Samples that decode now."""
+        """Number of samples being decoded."""
         return sum(len(rows.samples) for rows in self._cohorts)
 
     def submit(self, request: EngineRequest) -> Handle:
-        """Take a request in; nothing is computed yet. Raises GenerationError for one that can never be served."""
+        """Submit a request; nothing is computed yet. Raises GenerationError for a request that can never be served."""
         config = self._model.config
         room = check_request(request, config, self._admission.capacity, self._arena.position_bytes)
         handle = Handle(self._submitted)
@@ -87,7 +87,7 @@ class Engine:
         return handle
 
     def step(self) -> list[TokenEvent]:
-        """Do the next piece of work; what happened since the last call, in order. Errors fail their request only."""
+        """Run one step and return the events since the last call, in order. Errors fail only their request."""
         with torch.inference_mode():
             self._expire()
             self._pending.extend(self._admission.admit())
@@ -100,18 +100,20 @@ class Engine:
         return events
 
     def cancel(self, handle: Handle) -> None:
-        """Stop a request: its rows are free at once, what was drawn stays. Nothing happens to one that is finished."""
+        """Cancel a request: its rows are freed at once, generated tokens are kept. No effect on a finished request."""
         ticket = self._ticket(handle)
         if not ticket.done:
             self._finish_all(ticket, "cancelled")
 
     def done(self, handle: Handle) -> bool:
-        """Whether ``result`` has something to return."""
+        """Whether ``result`` can be called."""
         return self._ticket(handle).done
 
     def result(self, handle: Handle) -> RequestResult:
-        """The finished request, which the engine then forgets. Raises the error that ended it, GenerationError if it is
-        not finished."""
+        """Return the finished request and forget it.
+
+        Raises the error that ended it, GenerationError if it is not finished.
+        """
         ticket = self._ticket(handle)
         if not ticket.done:
             raise GenerationError(f"request {handle.number} is not finished: step the engine until it is done")
@@ -121,14 +123,17 @@ class Engine:
         return RequestResult(tuple(sample.decoded() for sample in ticket.samples), max(ticket.shared_tokens, 0))
 
     def events(self) -> Iterator[TokenEvent]:
-        """Step until nothing is left to do."""
+        """Yield events, stepping until no work is left."""
         while self.busy:
             yield from self.step()
         yield from self._events
         self._events.clear()
 
     def run(self, requests: Sequence[EngineRequest]) -> tuple[RequestResult, ...]:
-        """Serve these (and whatever else is there) and return their results. The first error of any is raised."""
+        """Serve these requests (and all others in the engine) and return their results.
+
+        Raises the first error of any.
+        """
         handles: list[Handle] = []
         try:
             for request in requests:
@@ -143,7 +148,7 @@ class Engine:
                     del self._tickets[handle.number]
 
     def abort(self, error: Exception) -> None:
-        """Fail every request: for an error that belongs to none of them. The engine goes on with the next ones."""
+        """Fail every request, for an error that belongs to none of them. The engine can then serve new requests."""
         for ticket in list(self._tickets.values()):
             if not ticket.done:
                 self._fail(ticket, error)
@@ -163,7 +168,7 @@ class Engine:
                     self._finish_all(ticket, "deadline")
 
     def _decode(self) -> None:
-        # Neighbours in memory first: prompts that share a beginning are then read together.
+        # Order by memory position: prompts that share a prefix are then read together.
         order = sorted(self._cohorts, key=lambda rows: [part.start for part in rows.prompt.ranges])
         if order != self._cohorts:
             self._cohorts = order
@@ -196,7 +201,7 @@ class Engine:
                 self._admission.prompt_done(chunk.run)
 
     def _begin(self) -> None:
-        """The first token of rows whose prompt is read now."""
+        """Generate the first token of rows whose prompt has been read."""
         ready = [rows for rows in self._pending if rows.ending is not None]
         if not ready:
             return
@@ -207,7 +212,7 @@ class Engine:
         self._draw(torch.cat(endings), ready)
 
     def _draw(self, hidden: torch.Tensor, cohorts: list[Rows]) -> None:
-        # Once: a draw that is tried again without some of its rows must not be another one.
+        # Drawn once: a retry without some of the rows must use the same numbers.
         uniforms = [sample.stream.uniform() for rows in cohorts for sample in rows.samples]
         while True:
             owners = [rows.ticket for rows in cohorts for _ in rows.samples]
@@ -223,20 +228,20 @@ class Engine:
                 return
             hidden, uniforms = hidden[kept], [uniforms[row] for row in kept]
             cohorts = [rows for rows in cohorts if rows.samples]
-        # Taken apart first: a request that fails takes its other rows along, wherever they stand.
+        # Split first: a request that fails removes all of its rows, wherever they are.
         for rows, mine in [(rows, [next(drawn) for _ in rows.samples]) for rows in cohorts]:
             if any(token.token_id < 0 for token in mine):
                 self._fail(rows.ticket, ModelOutputError(_NOT_FINITE))
                 continue
             if rows.ticket.error is not None:
-                continue  # another part of the same request failed just now
+                continue  # another part of the same request has just failed
             try:
                 for sample, token in zip(list(rows.samples), mine, strict=True):
                     if sample.finish is None:
                         self._note(rows, sample, token)
-            except Exception as error:  # the request's own stop rule: it fails that request only
+            except Exception as error:  # an error in the request's own stop rule fails that request only
                 self._fail(rows.ticket, error)
-            if rows.samples:  # none where the request failed, or was cancelled by its own stop rule
+            if rows.samples:  # absent if the request failed, or was cancelled by its own stop rule
                 self._drop_finished(rows)
 
     def _note(self, rows: Rows, sample: Sample, token: DrawnToken) -> None:
@@ -252,7 +257,7 @@ class Engine:
             sample.top_logprobs.append(token.top_logprobs)
         stops = request.stopped is not None and request.stopped(sample.index, sample.decoded())
         if sample.finish is not None:
-            return  # it cancelled its own request
+            return  # the stop rule cancelled its own request
         if stops:
             sample.finish = "stop"
         elif len(sample.token_ids) >= ticket.room:
@@ -279,7 +284,7 @@ class Engine:
             self._cohorts.remove(rows)
 
     def _finish_all(self, ticket: Ticket, reason: FinishReason, error: str = "") -> None:
-        """Every sample of it ends now; rows and queue places are free."""
+        """End every sample of the request; free its rows and queue entries."""
         self._admission.leave_queue(ticket)
         ticket.waiting.clear()
         for sample in ticket.samples:
@@ -298,6 +303,6 @@ class Engine:
             self._finish_all(ticket, "cancelled", str(error))
 
     def _fail_youngest(self, concerned: Sequence[Rows], error: BaseException) -> None:
-        """One request gives way, the last that came; the others try again at the next step."""
+        """Fail the most recent request; the others retry at the next step."""
         ticket = max((rows.ticket for rows in concerned), key=lambda t: t.handle.number)
         self._fail(ticket, out_of_memory(len(concerned), error))

@@ -1,4 +1,4 @@
-"""One token for every row that decodes: the forward pass over all of them, and the states it goes on with."""
+"""One token for every decoding row: the forward pass over all rows, and the states it reuses."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from model.engine_state.unshared_reads import prepare_lone_reads
 from model.row_steps import RowSteps
 
 _FEW_ROWS = 8
-"""Up to so many rows grouped weights are faster than plain ones: reading weights takes longer than multiplying."""
+"""Up to this many rows group-quantised weights are faster than plain ones, because reading weights dominates."""
 
 
 class DecodingPass:
-    """Keeps its states from step to step as long as the rows stay the same. spare: a position of the arena for rows
-    that only fill a block up (invariant mode)."""
+    """Keeps its states between steps as long as the rows are unchanged.
+
+    spare: a position of the arena for the padding rows of a block (invariant mode).
+    """
 
     def __init__(self, model: Decoder, arena: KeyValueArena, options: EngineOptions, spare: int) -> None:
         self._model, self._arena, self._options, self._spare = model, arena, options, spare
@@ -38,15 +40,15 @@ class DecodingPass:
             self._graphs = GraphedDecoding(model, arena, spare, captured_on_cuda)
 
     def rows_changed(self) -> None:
-        """Rows joined, left or moved: the next step looks at them anew."""
+        """Rows joined, left or moved: rebuild the states at the next step."""
         self._states = None
         if self._graphs is not None:
             self._graphs.rows_changed()
 
     def hidden(self, cohorts: Sequence[Rows]) -> Tensor:
-        """The last drawn token of every row, read -> hidden states (N, E).
+        """Read the last token of every row -> hidden states (N, E).
 
-        Nothing changes before the whole pass has worked: after an error it can be tried again.
+        No state changes before the whole pass has succeeded: after an error it can be retried.
         """
         tokens = torch.tensor(
             [[sample.token_ids[-1]] for rows in cohorts for sample in rows.samples], device=self._model.device
@@ -72,7 +74,7 @@ class DecodingPass:
         return hidden
 
     def _steps_by_row(self, rows: int) -> bool:
-        """Whether the model's own steps are taken: for few rows, and always where company must make no difference."""
+        """Whether the model's own step kernels are used: for few rows, and always in invariant mode."""
         return self._model.row_steps is not None and (self._options.invariant or rows <= _FEW_ROWS)
 
     def _new_states(self, cohorts: Sequence[Rows]) -> list[DecodeState]:
@@ -95,13 +97,15 @@ class DecodingPass:
 
 
 def _take_one_step(steps: RowSteps, state: DecodeState) -> None:
-    """Compile what a step needs (some fifteen seconds, once on a machine) or load it: no request then waits for it."""
+    """Compile the step kernels (some fifteen seconds, once on a machine) or load them, so that no request waits for
+    it.
+    """
     with torch.inference_mode():
         steps.hidden(torch.zeros(1, 1, dtype=torch.long), state)
 
 
 def _groups_in_blocks(cohorts: Sequence[Rows], block: int) -> list[list[RowGroup]]:
-    """The rows in order, cut into blocks of ``block``; the last one may have fewer."""
+    """Split the rows, in order, into blocks of ``block``; the last one may have fewer."""
     blocks: list[list[RowGroup]] = []
     room = 0
     for rows in cohorts:

@@ -1,7 +1,8 @@
-"""The engine for several callers at once: whoever waits for a result drives it, a thread serves those who stream.
+"""Thread-safe front end of the engine: a caller that waits for a result drives it, a thread serves streams.
 
-Every step advances the requests of all, whoever took it. The thread lives while there is something to stream. Callers
-that must not wait, not even for a step, begin requests: those and their cancellations are taken in before the next one.
+Every step advances all requests, whichever thread runs it. The thread lives while there is something to stream. Callers
+that must not block, not even for a step, use ``begin``: their requests and cancellations are processed before the next
+step.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from generation.engine.core import Engine
 from generation.engine.requests import EngineRequest, Handle, RequestResult, TokenEvent
 
 Ended = Callable[[RequestResult | Exception], None]
-"""Called once, by whoever drives the engine: it must return at once and raise nothing."""
+"""Called once, by the thread that drives the engine: it must return at once and not raise."""
 
 
 class StartedRequest:
@@ -30,35 +31,35 @@ class StartedRequest:
         self.cancelled = False
 
     def cancel(self) -> None:
-        """Stop it before the next step; what was drawn so far is its result. Returns at once."""
+        """Cancel it before the next step; the tokens so far are its result. Returns at once."""
         self._front.leave(self)
 
 
 class EngineFront:
-    """Any method may be called from any thread."""
+    """Thread-safe front end."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.Lock()
         self._streams: dict[int, TokenStream] = {}
         self._worker: threading.Thread | None = None
-        self._starting = threading.Lock()  # of the worker; taken within _lock, never the other way round
+        self._starting = threading.Lock()  # of the worker; acquired within _lock, never the other way round
         self._begun: dict[int, StartedRequest] = {}
         self._arriving: deque[StartedRequest] = deque()
         self._leaving: deque[StartedRequest] = deque()
 
     @property
     def rows(self) -> int:
-        """Samples that decode now, as of about now."""
+        """Number of samples being decoded (approximate)."""
         return self._engine.rows
 
     @property
     def free_positions(self) -> int:
-        """Positions of the engine's memory that no request uses, as of about now."""
+        """Positions of the engine's memory that no request uses (approximate)."""
         return self._engine.free_positions
 
     def begin(self, request: EngineRequest, ended: Ended) -> StartedRequest:
-        """Submit without waiting. What is wrong with the request goes to ``ended``, as its result or its error does."""
+        """Submit without waiting. Errors in the request go to ``ended``, like its result or its error."""
         begun = StartedRequest(self, request, ended)
         self._arriving.append(begun)
         self._ensure_worker()
@@ -70,8 +71,10 @@ class EngineFront:
         self._leaving.append(begun)
 
     def run(self, requests: Sequence[EngineRequest]) -> tuple[RequestResult, ...]:
-        """Serve the requests and return their results, in order. The first one's error is raised; an interrupt cancels
-        them."""
+        """Serve the requests and return their results, in order.
+
+        Raises the first request's error; an interrupt cancels them.
+        """
         handles: list[Handle] = []
         kept: list[RequestResult] = []
         try:
@@ -79,7 +82,7 @@ class EngineFront:
                 for request in requests:
                     handles.append(self._engine.submit(request))
             while handles:
-                # Given back between steps, so that others can submit and take their turn.
+                # Released between steps, so that other callers can submit and take their turn.
                 with self._lock:
                     while handles and self._engine.done(handles[0]):
                         kept.append(self._engine.result(handles.pop(0)))
@@ -92,7 +95,10 @@ class EngineFront:
                     self._forget(handle)
 
     def stream(self, request: EngineRequest) -> TokenStream:
-        """Submit a request and return its events as they come. Raises GenerationError for one that cannot be served."""
+        """Submit a request and return its events as they occur.
+
+        Raises GenerationError for one that cannot be served.
+        """
         with self._lock:
             handle = self._engine.submit(request)
             stream = TokenStream(self, handle)
@@ -115,17 +121,17 @@ class EngineFront:
                 self._take_in()
                 if not self._streams and not self._begun:
                     with self._starting:
-                        # Whoever begins a request after this starts another worker.
+                        # A request begun after this starts another worker.
                         if not self._arriving:
                             self._worker = None
                             return
                     continue
-                # An error is in every request by now, and is raised where that is waited for.
+                # Every request already has the error, and raises it where its result is awaited.
                 with suppress(Exception):
                     self._step()
 
     def _step(self) -> None:
-        """One step under the lock; its events go to their streams."""
+        """Run one step under the lock and send its events to their streams."""
         self._take_in()
         try:
             events = self._engine.step()
@@ -147,12 +153,12 @@ class EngineFront:
             self._end(begun)
 
     def _take_in(self) -> None:
-        """Requests that were begun, and cancellations of some, since the last step."""
+        """Process begun requests and cancellations since the last step."""
         while self._arriving:
             begun = self._arriving.popleft()
             try:
                 begun.handle = self._engine.submit(begun.request)
-            except Exception as error:  # it cannot be served, and whoever asked is told
+            except Exception as error:  # it cannot be served, and its caller is told
                 begun.ended(error)
                 continue
             self._begun[begun.handle.number] = begun
@@ -171,26 +177,26 @@ class EngineFront:
         del self._begun[begun.handle.number]
         try:
             result: RequestResult | Exception = self._engine.result(begun.handle)
-        except Exception as error:  # of the request's own, or of the whole engine
+        except Exception as error:  # of the request, or of the whole engine
             result = error
         begun.ended(result)
 
     def _close(self, handle: Handle) -> None:
-        """The request is finished: its result, or its error, goes to its stream."""
+        """Send the finished request's result, or its error, to its stream."""
         stream = self._streams.pop(handle.number)
         try:
             stream.events.put(self._engine.result(handle))
-        except Exception as error:  # raised again by whoever reads the stream
+        except Exception as error:  # raised again in the reader of the stream
             stream.events.put(error)
 
     def _forget(self, handle: Handle) -> None:
-        """Whoever wanted it does so no more."""
-        with suppress(Exception):  # it had failed, or was returned before
+        """Discard a request whose caller no longer waits."""
+        with suppress(Exception):  # it had failed or was already returned
             self._engine.cancel(handle)
             self._engine.result(handle)
 
     def cancel(self, stream: TokenStream) -> None:
-        """Stop a stream's request: its rows are free when this returns, its stream ends."""
+        """Cancel a stream's request: its rows are free when this returns, and its stream ends."""
         with self._lock:
             if stream.handle.number not in self._streams:
                 return
@@ -199,7 +205,7 @@ class EngineFront:
 
 
 class TokenStream:
-    """The events of one request, as they come: iterate once. A caller that stops reading calls ``cancel``."""
+    """The events of one request as they occur: iterate once. A caller that stops reading calls ``cancel``."""
 
     def __init__(self, front: EngineFront, handle: Handle) -> None:
         self._front = front
@@ -218,7 +224,7 @@ class TokenStream:
             yield item
 
     def result(self) -> RequestResult:
-        """Wait for the end (events that were not read are skipped). Raises what ended the request."""
+        """Wait for the end (unread events are skipped). Raises the error that ended the request."""
         for _ in self:
             pass
         if self._result is None:
@@ -226,5 +232,5 @@ class TokenStream:
         return self._result
 
     def cancel(self) -> None:
-        """Stop the request; what was drawn so far is its result."""
+        """Cancel the request; the tokens so far are its result."""
         self._front.cancel(self)

@@ -1,9 +1,9 @@
-"""Decoding steps captured as CUDA graphs, one for every combination of shapes a step depends on.
+"""Decoding steps captured as CUDA graphs, one for every combination of shapes.
 
-A graph replays the kernels of one step with the very tensors it was captured with. What changes between steps must
+A graph replays the kernels of one step with the tensors it was captured with. Values that change between steps must
 therefore be numbers in tensors of fixed shapes (model/engine_state/indexed_state.py), and two steps may share a graph
-only if all of their shapes are equal: rows and positions are rounded up, so that few graphs serve all steps. Written
-for NVIDIA GPUs and not run on one yet; everything but the capture itself is tested on a CPU.
+only if all of their shapes are equal. Rows and positions are rounded up, so that few graphs serve all steps. Written
+for NVIDIA GPUs and not yet run on one; everything except the capture itself is tested on a CPU.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from model.engine_state.arena import KeyValueArena
 from model.engine_state.indexed_state import IndexedDecodeState
 from model.engine_state.reads import RowGroup
 
-_GRAPHS = 32  # more are captured anew, the least recently used given up
+_GRAPHS = 32  # beyond this the least recently used graph is dropped
 _SHORTEST = 256
 
 
 @dataclass(frozen=True, slots=True)
 class GraphKey:
-    """Everything a captured step's shapes depend on; model, arena, dtype and device are the same for all of an engine.
+    """Everything that determines a captured step's shapes. Model, arena, dtype and device are the same for an engine.
 
     rows: a power of two. capacity: positions a row can read, a power of two from 256 on or the whole context.
     """
@@ -37,24 +37,26 @@ class GraphKey:
 
 
 def graph_key(rows: int, longest: int, max_positions: int) -> GraphKey:
-    """The smallest captured shape for so many rows of up to ``longest`` positions, the token being read included."""
+    """Return the smallest captured shape for so many rows of up to ``longest`` positions, including the token being
+    read.
+    """
     capacity = max(_SHORTEST, 1 << (longest - 1).bit_length())
     return GraphKey(1 << (rows - 1).bit_length(), min(capacity, max_positions))
 
 
 class Replay(Protocol):
-    """A captured step: reads its input tokens and state where they are, returns its output (R, 1, E)."""
+    """A captured step: reads its input tokens and state in place, returns its output (R, 1, E)."""
 
     def __call__(self) -> Tensor:
-        """Run the step once more."""
+        """Replay the step."""
 
 
 Capture = Callable[[Callable[[], Tensor]], Replay]
-"""Turns a step into one that can be replayed."""
+"""Converts a step into one that can be replayed."""
 
 
 def captured_on_cuda(step: Callable[[], Tensor]) -> Replay:
-    """A step as a CUDA graph. It is run a few times first, as capture asks for, and so must be repeatable."""
+    """Capture a step as a CUDA graph. It is run a few times first, as capture requires, so it must be repeatable."""
     side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -80,7 +82,7 @@ class _Captured:
 
 
 class GraphedDecoding:
-    """Decoding steps by replay. capture: ``captured_on_cuda``, or on a CPU the step itself."""
+    """Decodes by replay. capture: ``captured_on_cuda``, or on a CPU the step itself."""
 
     def __init__(self, model: Decoder, arena: KeyValueArena, spare: int, capture: Capture) -> None:
         self._model, self._arena, self._spare, self._capture = model, arena, spare, capture
@@ -89,15 +91,15 @@ class GraphedDecoding:
 
     @property
     def keys(self) -> tuple[GraphKey, ...]:
-        """What is captured, least recently used first."""
+        """The captured shapes, least recently used first."""
         return tuple(self._captured)
 
     def rows_changed(self) -> None:
-        """The next step's rows are not those of the last one."""
+        """The next step's rows differ from those of the last one."""
         self._loaded = None
 
     def hidden(self, tokens: Tensor, groups: Sequence[RowGroup]) -> Tensor:
-        """tokens (N, 1), one for each row of the groups -> hidden states (N, E), good until the next call."""
+        """tokens (N, 1), one for each row of the groups -> hidden states (N, E), valid until the next call."""
         rows, longest = tokens.shape[0], max(group.length for group in groups)
         key = graph_key(rows, longest, self._model.config.max_positions)
         found = self._captured.get(key) or self._new(key)
@@ -106,7 +108,7 @@ class GraphedDecoding:
             found.state.next_step()
         else:
             found.state.load(groups)
-        self._loaded = None  # until it has worked: after an error everything is loaded again
+        self._loaded = None  # until it has succeeded: after an error everything is loaded again
         found.tokens[:rows] = tokens
         hidden = found.replay()[:rows, -1]
         self._loaded = key
@@ -117,7 +119,7 @@ class GraphedDecoding:
             self._captured.popitem(last=False)
         tokens = torch.zeros((key.rows, 1), dtype=torch.long, device=self._model.device)
         state = IndexedDecodeState(self._arena, key.rows, key.capacity, self._spare)
-        state.load(())  # capturing must not write to anybody's positions
+        state.load(())  # capturing must not write to positions in use
         found = _Captured(tokens, state, self._capture(lambda: self._model(tokens, state)))
         self._captured[key] = found
         return found

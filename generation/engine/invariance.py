@@ -1,7 +1,7 @@
-"""Does this machine compute a row alike wherever it stands in a block, and whatever stands beside it?
+"""Test whether this machine computes a row identically at any place of a block, and with any neighbours.
 
-The invariant mode rests on that. It holds where matrix products of one shape run through the same kernel for all rows,
-and elementwise kernels treat all elements alike; neither is promised by anybody, so it can be asked.
+The invariant mode relies on it. It holds if matrix products of one shape use the same kernel for all rows, and
+elementwise kernels treat all elements alike. No library guarantees either, so this test checks it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from model.engine_state.reads import RowGroup
 
 
 def rows_agree(model: Decoder, options: EngineOptions, *, trials: int = 3, seed: int = 0) -> bool:
-    """Whether one row's hidden state and logits are bitwise the same at every place of a block of row_block rows, among
-    random other rows, and however many of them stand behind the same prompt. A trial costs row_block forward passes of
-    one block."""
+    """Return whether one row's hidden state and logits are bitwise equal at every place of a block of row_block rows.
+
+    The other rows are random, and a varying number of them share its prompt. A trial costs row_block forward passes of
+    one block.
+    """
     block, past = options.row_block, min(40, model.config.max_positions - 1)
     random = torch.Generator().manual_seed(seed)
     budget = (past + block) * bytes_per_position(model.config, model.dtype)
@@ -35,7 +37,7 @@ def rows_agree(model: Decoder, options: EngineOptions, *, trials: int = 3, seed:
             for place in range(block):
                 tokens = torch.randint(model.config.vocab_size, (block, 1), generator=random)
                 tokens[place] = row
-                # Cut behind the row: it is the last of place + 1 rows that read together.
+                # Truncated after the row: it is the last of place + 1 rows that read together.
                 sizes = [size for size in (place + 1, block - place - 1) if size]
                 groups = [
                     RowGroup(size, (KeyRange(0, past),), past + first, 1, 1)

@@ -1,4 +1,4 @@
-"""A decoder's weights in the precision that was asked for: plain, in groups of 4 or 8 bits, or in 8 bits a channel."""
+"""Load a decoder's weights in the requested precision: plain, in groups of 4 or 8 bits, or in 8 bits a channel."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from model.quantised.quantise import has_kernels, matrix_shapes, odd_columns, qu
 
 @dataclass(frozen=True, slots=True)
 class LoadedDecoder:
-    """scheme: how its weights are quantised, for a fingerprint; "" where they are not."""
+    """scheme: quantisation scheme of the weights, for a fingerprint; "" for none."""
 
     model: Decoder
     scheme: str
 
 
 def load_for_engine(folder: Path, device: str, precision: WeightPrecision) -> LoadedDecoder:
-    """A checkpoint folder or a GGUF file, loaded and packed.
+    """Load and pack a checkpoint folder or a GGUF file.
 
-    Raises what ``load_decoder`` raises, and ModelError for weights of 4 bits where they are not supported.
+    Raises the errors of ``load_decoder``, and ModelError for 4-bit weights where they are not supported.
     """
     if precision.bits and (found := _grouped(folder, device, precision)) is not None:
         return found
@@ -43,7 +43,7 @@ def load_for_engine(folder: Path, device: str, precision: WeightPrecision) -> Lo
 
 
 def _grouped(folder: Path, device: str, precision: WeightPrecision) -> LoadedDecoder | None:
-    """None where groups are not supported, or not wanted; weights of 4 bits have nothing else to be."""
+    """None if groups are not supported or not requested; 4-bit weights have no alternative."""
     config, _ = read_config(open_checkpoint(folder))
     on_cpu = pick_device(device).type == "cpu"
     possible = on_cpu and has_kernels() and not unsupported(config) and not odd_columns(config)
@@ -52,12 +52,12 @@ def _grouped(folder: Path, device: str, precision: WeightPrecision) -> LoadedDec
     stored = _stored(folder, config.num_layers) if possible else {}
     if precision.stored_only and set(stored) != set(matrix_shapes(config)):
         return None
-    # In fp32 first, so that nothing is rounded twice: 4 bytes a weight for a while.
+    # Loaded in fp32, so that nothing is rounded twice: 4 bytes a weight for a while.
     model = load_decoder(folder, device=device)
     quantise(model, precision.bits, stored)
     rotary, model.rotary = model.rotary, None
     model.to(precision.dtype)
-    model.rotary = rotary  # in fp32 whatever the weights are
+    model.rotary = rotary  # in fp32 regardless of the weights
     pack(model)
     return LoadedDecoder(model, f"groups of 32 in {precision.bits} bits")
 

@@ -1,4 +1,4 @@
-"""Telling that memory ran out from other errors, and saying so."""
+"""Recognise and report out-of-memory errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from generation.errors import GenerationError, OutOfMemoryError
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that memory could not be had, on whatever device."""
+    """Return whether an exception means that memory ran out, on any device."""
     if isinstance(error, (MemoryError, torch.OutOfMemoryError)):
         return True
     # The CPU allocator's own error is a plain RuntimeError.
@@ -16,7 +16,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def out_of_memory(requests: int, cause: BaseException) -> GenerationError:
-    """What the one of ``requests`` that gives way is told."""
+    """The error for the one of ``requests`` that is failed to free memory."""
     reason = OutOfMemoryError(
         f"out of memory while {requests} requests were at work: ask for fewer samples or tokens at once, or lower "
         "max_rows, prefill_tokens or memory_bytes"

@@ -1,4 +1,4 @@
-"""EngineOptions: the engine's budgets and modes."""
+"""EngineOptions: the engine's memory budgets and modes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ GIBIBYTE = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """memory_bytes: keys and values of everything, requests and cached prompts alike, and what a copying head keeps of
-    its prompts; the system gives it when it is first written. cache_bytes: how much of it prompts nobody uses now may
-    keep. max_rows: samples decoded at once. prefill_tokens: prompt tokens read between two decoding steps, so that a
-    long prompt stalls nobody. block: prompts share beginnings of whole blocks of so many tokens.
+    """memory_bytes: keys and values of requests and cached prompts, and what a copying head keeps of its prompts.
 
-    invariant: a request's numbers depend on its prompt and seed alone, bit for bit, whatever else is in the batch;
-    decoding then runs in blocks of ``row_block`` rows, and prompts are read in chunks of prefill_tokens that begin at
-    multiples of it (docs/engine.md has the cost). cuda_graphs: on a GPU, replay captured decoding steps (not in the
-    invariant mode, nor of a prefix decoder). Raises GenerationError with the offending value.
+    The operating system allocates that memory when it is first written. cache_bytes: how much of it prompts without
+    users may keep. max_rows: samples decoded at once. prefill_tokens: prompt tokens read between two decoding steps,
+    which limits how long a long prompt delays others. block: prompts share prefixes of whole blocks of so many tokens.
+
+    invariant: a request's numbers depend on its prompt and seed alone, bit for bit, regardless of the rest of the
+    batch; decoding then runs in blocks of ``row_block`` rows, and prompts are read in chunks of prefill_tokens that
+    start at multiples of it (docs/engine.md gives the cost). cuda_graphs: on a GPU, replay captured decoding steps (not
+    in the invariant mode, nor for a prefix decoder). Raises GenerationError with the offending value.
     """
 
     memory_bytes: int = 2 * GIBIBYTE
@@ -40,5 +41,5 @@ class EngineOptions:
 
     @property
     def shared_block(self) -> int:
-        """Tokens in the smallest beginning two prompts share: in the invariant mode whole chunks."""
+        """Tokens in the smallest prefix that two prompts share; whole chunks in invariant mode."""
         return self.prefill_tokens if self.invariant else self.block

@@ -1,4 +1,4 @@
-"""The precision of weights and activations, by name or by what the machine can do."""
+"""Select the precision of weights and activations, by name or by hardware support."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 @dataclass(frozen=True, slots=True)
 class WeightPrecision:
-    """dtype: of weights and activations. bits: the most that a number of the blocks' matrices has beside it, 4 or 8; 0
-    for those of dtype. stored_only: only where a file has all of its matrices in blocks of so few bits already, so that
-    nothing is rounded.
+    """dtype: of weights and activations. bits: bits a weight in the blocks' matrices, 4 or 8; 0 for those of dtype.
+
+    stored_only: only if a file already stores all matrices in blocks of so few bits, so that nothing is rounded.
     """
 
     dtype: torch.dtype
@@ -25,11 +25,10 @@ class WeightPrecision:
 
 
 def weight_precision(name: str, device: torch.device) -> WeightPrecision:
-    """``pick_precision``'s names, ``int8`` and ``int4`` (activations as ``auto`` picks them); "" is fp32 on a CPU and
-    ``auto`` on a GPU: a run on CPUs must not depend on which of them it was made on. ``auto`` on a CPU also
-    keeps a GGUF file's own blocks of 4 and 8 bits.
+    """Resolve ``pick_precision``'s names, ``int8`` and ``int4`` (activations as ``auto`` picks them).
 
-    Raises GenerationError for another name, and for int4 on a GPU.
+    "" is fp32 on a CPU and ``auto`` on a GPU, because a run on CPUs must not depend on the CPU model. ``auto`` on a CPU
+    also keeps a GGUF file's own blocks of 4 and 8 bits. Raises GenerationError for another name, and for int4 on a GPU.
     """
     if name == "int4" and device.type != "cpu":
         raise GenerationError(f"precision int4 is for CPUs, not for {device.type}: use bf16, int8 or auto there")
@@ -41,7 +40,7 @@ def weight_precision(name: str, device: torch.device) -> WeightPrecision:
 
 
 def pick_precision(name: str, device: torch.device) -> torch.dtype:
-    """fp32, bf16, or ``auto``: bf16 on a GPU and on a CPU that have instructions for it.
+    """Resolve fp32, bf16, or ``auto``: bf16 on a GPU or CPU with instructions for it.
 
     Raises GenerationError for another name.
     """

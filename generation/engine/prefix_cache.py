@@ -1,9 +1,9 @@
-"""Prompts whose keys and values are kept: found again by their token ids, the least recently used given up first.
+"""Cache of prompts' keys and values, looked up by token ids, with least-recently-used eviction.
 
-Only exact reuse: what is found was computed from the same tokens at the same positions. A causal model shares any
-common beginning of whole blocks; of a prefix decoder, whose prompt is read both ways, only the same prompt is the same.
-Prompts have owners and are found by their own only, so that nobody learns from a time or a count what another asked.
-Knows nothing of tensors: it keeps ranges, and says which are free again.
+Only exact reuse: cached values were computed from the same tokens at the same positions. Prompts of a causal model
+share any common prefix of whole blocks; for a prefix decoder, whose prompt attends both ways, only an identical prompt
+is shared. A prompt is visible to its owner only, so that neither times nor counts reveal other owners' prompts. The
+cache manages ranges, not tensors, and reports which ranges become free.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ PromptKey = tuple[str, tuple[int, ...]]
 
 @dataclass(eq=False, slots=True)
 class CachedPrompt:
-    """A prompt that was read.
+    """A prompt that has been read.
 
-    ranges: where its keys lie, in order; the last one, ``own``, belongs to it, those before it to ``parents``, which
-    stay as long as it does. users: how many need it now; while there are any, it is a user of its parents. children:
-    kept prompts that have it for a parent. ending: whatever else is kept with it (its last hidden state). owner: whose
-    requests may find it.
+    ranges: the locations of its keys, in order; the last one, ``own``, belongs to it, those before it to ``parents``,
+    which stay as long as it does. users: current number of users; while there are any, it is a user of its parents.
+    children: cached prompts with it as a parent. ending: other data kept with it (its last hidden state). owner: whose
+    requests may use it.
     """
 
     token_ids: tuple[int, ...]
@@ -40,13 +40,13 @@ class CachedPrompt:
 
     @property
     def key(self) -> PromptKey:
-        """What it is found by."""
+        """The lookup key."""
         return self.owner, self.token_ids
 
 
 @dataclass(eq=False, slots=True)
 class _Node:
-    """One block of tokens behind those above it; ``prompt`` holds all of them."""
+    """One block of tokens below its ancestors; ``prompt`` holds all of them."""
 
     parent: _Node | None
     key: tuple[int, ...]
@@ -56,14 +56,14 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class SharedPrefix:
-    """``length`` tokens that a kept prompt begins with as well; length 0 and prompt None when there is none."""
+    """A prefix of ``length`` tokens shared with a cached prompt; length 0 and prompt None if there is none."""
 
     prompt: CachedPrompt | None
     length: int
 
     @property
     def ranges(self) -> tuple[KeyRange, ...]:
-        """Where their keys lie."""
+        """The locations of its keys."""
         out = []
         left = self.length
         for part in self.prompt.ranges if self.prompt is not None else ():
@@ -74,7 +74,7 @@ class SharedPrefix:
 
 
 class PrefixCache:
-    """``limit``: positions that prompts without users may hold; those in use are not counted against it."""
+    """``limit``: maximum positions held by prompts without users; those in use do not count."""
 
     def __init__(self, block: int, limit: int) -> None:
         self._block, self._limit = block, limit
@@ -85,18 +85,18 @@ class PrefixCache:
 
     @property
     def idle_positions(self) -> int:
-        """Positions held by prompts that nobody uses."""
+        """Positions held by prompts without users."""
         return self._held
 
     def __len__(self) -> int:
         return len(self._whole)
 
     def same(self, token_ids: tuple[int, ...], owner: str = "") -> CachedPrompt | None:
-        """The owner's kept prompt with exactly these tokens."""
+        """Return the owner's cached prompt with exactly these tokens."""
         return self._whole.get((owner, token_ids))
 
     def longest(self, token_ids: Sequence[int], owner: str = "") -> SharedPrefix:
-        """The owner's longest kept beginning of whole blocks that leaves at least the last token to be read."""
+        """Return the owner's longest cached prefix of whole blocks that leaves at least the last token to be read."""
         node, length = self._roots.get(owner), 0
         if node is None:
             return SharedPrefix(None, 0)
@@ -108,9 +108,10 @@ class PrefixCache:
         return SharedPrefix(node.prompt, length)
 
     def add(self, prompt: CachedPrompt, *, beginnings: bool) -> None:
-        """Keep a prompt that is in use, and uses its parents; none with the same tokens may be there already.
+        """Add a prompt that is in use, and uses its parents; one with the same tokens must not exist.
 
-        beginnings: others may share a part of it (not of a prefix decoder's)."""
+        beginnings: whether others may share a prefix of it (False for a prefix decoder).
+        """
         if prompt.key in self._whole:
             raise ValueError("a prompt with these tokens is kept already")
         self._whole[prompt.key] = prompt
@@ -128,7 +129,7 @@ class PrefixCache:
             node = below
 
     def use(self, prompt: CachedPrompt) -> None:
-        """Count a user: it and what it stands on stay until the last one has released it."""
+        """Count a user: the prompt and its parents stay until the last user has released them."""
         if not prompt.users:
             for parent in prompt.parents:
                 self.use(parent)
@@ -137,7 +138,7 @@ class PrefixCache:
         prompt.users += 1
 
     def release(self, prompt: CachedPrompt) -> list[KeyRange]:
-        """One user less; returns the ranges that are free now, because idle prompts are over the limit."""
+        """Remove a user; returns the ranges that are now free because idle prompts exceed the limit."""
         self._leave(prompt)
         freed: list[KeyRange] = []
         while self._held > self._limit:
@@ -145,7 +146,7 @@ class PrefixCache:
         return freed
 
     def give_up_one(self) -> list[KeyRange]:
-        """Forget the least recently used idle prompt that none is built on: the range that is free now, or nothing."""
+        """Evict the least recently used idle prompt without children; returns the freed ranges, if any."""
         prompt = next((prompt for prompt in self._idle.values() if not prompt.children), None)
         if prompt is None:
             return []
@@ -171,7 +172,7 @@ class PrefixCache:
 
     def _forget(self, node: _Node) -> None:
         heir = next((below.prompt for below in node.below.values()), None)
-        if heir is not None:  # it holds these tokens too, in a copy of its own
+        if heir is not None:  # it holds these tokens too, in its own copy
             node.prompt = heir
             heir.nodes.insert(0, node)
         elif node.parent is not None:

@@ -1,4 +1,4 @@
-"""Reading prompts: the next chunk of those that wait, and what is kept of one that is done."""
+"""Prefill: read the next chunks of waiting prompts, and keep the final states of a finished one."""
 
 from __future__ import annotations
 
@@ -26,23 +26,27 @@ class Chunk:
 
 
 def ending_bytes_per_position(model: Decoder) -> int:
-    """What is kept of a prompt beside its keys and values, for each of its positions: a copying head's states and keys,
-    and the tokens' ids. (A causal model keeps one state, whatever the prompt's length.)"""
+    """Bytes kept of a prompt beside its keys and values, for each position: a copying head's states, keys and token
+    ids.
+
+    A causal model keeps a single state, whatever the prompt's length.
+    """
     if not isinstance(model.head, PointerHead):
         return 0
     return 2 * model.config.hidden_size * model.dtype.itemsize + torch.long.itemsize
 
 
 class PromptPass:
-    """A causal model's prompts are read in chunks, several side by side; a prefix decoder's whole, one at a time."""
+    """Reads a causal model's prompts in chunks, several side by side; a prefix decoder's whole, one at a time."""
 
     def __init__(self, model: Decoder, arena: KeyValueArena, options: EngineOptions) -> None:
         self._model, self._arena, self._options = model, arena, options
 
     def next_chunks(self, runs: Sequence[PromptRun]) -> list[Chunk]:
-        """What one pass reads: up to prefill_tokens tokens of the runs in order, or a prefix decoder's first prompt.
+        """Select what one pass reads: up to prefill_tokens tokens of the runs in order, or a prefix decoder's first
+        prompt.
 
-        In the invariant mode of one run only, to the next multiple of prefill_tokens.
+        In invariant mode only one run, up to the next multiple of prefill_tokens.
         """
         if not runs:
             return []
@@ -60,7 +64,7 @@ class PromptPass:
         return out
 
     def read(self, chunks: Sequence[Chunk]) -> None:
-        """One forward pass; runs that are done then have their ending. Nothing changes before it has worked."""
+        """Run one forward pass; finished runs then have their ending. No state changes before it has succeeded."""
         prefix = self._model.config.prefix
         tokens: list[int] = []
         stretches = []
@@ -82,7 +86,7 @@ class PromptPass:
                 chunk.run.kept.ending = self._ending(hidden, end, ids)
 
     def _ending(self, hidden: Tensor, end: int, ids: Tensor) -> PromptEnd:
-        last = hidden[0, end - 1 : end].clone()  # not a view: the chunk's other states would stay with it
+        last = hidden[0, end - 1 : end].clone()  # not a view, which would keep the chunk's other states alive
         head = self._model.head
         if not isinstance(head, PointerHead):
             return PromptEnd(last)
@@ -90,7 +94,7 @@ class PromptPass:
 
 
 def _joined(ranges: Sequence[KeyRange]) -> list[KeyRange]:
-    """Ranges that lie behind each other as one."""
+    """Merge adjacent ranges."""
     out: list[KeyRange] = []
     for part in ranges:
         if out and out[-1].end == part.start:

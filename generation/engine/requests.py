@@ -1,4 +1,4 @@
-"""What goes into the engine and what comes out: requests, token events, results."""
+"""Engine input and output: requests, token events, results."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from generation.errors import ContextLengthError, GenerationError, ParameterErro
 from model.decoder.config import DecoderConfig
 
 NO_USE = DecodingUse()
-"""Distributions as the model has them."""
+"""The model's uncalibrated distributions."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
     """One completion of ``prompt`` per seed.
 
-    end_ids: tokens that finish a sample and are not part of it. stopped: asked after each token, with the sample's
-    index and what it has so far, whether that ends it. first_copyable_id, null_id, use: see decode. owner: whose it is;
-    a prompt is shared among one owner's requests only.
+    end_ids: tokens that finish a sample and are not part of it. stopped: called after each token with the sample's
+    index and its tokens so far; returns whether to stop. first_copyable_id, null_id, use: see decode. owner: prompts
+    are shared among one owner's requests only.
     """
 
     prompt: tuple[int, ...]
@@ -37,15 +37,17 @@ class EngineRequest:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """Names a request that was submitted."""
+    """Identifies a submitted request."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class TokenEvent:
-    """A sample has one token more (token_id, with its logprob at temperature 1), or is finished (finish_reason), or
-    both. token_id None: an end token, a cancellation, a deadline or an error came instead."""
+    """A sample has a new token (token_id, with its logprob at temperature 1), or is finished (finish_reason), or both.
+
+    token_id None: an end token, a cancellation, a deadline or an error came instead.
+    """
 
     handle: Handle
     sample: int
@@ -58,16 +60,16 @@ class TokenEvent:
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """samples: in order of the seeds. shared_tokens: how much of the prompt was read for others before."""
+    """samples: in order of the seeds. shared_tokens: number of prompt tokens reused from other requests."""
 
     samples: tuple[DecodedTokens, ...]
     shared_tokens: int
 
 
 def check_request(request: EngineRequest, config: DecoderConfig, positions: int, position_bytes: int) -> int:
-    """How many tokens a sample may have: params.max_tokens, or what the context leaves.
+    """Return the maximum number of tokens of a sample: params.max_tokens, or what the context leaves.
 
-    Raises GenerationError for a prompt without tokens, with tokens the model does not have, longer than the context, or
+    Raises GenerationError for a prompt without tokens, with tokens outside the vocabulary, longer than the context, or
     one that can never fit the ``positions`` of the engine's memory.
     """
     length = len(request.prompt)
@@ -81,7 +83,7 @@ def check_request(request: EngineRequest, config: DecoderConfig, positions: int,
             f"the prompt has {length} tokens, the context {config.max_positions}: shorten it or show less"
         )
     room = min(request.params.max_tokens, config.max_positions - length + 1)
-    # The last token drawn is never read.
+    # The last generated token is never read.
     need = length + room - 1
     unknown = next((token for token, _ in request.params.logit_bias if token >= config.vocab_size), None)
     if unknown is not None:

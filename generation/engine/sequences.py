@@ -1,4 +1,4 @@
-"""What the engine knows of its requests: tickets, prompts being read, and rows that decode in lockstep."""
+"""The engine's state of its requests: tickets, prompts being read, and rows that decode in lockstep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from model.engine_state.reads import RowGroup
 
 @dataclass(eq=False, slots=True)
 class Sample:
-    """One completion in the making."""
+    """A completion in progress."""
 
     index: int
     stream: SampleStream
@@ -29,7 +29,7 @@ class Sample:
     finish: FinishReason | None = None
 
     def decoded(self) -> DecodedTokens:
-        """What was drawn so far."""
+        """Return the tokens generated so far."""
         finish = self.finish or "length"
         top = tuple(self.top_logprobs)
         return DecodedTokens(tuple(self.token_ids), tuple(self.logprobs), tuple(self.sources), finish, top)
@@ -37,8 +37,11 @@ class Sample:
 
 @dataclass(eq=False, slots=True)
 class Ticket:
-    """A request on its way. room: tokens a sample may have. waiting: samples without a row yet. ends_at: its deadline,
-    on the engine's clock. shared_tokens: -1 until its prompt was looked up."""
+    """A request in progress.
+
+    room: maximum tokens of a sample. waiting: samples without a row yet. ends_at: its deadline, on the engine's clock.
+    shared_tokens: -1 until its prompt was looked up.
+    """
 
     handle: Handle
     request: EngineRequest
@@ -51,14 +54,16 @@ class Ticket:
 
     @property
     def done(self) -> bool:
-        """No sample is unfinished."""
+        """Whether all samples are finished."""
         return self.error is not None or all(sample.finish is not None for sample in self.samples)
 
 
 @dataclass(frozen=True, slots=True)
 class PromptEnd:
-    """What is kept of a prompt beside its keys: the last hidden state (1, E), and of a head that copies all of them
-    (1, P, E), the tokens' ids (1, P) and the head's keys (1, P, E)."""
+    """Final states kept of a prompt beside its keys: the last hidden state (1, E); for a copying head also all of them.
+
+    A copying head keeps the states (1, P, E), the tokens' ids (1, P) and the head's keys (1, P, E).
+    """
 
     hidden: Tensor
     states: Tensor | None = None
@@ -68,22 +73,22 @@ class PromptEnd:
 
 @dataclass(eq=False, slots=True)
 class PromptRun:
-    """A prompt that is being read; ``done`` of its positions are. kept.own is where the rest goes."""
+    """A prompt being read, of which ``done`` positions are finished. kept.own is the range for the rest."""
 
     kept: CachedPrompt
     done: int
 
     @property
     def left(self) -> int:
-        """Tokens still to be read."""
+        """Number of tokens still to be read."""
         return len(self.kept.token_ids) - self.done
 
 
 @dataclass(eq=False, slots=True)
 class Rows:
-    """Samples of one request that stand at the same position, each with its own stretch of ``stride`` positions.
+    """Samples of one request at the same position, each with its own range of ``stride`` positions.
 
-    own: all stretches; read: how many of each are filled. seen: (n, V), what a repetition penalty counts as repeated.
+    own: all ranges; read: how many positions of each are filled. seen: (n, V), tokens that a repetition penalty counts.
     """
 
     ticket: Ticket
@@ -96,10 +101,10 @@ class Rows:
 
     @property
     def ending(self) -> PromptEnd | None:
-        """What the prompt's last position said; None until it is read."""
+        """Final states of the prompt; None until it is read."""
         return self.prompt.ending if isinstance(self.prompt.ending, PromptEnd) else None
 
     def group(self, first: int, rows: int) -> RowGroup:
-        """Rows ``first`` .. as a decoding step reads them, the token that is read next included."""
+        """Rows from ``first`` on as a decoding step reads them, including the next token."""
         start = self.own.start + first * self.stride
         return RowGroup(rows, self.prompt.ranges, start, self.stride, self.read + 1)

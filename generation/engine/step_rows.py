@@ -1,4 +1,4 @@
-"""What follows a hidden state: the next token's distribution for rows of many requests, and one draw for each."""
+"""From hidden states to tokens: next-token distributions for rows of many requests, and one draw for each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.decoder.heads import HeadMemory, NextToken, copyable_tokens
 
 @dataclass(frozen=True, slots=True)
 class DrawnToken:
-    """One row's draw; token_id -1 where the distribution was not finite and nothing was drawn."""
+    """One row's draw; token_id is -1 if the distribution was not finite and no token was drawn."""
 
     token_id: int
     logprob: float
@@ -26,8 +26,9 @@ class DrawnToken:
 
 
 class RowDrawer:
-    """row_block: in the invariant mode a head sees exactly so many rows at a time, the last block filled up; None: all
-    rows at once."""
+    """row_block: in invariant mode a head sees exactly so many rows at a time, the last block padded; None: all rows
+    at once.
+    """
 
     def __init__(self, model: Decoder, row_block: int | None) -> None:
         self._model, self._block = model, row_block
@@ -41,7 +42,7 @@ class RowDrawer:
         if not all(finite):
             bad = [i for i, good in enumerate(finite) if not good]
             scores = scores.clone()
-            scores[bad] = 0.0  # something that can be drawn from; nobody sees the draw
+            scores[bad] = 0.0  # a valid placeholder distribution; its draw is discarded
         params = [rows.ticket.request.params for rows in cohorts for _ in rows.samples]
         tokens = draw_tokens(scores, params, uniforms)
         chosen = logprobs.gather(-1, tokens[:, None]).squeeze(-1)
@@ -57,7 +58,7 @@ class RowDrawer:
     def _scores(
         self, hidden: Tensor, cohorts: Sequence[Rows], steps: Sequence[NextToken] | None
     ) -> tuple[Tensor, Tensor]:
-        """What is drawn from and the log-probabilities at temperature 1, (N, V) each, in fp32."""
+        """Scores to sample from and log-probabilities at temperature 1, (N, V) each, in fp32."""
         if steps is None:
             scores, logprobs = self._linear_scores(hidden, cohorts)
         else:
@@ -88,7 +89,7 @@ class RowDrawer:
         return logits, logprobs
 
     def _copying_steps(self, hidden: Tensor, cohorts: Sequence[Rows]) -> list[NextToken]:
-        """A pointer head's distributions, cohort by cohort: each copies from its own prompt."""
+        """Distributions of a pointer head, cohort by cohort: each copies from its own prompt."""
         out = []
         first = 0
         for rows in cohorts:
@@ -122,7 +123,7 @@ class RowDrawer:
         memory = HeadMemory(ending.states, ending.token_ids, copyable, keys=ending.keys)
         if not rows.samples[0].token_ids:
             return memory, None
-        # The last column stands for the token that is due.
+        # The last column is the token to be predicted.
         said = [[*sample.token_ids, 0] for sample in rows.samples]
         return memory, torch.tensor(said, device=ending.states.device)
 
@@ -153,7 +154,7 @@ class RowDrawer:
 
 
 def in_blocks(rows: Tensor, block: int) -> list[Tensor]:
-    """(N, ...) -> tensors of exactly ``block`` rows, the last one filled up with copies of its first row."""
+    """(N, ...) -> tensors of exactly ``block`` rows, the last one padded with copies of its first row."""
     parts = list(torch.split(rows, block))
     missing = block - len(parts[-1])
     if missing:

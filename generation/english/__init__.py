@@ -1,1 +1,1 @@
-"""English words, verb forms and tagged tokens, for rules that read sentences."""
+"""English word lists, verb forms and tagged tokens, for rule-based sentence analysis."""

@@ -1,8 +1,8 @@
-"""A sentence as tagged words with their offsets: enough part of speech to cut clauses and phrases, by word lists alone.
+"""Tagged tokens of a sentence with offsets: a coarse part-of-speech tagger based on word lists.
 
-Tags, one character each: D determiner, P preposition, R pronoun, C conjunction, S subordinator, A finite auxiliary,
-V finite verb, B other verb form, G gerund, N noun, X name, J adjective, T adverb, # number, ' possessive, and , ; for
-punctuation. A tag is a guess.
+Tags, one character each: D determiner, P preposition, R pronoun, C conjunction, S subordinator, A finite auxiliary, V
+finite verb, B other verb form, G gerund, N noun, X name, J adjective, T adverb, # number, ' possessive, and , ; for
+punctuation. Tags are heuristic.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SET0: Final = word_set("king during building evening morning painting meaning b
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word at ``start:end`` of the passage. ``low`` is its lower case form."""
+    """A word at ``start:end`` of the passage. ``low`` is its lower-case form."""
 
     text: str
     low: str
@@ -50,7 +50,7 @@ class Token:
 
 
 def read_sentence(text: str, start: int, end: int) -> tuple[Token, ...]:
-    """The words of ``text[start:end]``, without what stands in brackets and without quotation marks."""
+    """Tokenise and tag ``text[start:end]``, without bracketed text and quotation marks."""
     raw: list[tuple[str, int, int]] = []
     depth = 0
     for match in _TOKEN.finditer(text, start, end):
@@ -125,7 +125,7 @@ def _closed(low: str, before: list[Token], last: str, after: str) -> str:
 
 
 def _is_name(word: str, low: str, after: str) -> bool:
-    """Whether the first word of a sentence is a name: it has no other capital to tell by."""
+    """Whether the first word of a sentence is a name. Its capital letter alone does not tell."""
     if low in MONTHS or low in words.NATIONALITIES or low in words.COUNTRIES or low in words.GIVEN_NAMES:
         return True
     if after[:1].isupper() and after[1:2] != ".":
@@ -184,11 +184,11 @@ def _verb(low: str, before: list[Token], last: str, after: str) -> str:
 
 
 def base_form(low: str) -> str | None:
-    """The base of a finite verb form ("wrote" -> "write", "writes" -> "write"), or None."""
+    """Return the base of a finite verb form ("wrote" -> "write", "writes" -> "write"), or None."""
     return verbs.base_of_past(low) or verbs.base_of_third(low)
 
 
 def joined(tokens: tuple[Token, ...] | list[Token]) -> str:
-    """The words with spaces between them, and none before commas, possessives and percent signs."""
+    """Join the words with spaces, with none before commas, possessives and percent signs."""
     text = " ".join(token.text for token in tokens)
     return re.sub(r" ([,;:.%!?]|['’](?:s\b|(?= )))", r"\1", text)

@@ -1,4 +1,4 @@
-"""Verb forms to base forms and back: a table of irregular verbs, a list of common regular ones, and spelling rules."""
+"""Verb inflection: a table of irregular verbs, a list of common regular ones, and spelling rules."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _DOUBLING: Final = word_set(
     "admit ban commit compel control cut drop permit plan prefer refer rebel stop submit transfer transmit stem occur"
 )
 _SILENT_E: Final = tuple(sorted(word_set("at iz is v c u dg rg ng bl tl gl pl cl os us as ur ir ut")))
-"""Stems of verbs in -ed that end so have lost an e."""
+"""Stems with these endings lost an e before -ed."""
 _VOWELS: Final = "aeiou"
 
 
@@ -83,7 +83,7 @@ def _past_of(base: str) -> str:
 
 
 def third_of(base: str) -> str:
-    """The third person singular of a base in lower case ("carry" -> "carries"); anything else gets an s."""
+    """Return the third person singular of a lower-case base ("carry" -> "carries"); by default append s."""
     if base == "have":
         return "has"
     if base.endswith(("s", "x", "z", "ch", "sh", "o")):
@@ -125,7 +125,7 @@ NOUNY: Final = word_set(
 
 
 def base_of_past(word: str) -> str | None:
-    """The base of a simple past form, or None where ``word`` does not look like one ("founded" -> "found")."""
+    """Return the base of a simple past form ("founded" -> "found"), or None if ``word`` does not look like one."""
     if word in PAST:
         return PAST[word]
     if not word.endswith("ed") or len(word) < 5 or word.endswith("eed"):
@@ -143,10 +143,10 @@ def base_of_past(word: str) -> str | None:
 
 
 def base_of_third(word: str) -> str | None:
-    """The base of a third person singular that is in the lexicon and is seldom a noun, or None."""
+    """Return the base of a third person singular that is in the lexicon and is seldom a noun, or None."""
     return THIRD.get(word) if word not in NOUNY else None
 
 
 def past_of(base: str) -> str:
-    """The simple past of a base form in the lexicon ("write" -> "wrote"), by rule for any other."""
+    """Return the simple past of a base form, from the lexicon ("write" -> "wrote") or by rule."""
     return next((form[1] for form in _FORMS if form[0] == base), None) or ("had" if base == "have" else _past_of(base))

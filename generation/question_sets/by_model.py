@@ -1,4 +1,4 @@
-"""Questions written by a language model for a given passage and answer."""
+"""Generate questions for a passage and an answer with a language model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 MAX_TOKENS: Final = 48
 TEMPLATE: Final = "question_writing.jinja"
-"""In generation/prompts: two examples (our own writing), the passage and the answer."""
+"""In generation/prompts: two examples (written for this project), the passage and the answer."""
 _LEAD: Final = re.compile(r"^(?:question|q|\d+)\s*[:.)]\s*", re.IGNORECASE)
 _ASKS: Final = re.compile(
     r"^(?:who|whom|whose|what|which|when|where|why|how|in|on|at|to|from|for|by|of|with|under|during|is|are|was|were|do|"
@@ -25,7 +25,7 @@ _FEWEST, _MOST = 4, 30
 def write_questions(
     generator: Generator, items: Sequence[tuple[RetrievedChunk, str]], *, temperature: float, seed: int
 ) -> tuple[str, ...]:
-    """What the model writes for each (passage, answer), unedited.
+    """Return the model's output for each (passage, answer), unedited.
 
     The generator must have been opened with the prompt TEMPLATE. Raises GenerationError as the generator does.
     """
@@ -38,7 +38,7 @@ def write_questions(
 
 
 def question_in(text: str) -> str | None:
-    """The first question in what a model wrote, without "Question:" or quotation marks; None where there is none."""
+    """Return the first question in a model's output, without "Question:" or quotation marks; None if there is none."""
     for line in text.splitlines():
         shown = _LEAD.sub("", line.strip().strip('"“”*').strip()).strip('"“”* ')
         end = shown.find("?")

@@ -1,4 +1,4 @@
-"""Questions about single sentences of a document, by rule."""
+"""Generate questions about single sentences of a document, by rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STEADY: Final = SteadyRandom()
 
 
 def candidate_questions(source: SourceText) -> Iterator[Candidate]:
-    """Every question that the rules can ask about one sentence, in order of the text. A function of the source."""
+    """Return every question that the rules generate for one sentence, in text order. Deterministic for the source."""
     names, low = capitals(source.text), source.text.lower()
     for paragraph in prose(source.text):
         passage = paragraph.passage
@@ -68,7 +68,7 @@ def _candidate(
         return None
     past = tokens[clause.verb].low in PAST or tokens[clause.verb].low in ("was", "were", "had")
     if span.kind == "date" and past and not _YEAR.search(answer):
-        return None  # an event has a year, which stands elsewhere
+        return None  # an event has a year, which is elsewhere
     first, last = passage.spans[number]
     at = paragraph.start
     place = Place(source.document_id, at + start, at + end, at + first, at + last, answer)
@@ -83,9 +83,9 @@ def _in_quotation(passage: Passage, number: int, at: int) -> bool:
 
 
 def _subject(tokens: Sequence[Token], clause: Clause, name: str, before: str) -> Sequence[Token] | None:
-    """The subject's words, the document's name in place of a pronoun; None where a pronoun stays unexplained.
+    """Return the subject's words, with the document's name for a pronoun; None if a pronoun stays unresolved.
 
-    before: the sentence before this one, in which the name must stand.
+    before: the previous sentence, which must contain the name.
     """
     shown = tokens[clause.subject[0] : clause.subject[1]]
     if not any(token.tag == "R" or token.low in ("its", "his", "her", "their") for token in shown):
@@ -107,7 +107,7 @@ def _before(passage: Passage, number: int) -> str:
 
 
 def document_name(title: str) -> str:
-    """The title where it is a short name, without what stands in brackets; else empty."""
+    """Return the title if it is a short name, without text in brackets; else ""."""
     name = re.sub(r"\s*\(.*?\)", "", title).strip()
     words = name.split()
     plain = 0 < len(words) < 5 and not re.search(r"[:;,.?!/\\]", name)

@@ -1,4 +1,4 @@
-"""A candidate question: text, reference answer and the place in the document that answers it."""
+"""A candidate question: text, reference answer and the evidence in the document."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KINDS: Final[tuple[QuestionKind, ...]] = ("one_fact", "number", "list", "two_pas
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A document to write questions from. title: may be empty."""
+    """A document to generate questions from. title: may be empty."""
 
     document_id: str
     title: str
@@ -34,11 +34,11 @@ class Place:
 class Candidate:
     """A question that has not been checked yet.
 
-    references: accepted answers; empty for an unanswerable question. places: where the answers stand; of an
-    unanswerable question, what comes closest. answer_kind: of generation.synthetic_questions.spans.KINDS. clause: the
-    question's words from the verb on, without the question word, where the answer is the subject of its sentence;
-    else empty. based_on: the question that this one was changed from. writer: "rule" or the model's name. parts: the
-    questions about single passages that a question about two was made of.
+    references: accepted answers; empty for an unanswerable question. places: locations of the answers; for an
+    unanswerable question, the closest passages. answer_kind: of generation.synthetic_questions.spans.KINDS. clause: the
+    question's words from the verb on, without the question word, if the answer is the subject of its sentence; else
+    empty. based_on: the question that this one was derived from. writer: "rule" or the model's name. parts: the
+    single-passage questions that a two-passage question was composed of.
     """
 
     text: str

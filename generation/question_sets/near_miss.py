@@ -1,7 +1,7 @@
-"""Near misses: questions that the documents come close to answering and do not.
+"""Near misses: questions that the documents almost answer.
 
-A year, a number or a name of an answerable question is exchanged (Rajpurkar et al. 2018, table 1). A question is only
-made where the exchanged part and what is asked stand together in no paragraph of the collection.
+A year, a number or a name of an answerable question is replaced (Rajpurkar et al. 2018, table 1). A question is only
+generated if no paragraph of the collection contains both the replacement and the question's other content.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ _LAST_YEAR: Final = 2026
 
 
 class NearMisses:
-    """Makes near misses from candidates of one collection. A function of the sources, the candidate and the seed."""
+    """Derives near misses from candidates of one collection.
+
+    Deterministic for the sources, the candidate and the seed.
+    """
 
     def __init__(self, sources: Iterable[SourceText]) -> None:
         self._paragraphs: list[tuple[str, frozenset[str]]] = []
@@ -47,7 +50,7 @@ class NearMisses:
                 self._add(paragraph.passage)
 
     def of(self, candidate: Candidate, rng: random.Random) -> Candidate | None:
-        """The candidate changed so that nothing answers it; None where no safe change is found."""
+        """Return a modified, unanswerable version of the candidate; None if no safe change is found."""
         ways = [self._other_year, self._other_number, self._other_name, self._other_name]
         rng.shuffle(ways)
         for way in ways:
@@ -95,7 +98,7 @@ class NearMisses:
         return self._exchanged(candidate, match, other)
 
     def _exchanged(self, candidate: Candidate, match: re.Match[str], other: str) -> str | None:
-        """The question with another number, where no paragraph has that number and two words of the question."""
+        """Replace a number, if no paragraph has the new number together with two words of the question."""
         about = stems(candidate.text)
         if any(len(about & self._paragraphs[place][1]) >= 2 for place in self._by_word.get(other, ())):
             return None
@@ -117,7 +120,9 @@ class NearMisses:
         return None
 
     def _alike(self, name: str, rng: random.Random) -> Iterator[str]:
-        """Names of the same type in random order: countries, persons, what is listed with it, one word different."""
+        """Return similar names in random order: countries, persons, members of the same list, names that differ in
+        one word.
+        """
         if name.lower() in COUNTRIES:
             others = {other for other in self._by_name if other.lower() in COUNTRIES}
         elif name in self._persons:
@@ -137,19 +142,19 @@ class NearMisses:
         yield from listed[:_MOST_TRIES]
 
     def _together(self, name: str, about: frozenset[str]) -> bool:
-        """Whether a paragraph that has the name, or its last word, shares a third of what is asked."""
+        """Whether a paragraph that has the name, or its last word, shares a third of the question's content."""
         own, bound = stems(name), max(1, (len(about) + 2) // 3)
         places = self._by_word.get(name.split()[-1], ())
         return any(len((self._paragraphs[place][1] - own) & about) >= bound for place in places)
 
 
 def _with_article(text: str, name: str) -> str:
-    """The text with "a" or "an" at its end as the name wants it."""
+    """Return the text with the right article, "a" or "an", at its end for the name."""
     article = "an " if name[0] in "AEIO" else "a "
     return re.sub(r"(?<= )an? $", article, text)
 
 
 def _patterns(name: str) -> list[tuple[str, ...]]:
-    """The name with each of its words left open: "Heron 4" and "Heron 3" share ("Heron", "")."""
+    """The name with each word as a wildcard: "Heron 4" and "Heron 3" share ("Heron", "")."""
     words = name.split()
     return [(*words[:n], "", *words[n + 1 :]) for n in range(len(words))]

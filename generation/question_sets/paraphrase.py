@@ -1,4 +1,4 @@
-"""A question in other words than its document's: another question form, and synonyms for verbs and nouns."""
+"""Paraphrase a question: another question form, and synonyms for verbs and nouns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generation.question_sets.candidate import Candidate
 from generation.synthetic_questions.recurring import stems
 from model.english import word_set
 
-# Only words that mean the same in nearly every sentence, in the form that stands in a question.
+# Only words that are synonyms in nearly every sentence, in the inflected form that questions use.
 _SYNONYMS: Final = {
     **{"build": "construct", "built": "constructed", "begin": "start", "began": "started", "start": "begin"},
     **{"started": "began", "founded": "established", "established": "set up", "buy": "purchase"},
@@ -76,9 +76,9 @@ _AN: Final = re.compile(r"\b(an?) (?=(\w))")
 
 
 def paraphrased(candidate: Candidate, evidence: str) -> Candidate | None:
-    """The candidate as a question that shares fewer words with the evidence; None where the rules find none.
+    """Return the candidate as a question that shares fewer words with the evidence; None if no rule applies.
 
-    evidence: the sentence that answers.
+    evidence: the sentence that contains the answer.
     """
     swapped = _synonyms(candidate.text, evidence)
     if swapped == candidate.text:
@@ -91,7 +91,7 @@ def paraphrased(candidate: Candidate, evidence: str) -> Candidate | None:
 
 def _synonyms(question: str, evidence: str) -> str:
     low = evidence.lower()
-    head, separator, rest = question.partition(" ")  # the first word is the question's own
+    head, separator, rest = question.partition(" ")  # the first word is the question word
 
     def exchange(match: re.Match[str]) -> str:
         if _PARTICLE.match(rest, match.end()):

@@ -1,8 +1,8 @@
-"""The clause of a sentence that is simple enough to be turned into a question without a parser.
+"""Find clauses that are simple enough to be turned into a question without a parser.
 
 `generation.synthetic_questions.clauses` guesses a clause for most sentences, which suits training data. An evaluation
-question must be well-formed. Only clauses are taken here that begin their sentence, have one finite verb, and end
-where a new clause begins.
+question must be well-formed. This module accepts only clauses that start their sentence, have one finite verb, and end
+where a new clause starts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CLAUSES_AFTER: Final = word_set("but and so which who where when while because 
 
 
 def plain_clause(tokens: Sequence[Token], answer: AnswerSpan) -> Clause | None:
-    """The clause around ``answer``, or None where the sentence is not simple enough to be asked about."""
+    """Return the clause around ``answer``, or None if the sentence is not simple enough."""
     if not _FEWEST <= len(tokens) <= _MOST:
         return None
     clause = clause_of(tokens, answer)
@@ -40,7 +40,7 @@ def plain_clause(tokens: Sequence[Token], answer: AnswerSpan) -> Clause | None:
     if first != 0 or (has_intro and tokens[clause.intro[1]].tag != ","):
         return None
     if clause.intro[0] <= answer.left < clause.intro[1] and (answer.left, answer.right) != (1, clause.intro[1]):
-        return None  # "After graduating in 1910, ...": what is asked for is not when
+        return None  # "After graduating in 1910, ...": the question is not about the time
     simple = _one_verb(tokens, clause) and _ends_well(tokens, clause.end) and _joined(tokens, clause, answer)
     return clause if simple and _answer_fits(tokens, clause, answer) else None
 
@@ -58,7 +58,7 @@ def _one_verb(tokens: Sequence[Token], clause: Clause) -> bool:
 
 
 def _ends_well(tokens: Sequence[Token], end: int) -> bool:
-    """Whether the sentence ends there, or another clause begins."""
+    """Whether the sentence ends there, or another clause starts."""
     if end >= len(tokens) or tokens[end].tag == ";":
         return True
     rest = tokens[end:]
@@ -72,7 +72,7 @@ def _ends_well(tokens: Sequence[Token], end: int) -> bool:
 
 
 def _joined(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool:
-    """No subordinate clause, comma or unexplained reference inside the clause."""
+    """Whether the clause has no subordinate clause, comma or unresolved reference."""
     words = tokens[clause.subject[0] : clause.end]
     outside = [t for t in words if not tokens[answer.left].start <= t.start < tokens[answer.right - 1].end]
     if any(token.tag in ";S," for token in outside) or any(t.tag in ";S" for t in tokens[: clause.end]):
@@ -82,7 +82,7 @@ def _joined(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool
 
 
 def _answer_fits(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool:
-    """Whether what is left without the answer holds together."""
+    """Whether the rest of the clause is grammatical without the answer."""
     after = tokens[answer.right] if answer.right < clause.end else None
     before = tokens[answer.left - 1] if answer.left else None
     whole_subject = (answer.left, answer.right) == clause.subject
@@ -120,14 +120,14 @@ def _answer_fits(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) ->
 
 
 def _placed(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool:
-    """Whether the words before the answer can stay where they are when it is taken out."""
+    """Whether the words before the answer can stay in place when the answer is removed."""
     before = tokens[answer.left - 1] if answer.left else None
     earlier = tokens[answer.left - 2] if answer.left > 1 else None
     if before is None:
         return True
     inside = answer.left > clause.verb
     if inside and earlier is not None and earlier.tag == "B" and tokens[clause.verb].tag == "V":
-        return False  # "languages spoken by 25 million": a participle of its own
+        return False  # "languages spoken by 25 million": a separate participle clause
     if inside and any(token.low in _TIME_BEFORE for token in tokens[clause.verb : answer.left - 1]):
         return False  # "after a large drop in the 1990s"
     if answer.kind == "date":
@@ -144,7 +144,7 @@ def _placed(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool
 
 
 def _singular(tokens: Sequence[Token], clause: Clause) -> bool:
-    """Whether "What" may stand for the subject: the verb is no plural's."""
+    """Whether "What" may replace the subject: the verb is not plural."""
     verb = tokens[clause.verb]
     if verb.tag == "V":
         return verb.low in THIRD or base_form(verb.low) is not None

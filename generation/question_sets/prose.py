@@ -1,4 +1,4 @@
-"""The sentences of a document that are prose, with their offsets: headings, tables and markup are left out."""
+"""Extract a document's prose with offsets; headings, tables and markup are skipped."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Prose:
 
 
 def prose(text: str) -> Iterator[Prose]:
-    """Paragraphs that end in a full stop, in order. Hard-wrapped lines are joined (every offset stays)."""
+    """Return paragraphs that end in a full stop, in order. Hard-wrapped lines are joined (every offset is kept)."""
     joined = _WRAPPED.sub(" ", text)
     position = 0
     for line in joined.split("\n"):

@@ -1,4 +1,4 @@
-"""Whether a question can be understood without its document, and the words that make it so."""
+"""Check whether a question can be understood without its document, and rewrite it so that it can."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ _MOST_TITLE: Final = 90
 
 
 def stands_alone(question: str) -> bool:
-    """Whether it names what it asks about: no pronoun without a noun, no "the document above"."""
+    """Whether the question names its subject: no pronoun without a noun, no "the document above"."""
     unquoted = re.sub(r"[\"“][^\"”]*[\"”]", "", question)
     return not _POINTING.search(unquoted) and not _LOOSE.search(unquoted)
 
 
 def anchored(question: str, title: str) -> str | None:
-    """The question as it is where it names its subject, else with the document's title in front.
+    """Return the question unchanged if it names its subject, else prefixed with the document's title.
 
-    A question names its subject when it holds two words of the title, one and a name, or two names apart ("Secretary
-    of State" is one). None where there is no title to put
-    in front.
+    A question names its subject if it has two words of the title, one of them a name, or two separate names ("Secretary
+    of State" is one). Returns None if no title is available.
     """
     words = [w for w in re.findall(r"[^\W_]{3,}|\d+", title.lower()) if w not in ("the", "and", "for", "list")]
     low = question.lower()
@@ -51,12 +50,12 @@ def anchored(question: str, title: str) -> str | None:
 
 
 def usable_title(title: str) -> bool:
-    """Whether a title can be quoted: not empty, not a file's name, not a whole sentence."""
+    """Whether a title can be quoted: not empty, not a file name, not a whole sentence."""
     shown = title.strip()
     is_path = bool(PurePosixPath(shown).suffix) and " " not in shown
     return bool(shown) and len(shown) <= _MOST_TITLE and not is_path and '"' not in shown and "\n" not in shown
 
 
 def names_in(text: str, known: Sequence[str]) -> list[str]:
-    """Those of ``known`` that stand in the text as whole words."""
+    """Return the names in ``known`` that occur in the text as whole words."""
     return [name for name in known if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]

@@ -1,4 +1,4 @@
-"""Questions that take two passages: a name in one question is replaced by what another passage says of it."""
+"""Two-passage questions: a name in one question is replaced by a description from another passage."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MOST_WORDS: Final = 26
 
 
 def bridged(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Each pair of candidates where the answer of one, a name, stands in the question of the other.
+    """Join each pair of candidates where the answer of one, a name, occurs in the question of the other.
 
     "Who succeeded X?" (Y) and "When did Y retire?" become "When did the person who succeeded X retire?". The two
-    answers stand in different sentences, at least one passage apart. At most one question for each second candidate.
+    answers are in different sentences, at least one passage apart. At most one question for each second candidate.
     """
     describing: dict[str, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
@@ -36,9 +36,9 @@ def bridged(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
 
 
 def paired(first: Candidate, second: Candidate) -> Candidate | None:
-    """Two questions in one: "When was X founded, and who succeeded Y?". The reference holds both answers.
+    """Two questions in one: "When was X founded, and who succeeded Y?". The reference has both answers.
 
-    None where they ask about the same sentence, or would be too long.
+    None if they ask about the same sentence, or would be too long.
     """
     if _near(first, second) or first.text[:4] == second.text[:4] == "What":
         return None

@@ -1,4 +1,4 @@
-"""The wording of a rule's question: capitals restored, filler words dropped, forms that read badly refused."""
+"""Polish rule-generated questions: restore capitals, drop filler words, reject awkward forms."""
 
 from __future__ import annotations
 
@@ -30,25 +30,28 @@ GROUP_NOUNS: Final = frozenset(GROUP_HEADS.values())
 
 
 class SteadyRandom(random.Random):
-    """Draws nothing: always the same share, and the last of a list. The asking rules then take their commonest form."""
+    """A deterministic stand-in for Random: a constant share, and the last item of a list.
+
+    The rules then use their commonest forms.
+    """
 
     def __init__(self, share: float = 0.5) -> None:
         super().__init__(0)
         self._share = share
 
     def random(self) -> float:
-        """The share."""
+        """Return the constant share."""
         return self._share
 
     def choice(self, seq: Any) -> Any:
-        """The last one."""
+        """Return the last item."""
         return seq[-1]
 
 
 def capitals(text: str) -> dict[str, str]:
-    """Words that the text writes with a capital inside sentences, by their small letters: "lisbon" -> "Lisbon".
+    """Map lower-case words to the capitalised form they have inside sentences of the text: "lisbon" -> "Lisbon".
 
-    A word that is a name only before another name stands with it: "new york" -> "New".
+    A word that is only a name before another name is included: "new york" -> "New".
     """
     upper: Counter[str] = Counter()
     lower: Counter[str] = Counter()
@@ -78,7 +81,7 @@ def _capital(word: str, following: str, names: dict[str, str]) -> str:
 
 
 def polished(question: str, names: dict[str, str]) -> str | None:
-    """The question with its names' capitals and without filler, or None where it reads badly."""
+    """Return the question with capitalised names and without filler, or None if it reads badly."""
     text = _FILLER.sub("", question)
     text = re.sub(r"\s+(?=['’]s\b)", "", text)
     head, *rest = text.split(" ")

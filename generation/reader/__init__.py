@@ -1,1 +1,1 @@
-"""The embedded reader as a generator."""
+"""The embedded reader as a Generator."""

@@ -1,4 +1,4 @@
-"""What a reader believes of given answers to a prompt: how likely it is to give each, beside its own."""
+"""Log-likelihood of candidate answers to a prompt under a reader, and of its own greedy answer."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from model.decoder.heads import HeadMemory, copyable_tokens
 from model.reader.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID
 
 MAX_TOKENS = 32
-"""Of an answer and its end."""
+"""Tokens of an answer, including its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """logprobs: of each answer, nats, all of its tokens and its end. own: tokens of the reader's greedy answer when it
-    may not decline, own_logprob of that; empty and None where it does not end within MAX_TOKENS."""
+    """logprobs: of each answer, in nats, over all of its tokens and its end.
+
+    own: tokens of the reader's greedy answer when declining is excluded; own_logprob: its log-probability. They are
+    empty and None if it does not end within MAX_TOKENS.
+    """
 
     logprobs: tuple[float, ...]
     own: tuple[int, ...]
@@ -28,14 +31,15 @@ class Belief:
 
 
 def belief(reader: EmbeddedReader, prompt: Prompt, answers: Sequence[Sequence[int]]) -> Belief:
-    """answers: token ids of each, 1 to MAX_TOKENS - 1 of them. The prompt, built for MAX_TOKENS, is read once.
+    """Score candidate answers. answers: token ids of each, 1 to MAX_TOKENS - 1 of them.
 
-    Probabilities are those at the reader's temperature, before its null bias: where it thinks that nothing shown
-    answers, every answer is unlikely. Raises ValueError for an answer of no or too many tokens.
+    The prompt, built for MAX_TOKENS, is read once. Probabilities are those at the reader's temperature, before its null
+    bias: if the reader finds no answer in the prompt, every answer is unlikely. Raises ValueError for an answer of no
+    or too many tokens.
     """
     for answer in answers:
         if not 1 <= len(answer) < MAX_TOKENS:
-            raise ValueError(f"an answer has {len(answer)} tokens: 1 to {MAX_TOKENS - 1} can be asked about")
+            raise ValueError(f"an answer has {len(answer)} tokens: 1 to {MAX_TOKENS - 1} are allowed")
     with torch.inference_mode():
         shown = _Shown(reader, prompt)
         own, own_logprob = shown.greedy()
@@ -44,7 +48,7 @@ def belief(reader: EmbeddedReader, prompt: Prompt, answers: Sequence[Sequence[in
 
 
 class _Shown:
-    """A prompt that was read, from which answers are begun again and again."""
+    """A prompt that has been read once, from which several answers are scored."""
 
     def __init__(self, reader: EmbeddedReader, prompt: Prompt) -> None:
         self._model, self._temperature = reader.model, reader.use.temperature
@@ -56,7 +60,7 @@ class _Shown:
         self._first = self._next(self._states[:, -1], ())
 
     def given(self, answer: Sequence[int]) -> float:
-        """Log-probability of the answer and its end."""
+        """Return the log-probability of the answer and its end."""
         total, found = 0.0, self._first
         self._cache.length = self._ids.shape[1]
         for count, token in enumerate(answer, start=1):
@@ -65,7 +69,7 @@ class _Shown:
         return total + float(found[self._end])
 
     def greedy(self) -> tuple[tuple[int, ...], float | None]:
-        """The likeliest token again and again, declining ruled out; its log-probability all the same is as it was."""
+        """Decode greedily with declining excluded; the log-probability is not renormalised."""
         found = self._first.clone()
         found[NULL_ID] = -torch.inf
         answer: list[int] = []
@@ -81,7 +85,7 @@ class _Shown:
         return (), None
 
     def _after(self, answer: Sequence[int]) -> Tensor:
-        """The distribution (V,) behind an answer's tokens, all but the last of which are on the cache."""
+        """The distribution (V,) after an answer's tokens, all but the last of which are in the cache."""
         hidden = self._model(torch.tensor([[answer[-1]]], device=self._model.device), self._cache)
         return self._next(hidden[:, -1], answer)
 

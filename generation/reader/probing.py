@@ -1,4 +1,4 @@
-"""What a reader would say if it did not decline, and how near it was to declining: for calibration and risk curves."""
+"""The reader's forced answer and its margin over declining, for calibration and risk curves."""
 
 from __future__ import annotations
 
@@ -19,15 +19,18 @@ from model.reader.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID
 
 @dataclass(frozen=True, slots=True)
 class ForcedAnswer:
-    """completion: the greedy answer when declining is ruled out. margin: nats by which its first token is likelier than
-    declining (without any null bias): the reader declines when its null bias is above the margin."""
+    """completion: the greedy answer when declining is excluded.
+
+    margin: nats by which its first token is likelier than declining (without any null bias): the reader declines if its
+    null bias exceeds the margin.
+    """
 
     completion: Completion
     margin: float
 
 
 def force_answer(reader: EmbeddedReader, prompt: Prompt, max_tokens: int = 32) -> ForcedAnswer:
-    """The greedy answer to a prompt when the reader may not decline, and by how much it preferred that to declining."""
+    """Return the greedy answer to a prompt with declining excluded, and its margin over declining."""
     with torch.inference_mode():
         first = distributions(reader.model, prompt.token_ids, ())[0] / reader.use.temperature  # (V,)
         null = float(first[NULL_ID])

@@ -1,6 +1,6 @@
 """The embedded reader's prompt: [CLS] question [SEP] [unused1] title : text [SEP] [unused2] ... [SEP].
 
-Used alike to train and to answer. Without chunks it is [CLS] question [SEP]: the reader then answers at its own risk.
+The same in training and inference. Without chunks it is [CLS] question [SEP]: the reader then answers without support.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.chunking.sentences import sentence_spans
 
 Source = tuple[int, int, int] | None
-# As in what is searched: a title as long as a chunk would leave no room for any text.
+# As in the search index: a title as long as a chunk would leave no room for text.
 _TITLE_CHARACTERS = 160
 
 
@@ -26,12 +26,12 @@ class ReaderPrompter:
 
     def __init__(self, vocabulary: ReaderVocabulary) -> None:
         self._vocabulary = vocabulary
-        # A chunk is counted before it is encoded, and in training shown many times: remember the last ones.
+        # A chunk is counted before it is encoded, and shown many times in training, so recent ones are cached.
         self._encode = lru_cache(maxsize=32768)(vocabulary.tokenizer.encode)
         self._colon = vocabulary.tokenizer.id_of(":")
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], budget: int) -> Prompt:
-        """Raises GenerationError when the question is empty or does not fit ``budget`` tokens by itself."""
+        """Raises GenerationError if the question is empty or does not fit ``budget`` tokens on its own."""
         if is_blank(question):
             raise GenerationError("the question is empty: ask something")
         vocabulary, tokenizer = self._vocabulary, self._vocabulary.tokenizer

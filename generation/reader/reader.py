@@ -36,13 +36,13 @@ from model.reader.prefix_decoder import (
 from retrieval.chunking.chunks import RetrievedChunk
 
 NAME = "plumbline-reader"
-# Its context is short, so that this holds many samples; half of it may keep prompts for later.
+# Its context is short, so that this holds many samples; half of it may cache prompts.
 _OPTIONS = EngineOptions(memory_bytes=1 << 28, cache_bytes=1 << 27, invariant=True)
 _NEVER = -1e4  # nats: finite, so that nothing becomes NaN
 
 
 class EmbeddedReader:
-    """The prefix decoder of a folder (the shipped one by default) behind the Generator protocol.
+    """The prefix decoder of a folder (the shipped one by default) as a Generator.
 
     options: of the engine, whose invariant mode makes a sample's tokens depend on its prompt and seed alone.
     """
@@ -73,13 +73,15 @@ class EmbeddedReader:
         return self._use
 
     def with_use(self, use: ReaderUse) -> EmbeddedReader:
-        """The same weights, used otherwise (the fingerprint stays the folder's: for calibration only)."""
+        """Return a reader with the same weights and another calibration (the fingerprint is unchanged: for
+        calibration only).
+        """
         other = copy(self)
         other._use = use
         return other
 
     def with_null_bias(self, null_bias: float) -> EmbeddedReader:
-        """The same weights and temperature, declining more or less readily."""
+        """Return a reader with the same weights and temperature, and another null bias."""
         return self.with_use(replace(self._use, null_bias=null_bias))
 
     @property
@@ -99,7 +101,7 @@ class EmbeddedReader:
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
         """See Generator.prompt."""
-        # The end token is predicted, never read: a whole answer takes max_new_tokens - 1 positions.
+        # The end token is predicted but never read: a whole answer takes max_new_tokens - 1 positions.
         budget = self.context_length - max_new_tokens + 1
         if budget < 3:
             raise ParameterError(
@@ -125,7 +127,10 @@ class EmbeddedReader:
         )
 
     def begin(self, task: GenerationTask, listener: Listener) -> StartedRequest:
-        """See LiveGenerator.begin. Text that a later token may still change is held back; with stop strings, all."""
+        """See LiveGenerator.begin.
+
+        Text that a later token may still change is held back; with stop strings, all of it.
+        """
         streams = [SurfaceStream(task.prompt, self._vocabulary.tokenizer) for _ in task.seeds]
         said = [""] * len(task.seeds)
 
@@ -141,7 +146,7 @@ class EmbeddedReader:
             try:
                 drawn = zip(result.samples, task.seeds, strict=True)
                 completions = tuple(self._completion(d, task.prompt, task.params, seed) for d, seed in drawn)
-            except Exception as error:  # whoever drives the engine must not have it
+            except Exception as error:  # must not run in the thread that drives the engine
                 listener(error)
                 return
             for sample, completion in enumerate(completions):
@@ -158,13 +163,13 @@ class EmbeddedReader:
         return EngineLoad(self._front.rows, self._front.free_positions)
 
     def token_text(self, token_id: int) -> str:
-        """See NamesTokens; a token that goes on with a word begins with ``##``."""
+        """See NamesTokens; a token that continues a word starts with ``##``."""
         return self._vocabulary.tokenizer.token(token_id)
 
     def _request(
         self, task: GenerationTask, heard: Callable[[int, DecodedTokens], None] | None = None
     ) -> EngineRequest:
-        """heard: told what a sample has so far, where no stop string could take it back."""
+        """Build the engine request. heard: called with the sample so far, if no stop string could revoke it."""
         vocabulary = self._vocabulary
 
         def stopped(sample: int, drawn: DecodedTokens) -> bool:
@@ -174,11 +179,11 @@ class EmbeddedReader:
                 if heard is not None:
                     heard(sample, drawn)
                 return False
-            # Looked for in the text that is returned: "1,200" is "1, 200" to the tokenizer.
+            # Matched in the returned text: "1,200" is "1, 200" to the tokenizer.
             text = restore(drawn, task.prompt, vocabulary.tokenizer).text
             return _first_stop(text, task.params.stop) is not None
 
-        # Without passages there is nothing that could fail to answer: it guesses, or closed_book would be no arm.
+        # Without passages nothing can fail to support an answer: the reader guesses, as the closed_book arm requires.
         bias = self._use.null_bias if task.prompt.chunks else _NEVER
         return EngineRequest(
             task.prompt.token_ids,
@@ -207,7 +212,7 @@ class EmbeddedReader:
         surface = restore(decoded, prompt, self._vocabulary.tokenizer)
         cut = _first_stop(surface.text, params.stop)
         if cut is not None:
-            # What follows a stop string is dropped, and with it the claim to know where the rest was copied from.
+            # Text after a stop string is dropped, and so are the sources of the rest.
             text = surface.text[:cut].rstrip()
             return Completion(
                 text,
@@ -232,7 +237,7 @@ class EmbeddedReader:
 
 
 def _first_stop(text: str, stops: Sequence[str]) -> int | None:
-    # The reader's tokens are lower case, its restored text is not: a stop string is met whatever its case. (Not by
-    # str.lower, which may lengthen a text and so move the place.)
+    # The reader's tokens are lower case, the restored text is not, so stop strings match in any case. (Not by
+    # str.lower, which may lengthen a text and shift offsets.)
     found = [re.search(re.escape(stop), text, re.IGNORECASE) for stop in stops]
     return min((match.start() for match in found if match), default=None)

@@ -1,4 +1,4 @@
-"""A question, the chunks shown for it and its answers as one training row of the embedded reader."""
+"""Convert a question, its shown chunks and its answers to one training row of the embedded reader."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 class RowWriter(Protocol):
-    """Writes rows as one kind of model is asked: reader_rows draws what is shown, a writer says it in tokens."""
+    """Writes rows in the format of one kind of model: reader_rows selects the shown chunks, a writer encodes them."""
 
     def row(self, question: str, shown: Sequence[RetrievedChunk], answers: Sequence[str]) -> TokenRow | None:
-        """The row; None where it could teach nothing right (too long, or the answer does not stand in what is shown).
+        """Return the row; None if it cannot be used (too long, or the answer does not occur in the shown text).
 
-        answers: right ones, best first; empty where what is shown does not answer, which is to be said.
+        answers: correct ones, best first; empty if the shown text does not answer, so that the target is a refusal.
         """
         ...
 
 
 class ReaderRowWriter:
-    """Rows of the prefix decoder: the prompt of generation.reader.prompt, an answer that is copied token by token.
+    """Rows of the prefix decoder: the prompt of generation.reader.prompt, and an answer that is copied token by token.
 
-    max_positions: of prompt and answer together. max_answer_tokens: longer answers are left out (the reader answers in
-    a few words).
+    max_positions: of prompt and answer together. max_answer_tokens: longer answers are skipped (the reader answers in a
+    few words).
     """
 
     def __init__(self, vocabulary: ReaderVocabulary, *, max_positions: int, max_answer_tokens: int = 24) -> None:
@@ -42,8 +42,8 @@ class ReaderRowWriter:
         prompt = self._prompter.prompt(question, shown, budget)
         choices = [vocabulary.tokenizer.encode(answer.strip(" .")).token_ids for answer in answers]
         if shown and answers:
-            # Only an answer that stands in what is shown, token for token, teaches copying. What looked like one may
-            # be part of a word ("no" in "know"), or in a chunk that the budget left out.
+            # Only an answer that occurs in the shown text, token for token, teaches copying. A match may also be part
+            # of a word ("no" in "know"), or in a chunk outside the budget.
             passages = prompt.token_ids[prompt.token_ids.index(vocabulary.separator) :]
             choices = [choice for choice in choices if _stands(choice, passages)]
         elif not answers:

@@ -1,7 +1,7 @@
-"""Rows that teach a reader: one passage, several numbered ones with distractors, none of them answering, or none.
+"""Training rows for a reader: one passage, several numbered passages with distractors, no answering passage, or none.
 
-Contexts are cut into chunks exactly as the indexer cuts documents, and distractors are what BM25 finds for the
-question, because that is what the reader will be shown.
+Contexts are chunked exactly as the indexer chunks documents, and distractors are BM25 results for the question, because
+that is what the reader sees at inference.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from retrieval.chunking.chunker import ChunkingParams, chunk_document
 from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 Search = Callable[[str, int], Sequence[int]]
-"""(query, k) -> positions in the pool of the k best chunks, best first."""
+"""(query, k) -> pool positions of the k best chunks, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowMix:
-    """Shares of each kind of row. Where a probability is given, rows are drawn with it, independently.
+    """Shares of each kind of row. Probabilities apply independently to each row.
 
-    repeats: how often an answerable example with more than a sentence of context is used, each time among other chunks.
-    without_gold: an answerable question whose passage is withheld, to be refused. alone: no chunk of another passage is
-    shown; whole: of these, all chunks of the passage, else the gold chunk by itself. strangers: where the gold chunk is
-    not alone, others than its neighbours are among those beside it; they have to be searched for (as for rows without
-    their gold chunk). max_chunks: shown at once. An unanswerable question's gold chunk is the one of its passage that
-    shares most words with it: were all of them shown, as of no answerable question, their number would tell them apart.
-    Raises GenerationError with the offending value.
+    repeats: how often an answerable example with more than a sentence of context is used, each time with other chunks.
+    without_gold: an answerable question whose passage is withheld, so that the target is a refusal. alone: no chunk of
+    another passage is shown; whole: of these, all chunks of the passage, else only the gold chunk. strangers: if the
+    gold chunk is not alone, chunks other than its neighbours are among those beside it; they have to be searched for
+    (as for rows without their gold chunk). max_chunks: maximum number shown. An unanswerable question's gold chunk is
+    the chunk of its passage that shares most words with it: if all of them were shown, unlike for answerable questions,
+    their number would reveal the answer. Raises GenerationError with the offending value.
     """
 
     repeats: int = 2
@@ -54,14 +54,16 @@ class RowMix:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPool:
-    """The chunks of all contexts, and for each example the positions of its own."""
+    """The chunks of all contexts, and for each example the positions of its own chunks."""
 
     chunks: tuple[Chunk, ...]
     of_example: tuple[tuple[int, ...], ...]
 
 
 def chunk_contexts(examples: Sequence[ReadingExample], tokenizer: Tokenizer, chunking: ChunkingParams) -> ChunkPool:
-    """Cut every example's context once, by ``tokenizer``'s tokens; examples that share one share its chunks."""
+    """Chunk every example's context once, by ``tokenizer``'s tokens; examples with the same context share its
+    chunks.
+    """
     seen: dict[tuple[str, str], tuple[int, ...]] = {}
     chunks: list[Chunk] = []
     of_example: list[tuple[int, ...]] = []
@@ -81,7 +83,7 @@ def chunk_contexts(examples: Sequence[ReadingExample], tokenizer: Tokenizer, chu
 
 
 class ReaderRows:
-    """Turns reading examples into token rows, each a function of (seed, example, repeat) alone."""
+    """Converts reading examples to token rows, each a function of (seed, example, repeat) alone."""
 
     def __init__(
         self,
@@ -95,7 +97,7 @@ class ReaderRows:
         self._writer, self._pool, self._search, self._mix, self._seed = writer, pool, search, mix, seed
 
     def rows(self, examples: Sequence[ReadingExample]) -> Iterator[TokenRow]:
-        """The examples must be the ones the pool was cut from, in that order."""
+        """Yield rows. The examples must be the ones the pool was built from, in that order."""
         for index, example in enumerate(examples):
             own = self._pool.of_example[index]
             if not own:
@@ -112,7 +114,7 @@ class ReaderRows:
     ) -> Iterator[TokenRow]:
         gold = self._gold(example, own) if example.answerable else self._nearest(example.question, own, rng)
         if gold is None:
-            return  # the answer does not stand in its passage: learning it would be learning to make things up
+            return  # the answer does not occur in its passage: learning it would teach the reader to invent
         mine = set(own)
 
         def others() -> list[int]:
@@ -140,7 +142,7 @@ class ReaderRows:
         if most == len(must):
             rng.shuffle(must)
             return must[: self._mix.max_chunks]
-        # The best-ranked distractors, but not always the same ones.
+        # The best-ranked distractors, with some variation.
         picked = [i for i in others() if rng.random() < 0.6][: most - len(must)]
         shown = (must + picked)[: self._mix.max_chunks]
         rng.shuffle(shown)
@@ -171,7 +173,7 @@ class ReaderRows:
 
 
 class _Once:
-    """A search made when it is first needed."""
+    """A search computed on first use."""
 
     def __init__(self, search: Search, question: str) -> None:
         self._search, self._question = search, question

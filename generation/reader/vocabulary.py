@@ -1,4 +1,4 @@
-"""The embedded reader's markers: MiniLM's unused tokens, which no text is ever encoded to."""
+"""The embedded reader's markers: unused tokens of MiniLM, to which no text is ever encoded."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NO_ANSWER_TEXT = "The documents do not answer this."
 
 @dataclass(frozen=True, slots=True)
 class ReaderVocabulary:
-    """The tokenizer and the ids with a meaning.
+    """The tokenizer and its special ids.
 
     begin: [CLS]. separator: [SEP], also the end of an answer. chunks[n - 1] opens chunk n. no_answer: the whole answer
-    of a reader that finds none; it is the begin token, which the reader points at to say so.
+    of a reader that declines; it is the begin token, which the reader points at.
     """
 
     tokenizer: Tokenizer
@@ -30,7 +30,10 @@ class ReaderVocabulary:
 
 @cache
 def reader_vocabulary() -> ReaderVocabulary:
-    """From the pinned MiniLM package, once a process. Raises ModelError when it is missing or not the published one."""
+    """Load from the pinned MiniLM package, once per process.
+
+    Raises ModelError if it is missing or not the published one.
+    """
     tokenizer = minilm_tokenizer()
     if tokenizer.size != 30522:
         raise ModelError(f"MiniLM's tokenizer has {tokenizer.size} tokens, 30522 are expected: reinstall the package")

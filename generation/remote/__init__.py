@@ -1,1 +1,1 @@
-"""Generators on other machines, behind the protocol that OpenAI's interface has made common."""
+"""Generators on remote servers with an OpenAI-compatible API."""

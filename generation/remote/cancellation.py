@@ -1,4 +1,4 @@
-"""Breaking off a request that another thread waits for: its connection is shut, whatever it waits for."""
+"""Cancel a request that another thread waits for, by shutting down its connections."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _OPENED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
 
 
 class HungUpError(GenerationError):
-    """The request was broken off on this side."""
+    """The request was cancelled by this side."""
 
 
 class RequestCancellation:
-    """The lines of one request. Cut from any thread, at once and for good: nothing is asked over it again."""
+    """The connections of one request. It can be cancelled from any thread, at once and permanently."""
 
     def __init__(self) -> None:
         self._cut = threading.Event()
@@ -29,11 +29,11 @@ class RequestCancellation:
 
     @property
     def reason(self) -> FinishReason | None:
-        """Why it was cut; None while it is not."""
+        """The reason for the cancellation; None if not cancelled."""
         return self._reason
 
     def cut(self, reason: FinishReason) -> None:
-        """Shut what is open. The first reason stays."""
+        """Shut down open connections. The first reason is kept."""
         with self._lock:
             self._reason = self._reason or reason
             self._cut.set()
@@ -42,19 +42,20 @@ class RequestCancellation:
             self._sockets.clear()
 
     def check(self) -> None:
-        """Raise HungUpError if it was cut."""
+        """Raise HungUpError if cancelled."""
         if self._cut.is_set():
             raise HungUpError("the request was broken off")
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, unless it is cut. Raises HungUpError then."""
+        """Sleep, unless cancelled. Raises HungUpError then."""
         self._cut.wait(seconds)
         self.check()
 
     def trace(self, name: str, info: Mapping[str, Any]) -> None:
-        """Told by the HTTP client of what it does (its extension "trace"): notes every connection that it opens.
+        """Trace callback of the HTTP client (its extension "trace"): records every connection that it opens.
 
-        That is the only way to one before the server's answer begins, which may take as long as reading the prompt.
+        There is no other access to a connection before the server's answer starts, which may take as long as reading
+        the prompt.
         """
         if name not in _OPENED:
             return
@@ -67,6 +68,7 @@ class RequestCancellation:
 
 
 def _shut(held: socket.socket) -> None:
-    # Not close: that wakes nobody who reads. And the plain socket's own shutdown: TLS would want to say goodbye first.
+    # Not close, which does not wake a blocked reader. And the plain socket's shutdown: TLS would first send a close
+    # notification.
     with suppress(OSError):
         socket.socket.shutdown(held, socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Where the waits of a connection take time and chance from, so that tests need not wait."""
+"""Injectable time and randomness for a connection's waits, so that tests need not wait."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Where time and chance come from. clock: seconds, monotonic. uniform: in [0, 1), for jitter."""
+    """clock: seconds, monotonic. uniform: in [0, 1), for jitter."""
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep

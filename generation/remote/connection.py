@@ -1,4 +1,4 @@
-"""Asking a server over HTTP: attempts, waits, limits of time, and errors that say what to do."""
+"""HTTP requests to a server: retries, waits, time limits, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _MOST_BYTES = 64 << 20  # of a reply: a server that never ends must not fill the memory
-_MOST_ERROR_BYTES = 64 << 10  # of what comes with another status, or names models: more of it tells nobody anything
+_MOST_ERROR_BYTES = 64 << 10  # of replies with another status, or lists of models: more is of no use in a message
 _TOO_LONG = re.compile(
     r"context[ _]length|context[ _](size|window)|maximum (context|sequence|input)|too many tokens|"
     r"(prompt|input) (is )?too long|longer than the (model|maximum)|exceed\w* .{0,300}(tokens|n_ctx)",
@@ -32,11 +32,11 @@ _TOO_LONG = re.compile(
 
 
 class ContextExceededError(ContextLengthError):
-    """The server says that prompt and answer are longer than its context."""
+    """The server reports that prompt and answer exceed its context."""
 
 
 class _AgainError(Exception):
-    """An attempt that failed in a way that another may not. wait: seconds the server asks for."""
+    """A failed attempt that may succeed when retried. wait: seconds the server asks for."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -44,9 +44,9 @@ class _AgainError(Exception):
 
 
 class Connection:
-    """One server. Safe to use from several threads; close it when done.
+    """A connection to one server. Thread-safe; close it when done.
 
-    The environment is not looked at: no proxy, no .netrc. Redirects are refused, since a key would go along.
+    The environment is ignored: no proxy, no .netrc. Redirects are refused, since the key would be sent along.
     """
 
     def __init__(self, options: RemoteOptions, timing: Timing | None = None) -> None:
@@ -62,7 +62,7 @@ class Connection:
 
         def client(kept: int) -> httpx2.Client:
             return httpx2.Client(
-                # A user name and password in the URL become basic authentication, unless there is a key to send.
+                # A user name and password in the URL become basic authentication, unless there is a key.
                 base_url=(options.shown_url if options.api_key else options.url).rstrip("/") + "/",
                 headers=headers,
                 timeout=httpx2.Timeout(options.read_s, connect=options.connect_s, pool=None),
@@ -72,20 +72,20 @@ class Connection:
             )
 
         self._client = client(options.parallel)
-        # What may be hung up on opens its own connection: only so is it known which one to shut.
+        # A cancellable request opens its own connection, so that it is known which one to shut down.
         self._single = client(0)
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close all connections."""
         self._closed = True
         self._client.close()
         self._single.close()
 
     def post(self, body: dict[str, Any], total_s: float | None = None) -> dict[str, Any]:
-        """The JSON object that the server answers with. total_s: less patience than the options have.
+        """Return the JSON object that the server answers with. total_s: a shorter limit than the options'.
 
         Raises UnavailableError naming the server and what to do, ContextExceededError for a prompt that is too long,
-        and GenerationError for another request that is refused.
+        and GenerationError for another rejected request.
         """
         deadline = self._deadline(total_s)
 
@@ -99,9 +99,11 @@ class Connection:
     def events(
         self, body: dict[str, Any], total_s: float | None = None, line: RequestCancellation | None = None
     ) -> Generator[dict[str, Any]]:
-        """The objects of a server-sent stream, as they come; a server that does not stream gives one. Raises as
-        ``post``; once something has come, nothing is tried again. line: what another thread may cut; then something of
-        the kind of a broken connection, or HungUpError, is raised."""
+        """Yield the objects of a server-sent stream as they arrive; a server that does not stream gives one.
+
+        Raises as ``post``; once an object has arrived, nothing is retried. line: allows another thread to cancel; then
+        a connection error or HungUpError is raised.
+        """
         deadline = self._deadline(total_s)
         with ExitStack() as stack:
             response = self._retried(lambda: self._open(body, stack, deadline, line), deadline, line)
@@ -118,7 +120,7 @@ class Connection:
                 raise UnavailableError(f"{self._where} broke off its answer: {error}. Ask again") from error
 
     def models(self) -> tuple[str, ...]:
-        """Names of the models it serves; empty when it does not say."""
+        """Return the names of the served models; empty if the server does not list them."""
         deadline = self._deadline(self._options.read_s)
         try:
             with self._client.stream("GET", "models") as response:
@@ -126,7 +128,7 @@ class Connection:
                     return ()
                 listed = json_object(self._whole(response, deadline, _MOST_ERROR_BYTES), self._where).get("data")
             return tuple(short_line(str(model["id"]), 100) for model in listed or () if isinstance(model, dict))
-        except Exception:  # only wanted for the message of another error
+        except Exception:  # only needed for the message of another error
             return ()
 
     def _deadline(self, total_s: float | None) -> float:
@@ -136,7 +138,10 @@ class Connection:
     def _open(
         self, body: dict[str, Any], stack: ExitStack, deadline: float, line: RequestCancellation | None = None
     ) -> httpx2.Response:
-        """A reply whose status is 200, its body not yet read. Raises _AgainError, or GenerationError for the others."""
+        """Open a reply with status 200 and an unread body.
+
+        Raises _AgainError, or GenerationError for other statuses.
+        """
         import httpx2
 
         self._wait_for_limit(deadline, line)
@@ -175,12 +180,12 @@ class Connection:
         return response
 
     def _let_go(self, response: httpx2.Response) -> None:
-        # A connection that was being opened while its pool was closed is in no pool: nobody else would close it.
+        # A connection opened while its pool is closing is in no pool and would never be closed.
         if self._closed:
             response.extensions["network_stream"].close()
 
     def _refusal(self, response: httpx2.Response, said: bytes) -> Exception:
-        """What a status other than 200 becomes."""
+        """Return the error for a status other than 200."""
         status, where = response.status_code, self._where
         try:
             fields = json_object(said, where)
@@ -212,13 +217,13 @@ class Connection:
         return text.replace(key, "***") if key else text
 
     def _whole(self, response: httpx2.Response, deadline: float, most: int | None = None) -> bytes:
-        """The body, without the key: a server that repeats it must not get it into a log or another's answer."""
+        """Read the body and redact the key: a server that repeats it must not put it into a log or another answer."""
         body = b"".join(self._pieces(response.iter_bytes(), deadline, most))
         key = self._options.api_key
         return body.replace(key.encode(), b"***") if key else body
 
     def _beginning(self, response: httpx2.Response, deadline: float) -> bytes:
-        """What is wanted of the body of a refusal."""
+        """Read the beginning of a refusal's body."""
         found, size = [], 0
         for piece in self._pieces(response.iter_bytes(), deadline):
             found.append(piece)
@@ -266,7 +271,7 @@ class Connection:
         raise AssertionError("the last attempt returns or raises")
 
     def _note_limit(self, response: httpx2.Response) -> None:
-        """A limit that this answer used up holds the next request back, rather than letting it be refused."""
+        """If this answer used up a rate limit, delay the next request rather than let it be refused."""
         wait = asked_wait(response.headers, self._timing.now())
         if wait:
             with self._lock:

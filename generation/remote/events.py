@@ -1,4 +1,4 @@
-"""Server-sent events (WHATWG HTML, 9.2.6) from text that comes in any pieces."""
+"""Server-sent events (WHATWG HTML, 9.2.6) from text in arbitrary pieces."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from generation.errors import UnavailableError
 
-_LONGEST_EVENT = 4 << 20  # characters: thousands of times what a piece of an answer takes
+_LONGEST_EVENT = 4 << 20  # characters: thousands of times the size of a piece of an answer
 
 
 def event_texts(pieces: Iterator[bytes]) -> Iterator[str]:
-    """UTF-8, as the standard wants it whatever the header says: a server must not choose the codec."""
+    """Decode UTF-8, as the standard requires regardless of the header: a server must not choose the codec."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for piece in pieces:
         yield decoder.decode(piece)
@@ -19,7 +19,7 @@ def event_texts(pieces: Iterator[bytes]) -> Iterator[str]:
 
 
 def event_data(texts: Iterator[str]) -> Iterator[str]:
-    """The data of each event; comments, names and ids are passed over. Work is linear in the text, however it comes.
+    """Yield the data of each event; comments, names and ids are skipped. Work is linear in the text.
 
     Raises UnavailableError for an event that does not end.
     """
@@ -39,8 +39,8 @@ def event_data(texts: Iterator[str]) -> Iterator[str]:
 
 
 def _lines(texts: Iterator[str]) -> Iterator[str]:
-    """Lines without their ends, the last one too if anything stands in it."""
-    open_line = list[str]()  # of the line that has not ended: joined once, not with every piece
+    """Yield lines without line ends, including a non-empty last one."""
+    open_line = list[str]()  # of the unfinished line: joined once, not for every piece
     size = 0
     for text in texts:
         first, *others = text.split("\n")

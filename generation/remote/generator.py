@@ -1,8 +1,8 @@
-"""Any server with OpenAI's interface as a Generator: vLLM, SGLang, llama.cpp, hosted ones.
+"""Generator for any OpenAI-compatible server: vLLM, SGLang, llama.cpp, hosted ones.
 
-What is drawn is reproducible only as far as the server honours seeds: vLLM and llama.cpp do for one server, version and
-machine (and not under every load), hosted ones at best mostly. Tokens are counted by the server alone: how many a
-prompt has is estimated here, on the safe side, and chunks that turn out not to fit are dropped from the end.
+Samples are reproducible only as far as the server honours seeds: vLLM and llama.cpp do for one server, version and
+machine (and not under every load), hosted ones at best mostly. Only the server can count tokens: prompt lengths are
+estimated here, conservatively, and chunks that turn out not to fit are dropped from the end.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ from generation.remote.replies import Reply, delta_of, finish_reason, of_the_ans
 from generation.remote.streamed import StreamedReply
 from retrieval.chunking.chunks import RetrievedChunk
 
-_FRAME_TOKENS = 32  # for the server's chat template, of which nothing is known
+_FRAME_TOKENS = 32  # allowance for the server's unknown chat template
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SEEDS = 2**31  # llama.cpp and some others keep 32 bits
 
 
 class OpenAIGenerator:
-    """A model on a server behind the Generator protocol. Close it when done.
+    """A model on a server as a Generator. Close it when done.
 
-    A request is made for every seed, several at a time. Of a prompt that the server finds too long, the last chunks are
-    dropped one by one; Completion.usage tells what it read. Token ids are the server's secret: completions have none.
+    One request for every seed, several at a time. If the server finds a prompt too long, its last chunks are dropped
+    one by one; Completion.usage says what it read. Servers do not return token ids, so completions have none.
     """
 
     def __init__(
         self, options: RemoteOptions, timing: Timing | None = None, template: PromptTemplate | None = None
     ) -> None:
-        """template: what the model is told; default_prompt() unless given."""
+        """template: prompt template; default_prompt() unless given."""
         self._template = template or default_prompt()
         self._options = options
         self._connection = Connection(options, timing)
@@ -69,7 +69,7 @@ class OpenAIGenerator:
         self._tells_usage = True
 
     def close(self) -> None:
-        """Let the connections go, and with them requests that are under way."""
+        """Close the connections and cancel requests in progress."""
         for request in tuple(self._begun):
             request.cancel()
         self._threads.shutdown(wait=False)
@@ -82,9 +82,9 @@ class OpenAIGenerator:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over URL, model, interface, prompt and the server's own system_fingerprint, asked for once.
+        """SHA-256 (hex) over URL, model, API, prompt and the server's system_fingerprint, which is fetched once.
 
-        It says what was asked, not that the same is drawn again: a server may load other weights under the same name.
+        It identifies the request, not the output: a server may load other weights under the same name.
         """
         options = self._options
         body = self._body(PromptTurns("", "Hello"), SamplingParams(max_tokens=1), (0,), logprobs=False)
@@ -98,11 +98,11 @@ class OpenAIGenerator:
 
     @property
     def context_length(self) -> int:
-        """The server's context window, as the options say."""
+        """The server's context window, from the options."""
         return self._options.context_length
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
-        """See Generator.prompt. token_ids stay empty: only the server could tell them."""
+        """See Generator.prompt. token_ids are empty, since only the server knows them."""
         return self.instructed_prompt(question, chunks, max_new_tokens, "")
 
     def instructed_prompt(
@@ -146,12 +146,14 @@ class OpenAIGenerator:
             ]
             return tuple(tuple(c for future in futures for c in future.result()) for futures in asked)
         finally:
-            # The first error, or Ctrl-C, ends the rest; what is under way is not waited for: see close.
+            # The first error, or Ctrl-C, cancels the others; requests in progress are not awaited: see close.
             pool.shutdown(wait=False, cancel_futures=True)
 
     def begin(self, task: GenerationTask, listener: Listener) -> RemoteRequest:
-        """See LiveGenerator. A cancelled request's connections are shut at once, whatever they wait for. With
-        ``one_request`` several samples come whole."""
+        """See LiveGenerator. A cancelled request's connections are shut down at once, in any state.
+
+        With ``one_request`` several samples arrive complete instead of streamed.
+        """
         samples = range(len(task.seeds))
         request = RemoteRequest(len(samples), listener, task.params.deadline_seconds)
         self._begun.add(request)
@@ -169,7 +171,7 @@ class OpenAIGenerator:
         return completions
 
     def _drawn(self, task: GenerationTask, sample: int, request: RemoteRequest) -> tuple[Completion]:
-        """One sample, told piece by piece. A refusal comes before the first, so chunks can still be dropped."""
+        """Generate one streamed sample. A refusal comes before the first event, so chunks can still be dropped."""
         shown, seed, params = task.prompt.chunks, task.seeds[sample], task.params
         while True:
             reply = StreamedReply(self._options, params, self._where)
@@ -185,20 +187,22 @@ class OpenAIGenerator:
             except ContextExceededError as error:
                 shown = _fewer(shown, error)
                 continue
-            except Exception as error:  # of a shut connection: of many kinds, and what was wanted
+            except Exception as error:  # errors of a shut-down connection: of many types, and expected
                 if request.line.reason is None:
                     if asked and isinstance(error, GenerationError) and "stream_options" in str(error):
-                        self._tells_usage = False  # an older server, which refuses what it does not know
+                        self._tells_usage = False  # an older server, which rejects an unknown field
                         continue
                     raise
             request.said(sample, reply.finish())
             return (reply.completion(seed, len(shown), request.line.reason),)
 
     def stream(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> Iterator[TextDelta]:
-        """The completions' texts as they come, one sample after the other. A closed iterator lets the server go.
+        """Yield the completions' texts as they arrive, one sample after the other.
 
-        Raises UnavailableError as ``generate``, and when the server breaks off in the middle: then the text that was
-        given out is no answer.
+        Closing the iterator closes the connection.
+
+        Raises UnavailableError as ``generate``, and if the server breaks off in the middle: the text returned so far is
+        then not an answer.
         """
         for sample, seed in enumerate(seeds):
             text = TextFilter(params.stop, strip=True)
@@ -222,7 +226,10 @@ class OpenAIGenerator:
         finish_reason(ended, self._where)
 
     def _events(self, prompt: Prompt, params: SamplingParams, seed: int) -> Iterator[dict[str, Any]]:
-        """The events of a streamed answer. A refusal comes before the first of them, so chunks can still be dropped."""
+        """Yield the events of a streamed answer.
+
+        A refusal comes before the first event, so chunks can still be dropped.
+        """
         shown = prompt.chunks
         while True:
             body = self._body(self._turns(prompt, shown), params, (seed,), logprobs=False) | {"stream": True}
@@ -233,7 +240,7 @@ class OpenAIGenerator:
                 shown = _fewer(shown, error)
 
     def _ask(self, prompt: Prompt, params: SamplingParams, seeds: tuple[int, ...]) -> tuple[Completion, ...]:
-        """One request, again with fewer chunks while the server finds the prompt too long."""
+        """Send one request, with fewer chunks as long as the server finds the prompt too long."""
         shown, logprobs = prompt.chunks, self._options.logprobs
         while True:
             body = self._body(self._turns(prompt, shown), params, seeds, logprobs=logprobs)
@@ -248,10 +255,10 @@ class OpenAIGenerator:
     def _body(
         self, turns: PromptTurns, params: SamplingParams, seeds: Sequence[int], *, logprobs: bool
     ) -> dict[str, Any]:
-        """The request. What has its default is left out: many servers refuse fields that they do not know."""
+        """Build the request body. Default values are omitted: many servers reject unknown fields."""
         options = self._options
         chat = options.api == "chat"
-        # Lone surrogates are no characters: JSON could not carry them.
+        # Unpaired surrogates cannot be encoded in JSON.
         turns = PromptTurns(*(_SURROGATE.sub("\ufffd", text) for text in (turns.system, turns.user)))
         messages = [{"role": "system", "content": turns.system}] if turns.system else []
         messages.append({"role": "user", "content": turns.user})
@@ -280,12 +287,12 @@ class OpenAIGenerator:
         return self._template.turns(prompt.question, fitted, prompt.instructions)
 
     def _estimate(self, text: str) -> int:
-        """About how many tokens a text has: rather too many than too few."""
+        """Estimate the number of tokens of a text, rather too high than too low."""
         return math.ceil(len(text.encode("utf-8", errors="replace")) / self._options.bytes_per_token)
 
 
 def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple[PromptChunk, ...]:
-    """All chunks but the last. Raises when there is none left: then it is the question that is too long."""
+    """Drop the last chunk. Raises if none is left: then the question is too long."""
     if not shown:
         raise ContextLengthError(
             f"{error}. No passage is left to drop: shorten the question, or ask for fewer new tokens"
@@ -295,7 +302,7 @@ def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple
 
 def _completion(reply: Reply, place: int, params: SamplingParams, seed: int, chunks: int) -> Completion:
     choice = reply.choices[place]
-    text = TextFilter(params.stop, strip=True)  # a server may not know stop strings, or so many of them
+    text = TextFilter(params.stop, strip=True)  # a server may not support stop strings, or so many of them
     text.feed(choice.text)
     text.finish()
     alone = reply.completion_tokens if len(reply.choices) == 1 else None

@@ -1,4 +1,4 @@
-"""One request to a server while its answers come: several samples, each over a line of its own, listened to as one."""
+"""A streaming request to a server: several samples over separate connections, reported to one listener."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from generation.live import FinishedRequest, Listener
 from generation.remote.cancellation import RequestCancellation
 
 Said = Callable[[int, str], None]
-"""Told of a piece of a sample's text."""
+"""Called with a piece of a sample's text."""
 
 
 class RemoteRequest:
-    """See generation.live.LiveRequest. samples: how many. deadline_s: when what has come is the answer, None for
-    never.
+    """See generation.live.LiveRequest.
+
+    samples: how many. deadline_s: when the partial answer is returned, None for never.
     """
 
     def __init__(self, samples: int, listener: Listener, deadline_s: float | None) -> None:
@@ -33,22 +34,24 @@ class RemoteRequest:
             self._end()
 
     def cancel(self) -> None:
-        """Hang up, without waiting: the server sees its connection shut and can stop."""
+        """Disconnect without waiting: the server sees its connection closed and can stop."""
         self.line.cut("cancelled")
 
     def said(self, sample: int, piece: str) -> None:
-        """Text has come."""
+        """Report text to the listener."""
         if piece:
             self._listener(TextDelta(piece, sample))
 
     def draw(self, samples: Sequence[int], work: Callable[[], Sequence[Completion]]) -> None:
-        """Do the work that draws these samples, in the thread of whoever calls. Whatever it raises is the end of all;
-        the listener hears of it when the others have ended too."""
+        """Generate these samples in the caller's thread. An error ends all samples.
+
+        The listener receives the error when the others have ended too.
+        """
         found: Sequence[Completion] = ()
         error: Exception | None = None
         try:
             found = work()
-        except Exception as raised:  # whatever is wrong goes to the listener
+        except Exception as raised:  # every error goes to the listener
             error = raised
             self.line.cut("cancelled")
         with self._lock:

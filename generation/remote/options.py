@@ -1,4 +1,4 @@
-"""RemoteOptions: which server, which model, and how patient to be with it."""
+"""RemoteOptions: server, model, limits and retries."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Api = Literal["chat", "completions"]
 
 @dataclass(frozen=True, slots=True)
 class RemoteOptions:
-    """A server with OpenAI's interface (vLLM, SGLang, llama.cpp, a hosted one), checked when made.
+    """An OpenAI-compatible server (vLLM, SGLang, llama.cpp, a hosted one), validated on construction.
 
-    url: up to and with the version, e.g. ``http://127.0.0.1:8080/v1``. model: as the server names it. api: "chat"
-    leaves the framing to the server's chat template, "completions" sends plain text. api_key: sent as a bearer token,
-    never shown. context_length: the server's, in tokens. bytes_per_token: UTF-8 bytes for which one token is reckoned
-    when chunks are fitted; text in English takes about 4, code and numbers 2 to 3. logprobs: whether to ask for them.
-    one_request: n samples by the server's ``n`` instead of one request a seed; the samples then depend on how many are
-    drawn. length_field: what the server calls the longest answer.
+    url: including the version, e.g. ``http://127.0.0.1:8080/v1``. model: as the server names it. api: "chat" leaves the
+    framing to the server's chat template, "completions" sends plain text. api_key: sent as a bearer token, never shown.
+    context_length: the server's, in tokens. bytes_per_token: assumed UTF-8 bytes per token when chunks are fitted;
+    English text has about 4, code and numbers 2 to 3. logprobs: whether to request them. one_request: n samples with
+    the server's ``n`` instead of one request a seed; the samples then depend on their number. length_field: the
+    server's name for the maximum answer length.
 
     connect_s, read_s, total_s: seconds for a connection, between two pieces of a reply, and for a completion with all
-    its retries. retries: attempts after the first. backoff_s, most_backoff_s: the first wait and the longest; a server
-    that asks for more with Retry-After gets it, within total_s. parallel: requests at a time. Raises GenerationError
-    with the offending value.
+    its retries. retries: attempts after the first. backoff_s, most_backoff_s: the first wait and the longest; a longer
+    Retry-After is honoured within total_s. parallel: concurrent requests. Raises GenerationError with the offending
+    value.
     """
 
     url: str
@@ -77,7 +77,7 @@ class RemoteOptions:
         except ValueError as error:
             raise GenerationError(f"the server's URL cannot be read ({error}): give one like {_EXAMPLE}") from error
         if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-            raise GenerationError(f"{self.shown_url!r} is no server's URL: give one like {_EXAMPLE}")
+            raise GenerationError(f"{self.shown_url!r} is not a server URL: give one like {_EXAMPLE}")
         if parts.query or parts.fragment:
             raise GenerationError(
                 f"the server's URL {self.shown_url} has a query or a fragment: give it without, like {_EXAMPLE}"
@@ -85,7 +85,7 @@ class RemoteOptions:
 
     @property
     def shown_url(self) -> str:
-        """The URL without user name, password, query and fragment, as messages and fingerprints have it."""
+        """The URL without user name, password, query and fragment, for messages and fingerprints."""
         try:
             parts = urlsplit(self.url)
             place = parts.netloc.rpartition("@")[2]
@@ -95,7 +95,7 @@ class RemoteOptions:
 
     @property
     def endpoint(self) -> str:
-        """Where completions are asked for."""
+        """The URL for completions."""
         return "chat/completions" if self.api == "chat" else "completions"
 
 

@@ -1,4 +1,4 @@
-"""What a server answered, checked: nothing that is missing, not a number or of another type gets any further."""
+"""Parse and validate a server's replies: missing, non-numeric or wrongly typed values are rejected."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from generation.completion import FinishReason
 from generation.errors import UnavailableError
 from generation.remote.options import Api
 
-_ROUNDING = 0.01  # nats: a probability that rounding made larger than one is one
-_LEAST = 1e30  # nats: what is further from 0 is no number a model computed
+_ROUNDING = 0.01  # nats: tolerance for a probability that rounding made larger than one
+_LEAST = 1e30  # nats: values further from 0 were not computed by a model
 _DEEPEST = 64  # levels of lists and objects in an answer
-_MOST_TOKENS = 2**31 - 1  # what is said of more is nonsense, and no database has a place for it
+_MOST_TOKENS = 2**31 - 1  # larger counts are invalid and do not fit a database column
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One completion of a reply. logprobs_missing: why there are none, "" where there are (or nothing was drawn)."""
+    """One completion of a reply. logprobs_missing: why there are none, else "" (also if no tokens were generated)."""
 
     text: str
     finish_reason: FinishReason
@@ -31,7 +31,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """choices: by their index. Counts are None where the server does not give them; system_fingerprint then is ""."""
+    """choices: by index. Counts are None if the server does not give them, and system_fingerprint is then ""."""
 
     choices: tuple[Choice, ...]
     prompt_tokens: int | None
@@ -40,7 +40,7 @@ class Reply:
 
 
 def json_object(text: str | bytes, where: str) -> dict[str, Any]:
-    """The JSON object a server sent. Raises UnavailableError that names ``where`` when it is none."""
+    """Parse the JSON object a server sent. Raises UnavailableError, naming ``where``, if it is not one."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -48,14 +48,14 @@ def json_object(text: str | bytes, where: str) -> dict[str, Any]:
             f"{where} sent what is not JSON ({short_line(text)!r}): is it a server with OpenAI's interface?"
         ) from error
     if not isinstance(value, dict):
-        raise UnavailableError(f"{where} sent JSON that is no object ({short_line(text)!r})")
+        raise UnavailableError(f"{where} sent JSON that is not an object ({short_line(text)!r})")
     if _deeper_than(value, _DEEPEST):
-        raise UnavailableError(f"{where} sent JSON nested more than {_DEEPEST} deep: no answer is")
+        raise UnavailableError(f"{where} sent JSON nested more than {_DEEPEST} deep")
     return value
 
 
 def _deeper_than(value: object, most: int) -> bool:
-    """Whether it could break whoever walks it by calling itself."""
+    """Whether nesting is deep enough to break a recursive traversal."""
     level = [value]
     for _ in range(most):
         level = [inner for outer in level for inner in _within(outer)]
@@ -65,13 +65,16 @@ def _deeper_than(value: object, most: int) -> bool:
 
 
 def _within(value: object) -> list[object]:
-    """The objects and lists in an object or list."""
+    """Return the objects and lists in an object or list."""
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [item for item in items if isinstance(item, (dict, list))]
 
 
 def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool, where: str) -> Reply:
-    """A whole reply with ``wanted`` choices. Raises UnavailableError for an error object or a choice without text."""
+    """Parse a whole reply with ``wanted`` choices.
+
+    Raises UnavailableError for an error object or a choice without text.
+    """
     refuse_error(fields, where)
     raw = fields.get("choices")
     if not isinstance(raw, list) or not all(isinstance(choice, dict) for choice in raw):
@@ -79,7 +82,7 @@ def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool,
             f"{where} sent a reply without choices ({short_line(json.dumps(fields, default=str))!r})"
         )
     if len(raw) != wanted:
-        raise UnavailableError(f"{where} sent {len(raw)} choices for {wanted} that were asked for: try again")
+        raise UnavailableError(f"{where} sent {len(raw)} choices for {wanted} requested: try again")
     ordered = sorted(raw, key=lambda choice: _count(choice.get("index")) or 0)
     prompt_tokens, completion_tokens = usage_of(fields)
     fingerprint = fields.get("system_fingerprint")
@@ -92,13 +95,13 @@ def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool,
 
 
 def refuse_error(fields: Mapping[str, Any], where: str) -> None:
-    """Raise UnavailableError for an error that came with status 200, or in the middle of a stream."""
+    """Raise UnavailableError for an error with status 200, or in the middle of a stream."""
     if fields.get("error"):
         raise UnavailableError(f"{where} reported an error: {error_message(fields)}")
 
 
 def error_message(fields: Mapping[str, Any]) -> str:
-    """What an error object says, in one short line."""
+    """Return the message of an error object, as one short line."""
     error: object = fields.get("error", fields)
     if isinstance(error, dict):
         error = error.get("message") or error.get("detail") or error
@@ -108,16 +111,16 @@ def error_message(fields: Mapping[str, Any]) -> str:
 
 
 def finish_reason(value: object, where: str) -> FinishReason:
-    """ "stop" or "length"; raises UnavailableError for an answer that was filtered or broken off."""
+    """Return "stop" or "length"; raises UnavailableError for an answer that was filtered or broken off."""
     if value == "length":
         return "length"
     if value in ("content_filter", "tool_calls", "function_call", "abort", "error"):
-        raise UnavailableError(f"{where} ended the answer with finish_reason {value!r}: there is no whole answer")
+        raise UnavailableError(f"{where} ended the answer with finish_reason {value!r}: the answer is incomplete")
     return "stop"
 
 
 def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> tuple[str, object]:
-    """The text of a streamed event, and its finish_reason (None while there is none)."""
+    """Return the text of a streamed event, and its finish_reason (None until the last)."""
     refuse_error(fields, where)
     choices = fields.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
@@ -125,7 +128,7 @@ def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> tuple[str, obje
     choice = choices[0]
     delta = choice.get("delta")
     if api == "completions" or not isinstance(delta, dict):
-        message = choice.get("message")  # a server that does not stream answers whole
+        message = choice.get("message")  # a server that does not stream sends the whole answer
         text = _message_text(message) if isinstance(message, dict) else choice.get("text")
     else:
         text = _message_text(delta)
@@ -133,7 +136,7 @@ def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> tuple[str, obje
 
 
 def delta_logprobs(fields: Mapping[str, Any], api: Api) -> tuple[tuple[float, ...], str]:
-    """The log-probabilities of a streamed event's tokens, and why there are none ("" where there are)."""
+    """Return the log-probabilities of a streamed event's tokens, and why there are none ("" if there are)."""
     choices = fields.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return (), "the server sent none"
@@ -141,7 +144,7 @@ def delta_logprobs(fields: Mapping[str, Any], api: Api) -> tuple[tuple[float, ..
 
 
 def usage_of(fields: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Tokens of prompt and completion; None where they are not given."""
+    """Return prompt and completion tokens; None if they are not given."""
     usage = fields.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
@@ -165,10 +168,10 @@ def _choice(choice: Mapping[str, Any], api: Api, logprobs: bool, where: str) -> 
 
 
 def _message_text(message: Mapping[str, Any]) -> str | None:
-    """The answer in a message or a delta; None where there is none.
+    """Return the answer in a message or a delta; None if there is none.
 
-    content is a text or a list of parts (Mistral's servers, gateways to Anthropic's models): the texts of those that
-    are an answer, one after the other. What was thought before it is passed over. A refusal is an answer.
+    content is a text or a list of parts (Mistral's servers, gateways to Anthropic's models): the texts of the answer
+    parts are concatenated. Reasoning parts are skipped. A refusal counts as an answer.
     """
     content = message.get("content")
     if isinstance(content, list):
@@ -190,7 +193,7 @@ def _part_text(part: object) -> str | None:
 
 
 def _logprobs(given: object, api: Api) -> tuple[tuple[float, ...], str]:
-    """The tokens' log-probabilities, all or none: a mean over some of them would be of nothing."""
+    """Return the tokens' log-probabilities, all or none: a mean over some of them would be meaningless."""
     if not isinstance(given, dict):
         return (), "the server sent none"
     chat = api == "chat" or "content" in given
@@ -200,7 +203,7 @@ def _logprobs(given: object, api: Api) -> tuple[tuple[float, ...], str]:
     values: list[float] = []
     for place, part in enumerate(listed):
         value = (part.get("logprob") if isinstance(part, dict) else None) if chat else part
-        # Compared, not asked for isfinite: a whole number may be too long for a float.
+        # Compared instead of isfinite: an integer may be too large for a float.
         if isinstance(value, bool) or not isinstance(value, int | float) or not -_LEAST <= value <= _LEAST:
             return (), f"the server sent {short_line(repr(value), 40)} for token {place}"
         if value > _ROUNDING:
@@ -210,10 +213,10 @@ def _logprobs(given: object, api: Api) -> tuple[tuple[float, ...], str]:
 
 
 def of_the_answer(values: tuple[float, ...], drawn: int | None) -> tuple[tuple[float, ...], str]:
-    """Log-probabilities, and why there are none: more of them than tokens were drawn are somebody else's.
+    """Return log-probabilities, and why there are none: more of them than generated tokens are invalid.
 
-    drawn: as the server counts, None if it does not; an end token may be in one and not in the other. Fewer are good:
-    what a model thought before it answered is counted and not shown.
+    drawn: the server's count, None if unknown; an end token may be in one and not in the other. Fewer are valid,
+    because reasoning tokens are counted and not shown.
     """
     if drawn is not None and len(values) > drawn + 1:
         return (), f"the server sent {len(values)} for {drawn} tokens"
@@ -221,7 +224,7 @@ def of_the_answer(values: tuple[float, ...], drawn: int | None) -> tuple[tuple[f
 
 
 def _characters(text: str) -> str:
-    """The text with halves of surrogate pairs, which JSON can write and nothing can store, replaced."""
+    """Replace unpaired surrogates, which JSON can contain and nothing can store."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
@@ -230,7 +233,7 @@ def _count(value: object) -> int | None:
 
 
 def short_line(text: str | bytes, most: int = 300) -> str:
-    """One line without control characters, short enough for a message."""
+    """Return one line without control characters, short enough for a message."""
     plain = text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text
     line = " ".join("".join(c if c.isprintable() else " " for c in plain[: 2 * most]).split())
     return line if len(line) <= most else line[: most - 1] + "…"

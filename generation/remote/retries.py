@@ -1,4 +1,4 @@
-"""When to ask a server again, and how long to wait before: pure functions of what it said."""
+"""Retry policy: which statuses to retry, and how long to wait. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 RETRIED = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
-"""Statuses that say nothing about the request: another attempt may succeed."""
+"""Statuses that do not depend on the request: another attempt may succeed."""
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _LIMITED = ("requests", "tokens")
-_LONGEST = 100  # characters of a header's value: a longer one is no time
+_LONGEST = 100  # characters of a header's value: a longer one is not a time
 
 
 def backoff(attempt: int, first: float, most: float, uniform: float) -> float:
     """Seconds before attempt number ``attempt`` (from 1): uniform in [0, 1) times min(most, first 2**(attempt - 1)).
 
-    "Full jitter" (Brooker 2015, Exponential Backoff and Jitter): clients that failed together do not come back
-    together. At least a tenth of it, so that a server that is starting is not asked five times at once.
+    "Full jitter" (Brooker 2015, Exponential Backoff and Jitter): clients that failed together do not return together.
+    At least a tenth of it, so that a server that is starting does not get five requests at once.
     """
     longest = min(most, first * 2.0 ** min(attempt - 1, 60))
     return longest * max(0.1, uniform)
 
 
 def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that a server asks for: Retry-After (seconds or a date), or the reset of a rate limit that is used up."""
+    """Seconds the server asks for: Retry-After (seconds or a date), or the reset time of an exhausted rate limit."""
     given = headers.get("retry-after-ms")
     wait = _number(given, 0.001) if given is not None else None
     if wait is None and (given := headers.get("retry-after")) is not None:
@@ -57,12 +57,12 @@ def _until(text: str, now: datetime) -> float | None:
         then = parsedate_to_datetime(text[:_LONGEST])
         then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
         return max(0.0, (then - now).total_seconds())
-    except (ValueError, TypeError, OverflowError):  # the last of a year of twenty digits
+    except (ValueError, TypeError, OverflowError):  # a year of twenty digits overflows
         return None
 
 
 def _duration(text: str) -> float | None:
-    """``6m0s``, ``120ms`` or plain seconds."""
+    """Parse ``6m0s``, ``120ms`` or plain seconds."""
     if len(text) > _LONGEST:
         return None
     plain = _number(text, 1.0)

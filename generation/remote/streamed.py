@@ -1,4 +1,4 @@
-"""A streamed answer put together: text as it becomes certain, and at the end the completion that ``generate`` gives."""
+"""Assemble a streamed answer: text as it becomes final, then the same completion that ``generate`` returns."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from generation.remote.replies import delta_logprobs, delta_of, finish_reason, o
 
 
 class StreamedReply:
-    """Fed with the events of one answer. where: the server, for messages."""
+    """Consumes the events of one answer. where: the server, for messages."""
 
     def __init__(self, options: RemoteOptions, params: SamplingParams, where: str) -> None:
         self._options, self._where = options, where
-        self._text = TextFilter(params.stop, strip=True)  # a server may not know stop strings, or so many of them
+        self._text = TextFilter(params.stop, strip=True)  # a server may not support stop strings, or so many of them
         self._logprobs: list[float] = []
         self._missing = "" if options.logprobs else "not asked for"
         self._ended: object = None
@@ -28,11 +28,11 @@ class StreamedReply:
 
     @property
     def stopped(self) -> bool:
-        """Whether a stop string was met: nothing more is wanted."""
+        """Whether a stop string was found, so that the rest is not needed."""
         return self._text.stopped
 
     def feed(self, fields: Mapping[str, Any]) -> str:
-        """The text that this event makes certain. Raises UnavailableError for an error, or an event without sense."""
+        """Return the text that this event makes final. Raises UnavailableError for an error or an invalid event."""
         piece, reason = delta_of(fields, self._options.api, self._where)
         self._ended = reason or self._ended
         prompt, drawn = usage_of(fields)
@@ -41,18 +41,18 @@ class StreamedReply:
         if not self._missing:
             values, missing = delta_logprobs(fields, self._options.api)
             self._logprobs += values
-            if piece and missing:  # all or none: a mean over some of them would be of nothing
+            if piece and missing:  # all or none: a mean over some of them would be meaningless
                 self._missing = missing
         return self._text.feed(piece) if piece else ""
 
     def finish(self) -> str:
-        """The rest of the text, which nothing can change any more."""
+        """Return the rest of the text, which is now final."""
         return self._text.finish()
 
     def completion(self, seed: int, chunks: int, cut: FinishReason | None) -> Completion:
-        """The answer, after ``finish``. cut: why it was broken off on this side. chunks: how many could be cited.
+        """Return the answer, after ``finish``. cut: why this side ended it. chunks: number of citable chunks.
 
-        Raises UnavailableError for a stream that ended without saying so, or whose answer is no whole one.
+        Raises UnavailableError for a stream that ended without a finish reason, or with an incomplete answer.
         """
         reason: FinishReason
         if self.stopped:

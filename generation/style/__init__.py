@@ -1,1 +1,1 @@
-"""Full sentences from short answers."""
+"""Rewrite short answers as full sentences."""

@@ -1,6 +1,7 @@
-"""A full sentence from a question and its short answer, by rule: the question's words turned round, and the answer.
+"""Build a full sentence from a question and its short answer, by rules.
 
-Nothing is added but a preposition before a date or place. Where no rule surely fits, a sentence that is always true.
+Only a preposition before a date or place is added. If no rule applies reliably, a generic sentence that is always true
+is used.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _SIZES: Final = frozenset(["tall", "high", "long", "old", "wide", "deep", "far",
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """ "was the tower | built | of stone": auxiliary, subject, the verb as it stands, and what follows."""
+    """ "was the tower | built | of stone": auxiliary, subject, the verb form, and the rest."""
 
     auxiliary: str
     subject: str
@@ -51,7 +52,7 @@ class _Clause:
     rest: tuple[str, ...]
 
     def said(self, middle: str = "", end: str = "") -> str:
-        """The clause in the order of a statement, with words after the verb and at the end."""
+        """Return the clause in declarative order, with words after the verb and at the end."""
         return " ".join(part for part in (self.subject, self._verb(), middle, *self.rest, end) if part)
 
     def _verb(self) -> str:
@@ -63,10 +64,10 @@ class _Clause:
 
 
 def as_sentence(question: str, answer: str) -> str:
-    """``answer`` as a full sentence: "When was X founded?" and "1902" give "X was founded in 1902."
+    """Return ``answer`` as a full sentence: "When was X founded?" and "1902" give "X was founded in 1902."
 
-    Answers that are sentences or refusals, and empty ones, are returned as they are. Where the question is not one of
-    the known English forms: ``The answer is "1902".`` Time is linear in the lengths.
+    Answers that are sentences, refusals or empty are returned unchanged. If the question has no known English form, the
+    result is ``The answer is "1902".`` Time is linear in the lengths.
     """
     short = answer.strip()
     if re.search(r"(?:\d|\b[a-z]\w+)\.$", short) and not _is_sentence(short):
@@ -93,7 +94,7 @@ def _is_sentence(answer: str) -> bool:
 
 
 def _turned(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
-    """The statement, or None. ``low`` are the same words in lower case."""
+    """Return the statement, or None. ``low`` are the same words in lower case."""
     wh = low[0]
     if wh in PREPOSITIONS and low[1] in ("what", "which", "whom"):
         return _fronted(parts, low, answer)
@@ -173,7 +174,7 @@ def _thing(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
             return _object(_clause(parts[at:], low[at:]), answer)
         clause = _clause(parts[at:], low[at:])
         if low[at] in _AUXILIARIES and clause is not None and low[at + 1] not in PARTICIPLES:
-            return None  # "What river is X on?": who is the subject cannot be told
+            return None  # "What river is X on?": the subject is ambiguous
         return " ".join([answer, *parts[at:]]) if named else None
     if second in _DO:
         return _object(_clause(parts[1:], low[1:]), answer)
@@ -215,7 +216,7 @@ def _being(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
 
 
 def _clause(parts: Sequence[str], low: Sequence[str]) -> _Clause | None:
-    """The clause of a question from its auxiliary on, or None when subject and verb cannot surely be parted."""
+    """Parse the clause of a question from its auxiliary on; None if subject and verb cannot be separated reliably."""
     if len(parts) < 2 or low[0] not in _AUXILIARIES or any(p in SUBORDINATORS - {"as", "since"} for p in low[1:]):
         return None
     auxiliary = low[0]
@@ -280,6 +281,6 @@ def _place(answer: str) -> str | None:
 
 
 def _begun(text: str) -> str:
-    """With a capital at the beginning, unless the first word has capitals of its own inside ("eBay")."""
+    """Capitalise the first word, unless it has capitals inside ("eBay")."""
     first = text.split()[0]
     return text[:1].upper() + text[1:] if first.islower() else text

@@ -1,4 +1,4 @@
-"""A completion in another style: the short answer as a full sentence, its citations kept."""
+"""Restyle a completion: the short answer as a full sentence, with its citations."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Style = Literal["short", "sentence"]
 
 
 def restyled(completion: Completion, question: str, style: Style) -> Completion:
-    """The completion, with its text as a full sentence for "sentence"; unchanged for "short".
+    """Return the completion with its text as a full sentence for "sentence"; unchanged for "short".
 
-    Citations stand before the full stop, in their order. What already is a sentence, a refusal or an answer cut short
-    by its length stays as it is. Tokens and log-probabilities are those of the short answer: nothing else was drawn.
+    Citations are placed before the full stop, in their order. Sentences, refusals and answers truncated by the length
+    limit are unchanged. Tokens and log-probabilities are those of the short answer, because nothing else was generated.
     """
     if style == "short" or completion.finish_reason != "stop":
         return completion
@@ -35,7 +35,7 @@ def restyled(completion: Completion, question: str, style: Style) -> Completion:
 
 
 def without_citations(completion: Completion) -> str:
-    """The text without its citation marks and the blank before each."""
+    """Return the text without citation marks and the space before each."""
     text = completion.text
     for citation in sorted(completion.citations, key=lambda c: -c.start):
         text = text[: citation.start].rstrip() + text[citation.end :]

@@ -1,1 +1,1 @@
-"""The written form of an answer that was copied from a passage."""
+"""Restore the written form of an answer that was copied from a passage."""

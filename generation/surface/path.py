@@ -1,6 +1,6 @@
-"""The likeliest path of an answer's tokens through the places they may have been copied from, token by token (Viterbi).
+"""Viterbi path of an answer's tokens through the positions they may have been copied from.
 
-What later tokens cannot change any more is known before the end: where all paths that are still possible agree.
+The part of the path that later tokens cannot change is known early: where all possible paths agree.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 from generation.decoding.loop import CopySource
 
-_RUN_ON = 3.0  # nats for going on at the next prompt position: one long stretch beats many likelier single places
+_RUN_ON = 3.0  # nats for continuing at the next prompt position: one long span beats many likelier single positions
 
 
 class CopyPath:
-    """The path with the highest sum of log shares and run-on bonuses."""
+    """The path with the highest sum of log shares and continuation bonuses."""
 
     def __init__(self) -> None:
         self._places: list[Sequence[CopySource]] = []
@@ -22,7 +22,7 @@ class CopyPath:
         self._backs: list[list[int]] = []
 
     def push(self, options: Sequence[CopySource]) -> None:
-        """One token more, and where it may have come from; nowhere if it was not copied."""
+        """Add a token with its possible sources; none if it was not copied."""
         index = len(self._places)
         row, back = [], []
         before = self._scores[-1] if index else []
@@ -38,7 +38,7 @@ class CopyPath:
         self._backs.append(back)
 
     def best(self) -> list[CopySource | None]:
-        """For each token its place; None for one that was not copied."""
+        """Return the position of each token; None for one that was not copied."""
         path: list[CopySource | None] = [None] * len(self._places)
         choice = -1
         for index in range(len(self._places) - 1, -1, -1):
@@ -52,10 +52,10 @@ class CopyPath:
         return path
 
     def settled(self) -> int:
-        """How many of the first tokens have a place in ``best`` that no further token can change."""
+        """Return how many leading tokens have a position in ``best`` that no further token can change."""
         alive = set(range(len(self._places[-1]))) if self._places else set()
         for index in range(len(self._places) - 1, -1, -1):
-            if len(alive) < 2:  # one path is left, or the token was not copied and a new path begins behind it
+            if len(alive) < 2:  # one path is left, or the token was not copied and a new path starts after it
                 return index + 1
             if index == 0 or not self._places[index - 1]:
                 return index

@@ -1,7 +1,7 @@
-"""The written form of a copied answer: MiniLM's tokens have no capitals or accents, the place they came from has.
+"""Restore case and accents of a copied answer, which MiniLM's tokens lack, from its sources.
 
-Given each token's possible places in the prompt, the likeliest path through them is found; stretches that run on in the
-prompt are taken from its text as they stand, and what was not copied is written as the vocabulary has it.
+Given each token's possible positions in the prompt, the likeliest path through them is found. Contiguous spans are
+taken verbatim from the prompt's text, and tokens that were not copied are written as in the vocabulary.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from generation.prompt import Prompt
 from generation.surface.path import CopyPath
 from model.checkpoints.tokenizer import Tokenizer
 
-_MIN_SHARE = 0.05  # a token of which less was copied is the vocabulary's
+_MIN_SHARE = 0.05  # a token with a smaller copied share is written from the vocabulary
 _NO_SPACE_BEFORE = frozenset(".,;:!?%)]}'’”")
 _NO_SPACE_AFTER = frozenset("([{$£€“")
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedSpan:
-    """Answer tokens [first, last] copied from a part of the prompt at characters [start, end), or written (part None).
+    """Answer tokens [first, last] copied from a part of the prompt at characters [start, end), or generated (part
+    None).
 
     part: as in Prompt.sources. share: the summed share of probability that was copied.
     """
@@ -36,19 +37,19 @@ class CopiedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """The answer's text and the stretches it was made of."""
+    """The answer's text and the spans it consists of."""
 
     text: str
     stretches: tuple[CopiedSpan, ...]
 
 
 def restore(decoded: DecodedTokens, prompt: Prompt, tokenizer: Tokenizer) -> Surface:
-    """The text of a decoded answer to ``prompt``, in the written form of the places it was copied from."""
+    """Return the text of a decoded answer to ``prompt``, in the written form of its sources."""
     return _written(decoded, _path(decoded.sources, prompt).best(), prompt, tokenizer)
 
 
 class SurfaceStream:
-    """``restore`` while the answer is drawn: gives out text as soon as no further token can change it."""
+    """Incremental ``restore``: returns text as soon as no further token can change it."""
 
     def __init__(self, prompt: Prompt, tokenizer: Tokenizer) -> None:
         self._prompt, self._tokenizer = prompt, tokenizer
@@ -57,7 +58,7 @@ class SurfaceStream:
         self._given = ""
 
     def push(self, decoded: DecodedTokens) -> str:
-        """decoded: all tokens up to now. The text that is certain and was not given out before, perhaps none."""
+        """decoded: all tokens so far. Returns the newly final text; may be empty."""
         for options in decoded.sources[self._pushed :]:
             self._path.push(_places(options, self._prompt))
         self._pushed = len(decoded.sources)
@@ -73,7 +74,7 @@ class SurfaceStream:
 def _written(
     decoded: DecodedTokens, path: Sequence[CopySource | None], prompt: Prompt, tokenizer: Tokenizer
 ) -> Surface:
-    """The text of the first ``len(path)`` tokens, each taken from its place."""
+    """Return the text of the first ``len(path)`` tokens, each taken from its position."""
     stretches = _stretches(path, prompt)
     texts = {part.number: part.text for part in prompt.chunks}
     texts.update({-part.number: part.retrieved.chunk.title for part in prompt.chunks})
@@ -86,7 +87,7 @@ def _written(
         else:
             token = tokenizer.token(decoded.token_ids[stretch.first])
             if len(token) > 2 and token[0] == "[" and token[-1] == "]":
-                continue  # [unused7], [UNK]: no text's token, not to be written
+                continue  # [unused7], [UNK]: not a token of any text, skipped
             glued = token.startswith("##")
             piece = token.removeprefix("##")
         if text and not glued and piece[:1] not in _NO_SPACE_BEFORE and text[-1] not in _NO_SPACE_AFTER:
@@ -104,7 +105,7 @@ def _path(sources: Sequence[Sequence[CopySource]], prompt: Prompt) -> CopyPath:
 
 
 def _places(options: Sequence[CopySource], prompt: Prompt) -> Sequence[CopySource]:
-    """Where a token may have been copied from; nowhere if hardly any of it was."""
+    """Return where a token may have been copied from; empty if hardly any of it was copied."""
     if sum(s.share for s in options) < _MIN_SHARE:
         return ()
     return [s for s in options if prompt.sources[s.position] is not None]

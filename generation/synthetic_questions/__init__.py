@@ -1,1 +1,1 @@
-"""Questions written by rule from documents."""
+"""Rule-based question generation from documents."""

@@ -1,7 +1,7 @@
-"""A question from a clause and the answer in it: the right question word, and subject and verb turned round.
+"""Turn a clause and the answer in it into a question: choose the question word and invert subject and verb.
 
 Lewis et al. 2019, "Unsupervised Question Answering by Cloze Translation", section 2, with rules in place of their
-learned translation; the forms of `noise.py` stand in where the rules find no clause.
+learned translation; the forms of `noise.py` are used if the rules find no clause.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AGENT_VERBS: Final = word_set(
 def question_for_answer(
     tokens: Sequence[Token], clause: Clause, answer: AnswerSpan, subject: Sequence[Token], rng: random.Random
 ) -> str | None:
-    """The question whose answer is ``answer``, or None where no rule fits.
+    """Return a question whose answer is ``answer``, or None if no rule applies.
 
     subject: the words to show for the clause's subject (a name in place of a pronoun).
     """
@@ -122,9 +122,9 @@ def _inverted(
 def _can_be_asked(
     tokens: Sequence[Token], clause: Clause, answer: AnswerSpan, lead: Sequence[Token], after: Sequence[Token]
 ) -> bool:
-    """Whether taking the answer out leaves words that hang together."""
+    """Whether the clause is coherent without the answer."""
     if clause.end < len(tokens) and tokens[clause.end].low == "that" and tokens[clause.subject[0]].low == "it":
-        return False  # "it is noted that": nothing is meant by "it"
+        return False  # "it is noted that": an expletive "it"
     if lead and (
         lead[0].tag == "C" or (lead[-1].tag in "DC,TJ#R" and answer.kind not in ("reason", "purpose", "manner"))
     ):
@@ -156,7 +156,7 @@ def _can_be_asked(
 
 
 def _with_of(wh: str, after: Sequence[Token]) -> tuple[str, Sequence[Token]]:
-    """The share's whole goes with the question word: "what percentage of the voters"."""
+    """Move the whole of a share to the question word: "what percentage of the voters"."""
     end = 1
     while end < len(after) and after[end].tag in "DJNX" and end < 6:
         end += 1
@@ -164,7 +164,7 @@ def _with_of(wh: str, after: Sequence[Token]) -> tuple[str, Sequence[Token]]:
 
 
 def _turned(tokens: Sequence[Token], clause: Clause) -> tuple[str | None, str | None]:
-    """The auxiliary that goes before the subject, and the base form left behind for it."""
+    """Return the auxiliary before the subject, and the base form that remains."""
     verb = tokens[clause.verb]
     if clause.helper is not None:
         return tokens[clause.helper].low, verb.low
@@ -187,7 +187,7 @@ def _verb_onwards(tokens: Sequence[Token], clause: Clause, rng: random.Random) -
 
 
 def _shortened(rest: list[Token], rng: random.Random) -> list[Token]:
-    """At most about twelve words, cut before a preposition."""
+    """Truncate to about twelve words, before a preposition."""
     for index in range(1, len(rest) - 1):
         if rest[index].tag == "C" and rest[index + 1].tag in "#P":
             rest = rest[:index]
@@ -261,7 +261,7 @@ def _wh(tokens: Sequence[Token], answer: AnswerSpan, preposition: Token | None, 
 
 
 def _texts(tokens: Sequence[Token]) -> list[str]:
-    # A capital is a name's, or else only the beginning of a sentence.
+    # A capital belongs to a name or is only the beginning of a sentence.
     return [
         token.low if token.tag in "DRT" or (token.tag != "X" and token.text[1:].islower()) else token.text
         for token in tokens

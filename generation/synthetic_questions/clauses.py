@@ -1,4 +1,4 @@
-"""The clause an answer stands in: its subject, its verb, and what follows, found by word order alone."""
+"""Find the clause of an answer (subject, verb, and the rest) by word order alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HARD: Final = ";"
 class Clause:
     """Token positions. The subject is ``subject``, the finite verb ``verb``, the clause ends before ``end``.
 
-    intro: positions of what stands before the subject ("In 1902,"), start and end; equal when nothing does.
+    intro: start and end of the words before the subject ("In 1902,"); equal if there are none.
     """
 
     subject: tuple[int, int]
@@ -30,7 +30,7 @@ class Clause:
 
 
 def clause_of(tokens: Sequence[Token], answer: AnswerSpan) -> Clause | None:
-    """The clause around ``answer``, or None where no verb and subject are found for it."""
+    """Return the clause around ``answer``, or None if no verb and subject are found."""
     verb = _verb_for(tokens, answer)
     if verb is None:
         return None
@@ -64,7 +64,7 @@ def _finite(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _verb_for(tokens: Sequence[Token], answer: AnswerSpan) -> int | None:
-    """The last finite verb before the answer with no break between, otherwise the first one after it."""
+    """Return the last finite verb before the answer without a break between, otherwise the first one after it."""
     for index in range(answer.left - 1, -1, -1):
         if tokens[index].tag == _HARD or tokens[index].tag == "S":
             break
@@ -85,7 +85,7 @@ def _verb_after(tokens: Sequence[Token], answer: AnswerSpan, breaks: str) -> int
 
 
 def _main_verb(tokens: Sequence[Token], at: int) -> int:
-    """``at``, or an earlier finite verb with no break between, after which a form in -ed is a participle."""
+    """Return ``at``, or an earlier finite verb without a break between, after which a form in -ed is a participle."""
     if tokens[at].tag != "V":
         return at
     for index in range(at - 1, -1, -1):
@@ -175,7 +175,7 @@ def _listed(tokens: Sequence[Token], conjunction: int, end: int) -> bool:
 
 
 def _inverted_intro(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
-    """The subject after an introduction without a comma: "In 1902 the company ..."."""
+    """Find the subject after an introduction without a comma: "In 1902 the company ..."."""
     for index in range(start + 1, end):
         if (tokens[index - 1].tag in "#" or tokens[index - 1].low in ("time", "century")) and tokens[
             index
@@ -223,7 +223,7 @@ def _intro(tokens: Sequence[Token], subject: tuple[int, int], verb: int) -> tupl
 
 
 def _end(tokens: Sequence[Token], at: int) -> int:
-    """The first place at or after ``at`` where the clause can be cut."""
+    """Return the first position at or after ``at`` where the clause can be cut."""
     for index in range(at, len(tokens)):
         token = tokens[index]
         after = tokens[index + 1].tag if index + 1 < len(tokens) else "."

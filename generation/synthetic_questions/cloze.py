@@ -1,4 +1,4 @@
-"""Questions about one sentence of a passage: an answer span is picked, and its clause is asked for it."""
+"""Cloze questions: pick an answer span in a sentence, and ask for it with its clause."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from generation.synthetic_questions.passages import Passage
 from generation.synthetic_questions.spans import AnswerSpan
 from model.english import word_set
 
-# How often each kind is asked for where the passages have it. Few have a reason or a sum of money, all have nouns: so
-# that the kinds come out near what people ask of encyclopedia paragraphs, the rare ones are drawn first.
+# Sampling weights of the answer kinds where passages have them. Few sentences have a reason or a sum of money, and all
+# have nouns, so rare kinds are sampled first. The result is close to what people ask of encyclopedia paragraphs.
 _WEIGHTS: Final = {
     "phrase": 0.1,
     "long": 0.07,
@@ -39,7 +39,7 @@ _THINGS: Final = word_set("it he she they")
 
 @dataclass(frozen=True, slots=True)
 class ClozeQuestion:
-    """A question about a passage, the answer as it stands there, its kind, and the sentence that answers."""
+    """A question about a passage, the answer as written there, its kind, and the sentence that contains it."""
 
     question: str
     answer: str
@@ -51,7 +51,7 @@ class ClozeQuestion:
 def cloze_questions(
     title: str, drawn: Sequence[Passage], most: int, noisy: float, changed: float, rng: random.Random
 ) -> Iterator[ClozeQuestion]:
-    """At most ``most`` questions, the kinds of answer balanced by weight, each made when it is asked for."""
+    """Yield at most ``most`` questions, answer kinds balanced by weight, each generated on demand."""
     by_kind: dict[str, list[tuple[Passage, int, AnswerSpan]]] = {}
     for passage in drawn:
         for number, tokens in enumerate(passage.sentences):
@@ -88,7 +88,7 @@ def _kept(question: str, made: ClozeQuestion) -> str:
 def question_for(
     title: str, passage: Passage, number: int, span: AnswerSpan, noisy: float, rng: random.Random
 ) -> ClozeQuestion | None:
-    """A question for ``span`` in sentence ``number``, or None where it would be no good one."""
+    """Return a question for ``span`` in sentence ``number``, or None if it would be a poor one."""
     tokens = passage.sentences[number]
     answer = passage.text[tokens[span.start].start : tokens[span.end - 1].end]
     if not good_answer(answer, passage.low) or _cuts_quotation(passage, number, tokens[span.start].start, answer):
@@ -108,7 +108,7 @@ def question_for(
 
 
 def _cuts_quotation(passage: Passage, number: int, at: int, answer: str) -> bool:
-    """Whether the answer is a part of what stands between quotation marks, such as half a title."""
+    """Whether the answer is part of a quotation, such as half a title."""
     before = passage.text[passage.spans[number][0] : at]
     inside = before.count('"') % 2 == 1 or before.count("“") > before.count("”")
     after = passage.text[at + len(answer) : at + len(answer) + 2]
@@ -116,7 +116,7 @@ def _cuts_quotation(passage: Passage, number: int, at: int, answer: str) -> bool
 
 
 def good_answer(answer: str, passage: str) -> bool:
-    """Whether the answer is short, whole, and stands exactly once in the (lower case) passage."""
+    """Whether the answer is short, complete, and occurs exactly once in the (lower-case) passage."""
     low = answer.lower()
     if not 1 <= len(answer.split()) <= 10 or len(answer) > 70 or any(mark in answer for mark in '()[]\n;"'):
         return False
@@ -124,7 +124,7 @@ def good_answer(answer: str, passage: str) -> bool:
 
 
 def good_question(question: str, answer: str) -> bool:
-    """Whether it has 4 to 20 words, more than two that say what is asked, and not the answer."""
+    """Whether the question has 4 to 20 words, more than two content words, and not the answer."""
     parts = question.rstrip("?").split()
     if not 4 <= len(parts) <= 20 or _holds(question.lower(), answer.lower()) or _LOOSE.search(question):
         return False
@@ -132,7 +132,7 @@ def good_question(question: str, answer: str) -> bool:
     return len(content) >= 2
 
 
-# A pronoun that the question leaves unexplained, or an end that waits for more.
+# An unresolved pronoun, or an incomplete end.
 _LOOSE: Final = re.compile(
     r"\b(it|them|him|he|she|they|i|we|you|us|me)\b|\b(the|a|an|both|than|well as|such as|not|its|his|their)\?$|"
     r"\b(and|or|but)( \w{1,5})?\?$"
@@ -156,7 +156,7 @@ def _holds(text: str, part: str) -> bool:
 def _shown_subject(
     tokens: Sequence[Token], subject: tuple[int, int], title: str, passage: str
 ) -> Sequence[Token] | None:
-    """The subject's words; the article's title for a pronoun that begins the sentence; None for other pronouns."""
+    """The subject's words; the article's title for a pronoun at the start of the sentence; None for other pronouns."""
     shown = tokens[subject[0] : subject[1]]
     name = re.sub(r"\s*\(.*?\)", "", title)
     named = len(name.split()) < 5 and name.lower().split()[-1] in passage

@@ -1,4 +1,4 @@
-"""Questions an encyclopedia's first sentences answer: what or who it is, when born, where it lies, who made it."""
+"""Questions answered by an encyclopedia's first sentences: definition, birth, location, creator."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Asked:
 
 
 def definition_questions(article: SourceArticle, rng: random.Random) -> Iterator[ClozeQuestion]:
-    """What the first paragraphs say of the title, in random order; one wording each."""
+    """Return questions about what the first paragraphs say of the title, in random order; one wording each."""
     passage = lead_passage(article)
     name = re.sub(r"\s*\(.*?\)$", "", article.title)
     if passage is None or name.lower() not in passage.low or "list of" in name.lower():
@@ -103,7 +103,7 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
         or re.match(r" (?:of|for|and|or|to)\b", after)
         or (len(parts) == 1 and parts[0].lower() in words.VAGUE)
     ):
-        return  # cut in the middle
+        return  # truncated in the middle
     whole = re.sub(r"(?: \w+(?:ed|ly))+$", "", whole)
     person = any(part.strip(",").lower() in words.PERSON_NOUNS for part in parts[-2:])
     life = _LIFE.search(first, 0, match.start() + 1)
@@ -179,7 +179,7 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
 
 
 def _attributes(name: str, passage: Passage) -> Iterator[_Asked]:
-    """What is said of the title in any sentence that begins with it or with a pronoun, and in the first one."""
+    """Return attributes of the title from the first sentence and from those that start with the title or a pronoun."""
     for number, (start, end) in enumerate(passage.spans):
         sentence = passage.text[start:end]
         if number and not re.match(rf"(?:(?:the )?{re.escape(name)}|it|he|she)\b", sentence, re.IGNORECASE):

@@ -1,6 +1,7 @@
-"""Distant supervision: entity questions put to paragraphs that name the entity and hold an answer.
+"""Distant supervision: pair entity questions with paragraphs that name the entity and contain an answer.
 
-Mintz et al. 2009 in spirit: that the paragraph says *why* is assumed, not known; the tighter the match, the truer.
+After Mintz et al. 2009: that the paragraph supports the answer is assumed, not known; stricter matches are more often
+right.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SUBJECT: Final = re.compile(
     r" written in| play| do| famous for| married to|'s child)?\?$"
 )
 _CAPITALS: Final = re.compile(r"[A-Z][\w.’'-]*(?: (?:of |the |de |von |van |and )?[A-Z0-9][\w.’'-]*)*")
-# Words near the answer that say it stands there for this relation's sake, by the question's own words.
+# Words near the answer that indicate the relation, keyed by the question's words.
 _HINTS: Final = (
     (" die?", "died death killed murdered deathbed buried assassinated d. –"),
     (" born?", "born native birth hails"),
@@ -53,11 +54,11 @@ _HINTS: Final = (
 def join_questions(
     articles: Iterable[SourceArticle], questions: Iterable[ReadingExample], *, seed: int, per_article: int = 3
 ) -> Iterator[ReadingExample]:
-    """Each question with a paragraph that names its subject and holds an answer as whole words, next to a word that
-    fits the relation; about one in five with a paragraph of the article that does not, as unanswerable.
+    """Pair each question with a paragraph that names its subject and has an answer as whole words near a relation hint.
 
-    A question's subject is the article's title or stands as a name in the paragraph. A function of (seed, article,
-    questions about it). At most ``per_article`` examples an article, each question once an article.
+    About one in five is paired with a paragraph of the article that does not match, as unanswerable. A question's
+    subject is the article's title or a name in the paragraph. A function of (seed, article, questions about it). At
+    most ``per_article`` examples an article, each question once an article.
     """
     by_subject: dict[str, list[ReadingExample]] = defaultdict(list)
     for question in questions:
@@ -119,7 +120,7 @@ def _example(
 
 
 def _near(answer: str, subject: str, about: bool, hints: list[str], passage: Passage) -> bool:
-    """Whether a hint stands in the sentence of the answer, and the subject too unless the article is about it."""
+    """Whether a hint is in the sentence of the answer, and the subject too unless the article is about it."""
     at = passage.low.index(answer.lower())
     start, end = next(((s, e) for s, e in passage.spans if s <= at < e), (0, len(passage.text)))
     sentence = passage.low[start:end]

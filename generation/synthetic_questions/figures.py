@@ -110,7 +110,7 @@ def number_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
 
 
 def _quantified(tokens: Sequence[Token], at: int) -> int:
-    """Where the words that make a number rough begin: "about 60", "more than 60", "at least 60"; or ``at``."""
+    """Return the start of words that qualify a number: "about 60", "more than 60", "at least 60"; or ``at``."""
     if at and tokens[at - 1].low in _ROUGH:
         return at - 1
     pair = (tokens[at - 2].low, tokens[at - 1].low) if at > 1 else ("", "")

@@ -1,8 +1,8 @@
-"""Near misses from questions that people asked: changed so that their passage no longer answers them.
+"""Near misses derived from human-written questions: changed so that their passage no longer answers them.
 
-A reader that was shown only absent answers looks for the right topic; one that has to refuse these has to read every
-word of the question. The changes are those that people made for SQuAD 2.0 (Rajpurkar et al. 2018, table 1): an entity
-swapped, a condition that cannot hold, a year or number exchanged, an opposite, a negation.
+A reader trained only with absent answers matches the topic; one that has to refuse these has to read every word of the
+question. The changes are those of SQuAD 2.0's annotators (Rajpurkar et al. 2018, table 1): an entity swap, an
+impossible condition, a changed year or number, an antonym, a negation.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _NAME: Final = re.compile(r"(?<=[a-z,'] )[A-Z][\w’-]+(?: (?:of )?[A-Z][\w’-]
 _WORDS: Final = re.compile(r"\w+")
 _YEAR: Final = re.compile(r"\b1\d{3}\b|\b20\d\d\b")
 _SHORTEST: Final = 200
-"""Characters of a context that has room for what else might have been asked."""
+"""Minimum characters of a context with enough material for other questions."""
 
 
 def near_misses(examples: Sequence[ReadingExample], share: float, *, seed: int) -> list[ReadingExample]:
-    """About ``share`` of the answerable examples with a passage, each with a changed question and no answer.
+    """Modify about ``share`` of the answerable examples with a passage, each to a changed question without an answer.
 
     A function of the examples and the seed alone. Raises GenerationError for a share outside 0 to 1.
     """
@@ -59,14 +59,14 @@ def _changed(example: ReadingExample, strangers: Sequence[str], rng: random.Rand
 
 
 def _other_entity(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
-    """A name of the passage that the question has (in any case: searches come in small letters) becomes another one."""
+    """Replace a name of the passage in the question (in any case, since searches are lower case) by another one."""
     question, low = example.question, example.question.lower()
     here = _names(example.context)
     asked = [name for name in here if re.search(rf"\b{re.escape(name.lower())}\b", low)]
     if not asked:
         return None
     name = max(rng.sample(asked, min(2, len(asked))), key=len)
-    # Another of the same passage is the nearer miss; one that its answer holds would be answered by itself.
+    # A name of the same passage is the nearer miss; a name in the answer would make the question trivial.
     near = [other for other in here if other.lower() not in low and not _answers(example, other)]
     far = sorted({other for text in strangers for other in _names(text) if other not in example.context})
     pool = near if near and (not far or rng.random() < 0.5) else far
@@ -80,7 +80,7 @@ def _other_entity(example: ReadingExample, strangers: Sequence[str], rng: random
 
 
 def _impossible_condition(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
-    """A year or a name that the passage does not have is put behind the question."""
+    """Append a year or a name that the passage does not have."""
     question = example.question.rstrip(" ?")
     mark = example.question[len(question) :]
     if rng.random() < 0.5:

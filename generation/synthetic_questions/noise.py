@@ -1,4 +1,4 @@
-"""Forms of a question that no grammar makes, and changes of words: a reader must not lean on word order or overlap.
+"""Ungrammatical question forms and word substitutions, so that a reader does not rely on word order or overlap.
 
 Lewis et al. 2019, section 2.3.2 ("noisy cloze"): the question word before the cloze, words dropped and permuted.
 """
@@ -191,13 +191,13 @@ def _dropped(parts: list[str], rng: random.Random) -> list[str]:
 
 
 def _shuffled(parts: list[str], rng: random.Random) -> list[str]:
-    """Every word at most about three places from where it stood (Lewis et al.: permutation noise with k = 3)."""
+    """Move every word by at most about three places (Lewis et al.: permutation noise with k = 3)."""
     keyed = [(index + rng.random() * 4, part) for index, part in enumerate(parts)]
     return [part for _, part in sorted(keyed)]
 
 
 def reworded(question: str, rng: random.Random, share: float = 0.6) -> str:
-    """``question`` with some words exchanged for synonyms of a small table, each with probability ``share``."""
+    """Replace words of ``question`` by synonyms of a small table, each with probability ``share``."""
 
     def exchange(match: re.Match[str]) -> str:
         word = match.group()

@@ -1,4 +1,4 @@
-"""An article cut into passages of the length people ask about, and its sentences, read once."""
+"""Split an article into passages of typical length, with their sentences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BAD: Final = re.compile(r"[|{}<>=\[\]]|\(\)|http|formula_|\b\d+(?:\.\d+)?%.{0,3
 
 @dataclass(frozen=True, slots=True)
 class SourceArticle:
-    """An encyclopedia article: paragraphs on lines of their own; headings may stand among them."""
+    """An encyclopedia article: one paragraph a line; headings may be among them."""
 
     title: str
     text: str
@@ -41,7 +41,7 @@ class Passage:
 
     @cached_property
     def answers(self) -> tuple[tuple[AnswerSpan, ...], ...]:
-        """What might be asked for in each sentence."""
+        """Answer candidates of each sentence."""
         return tuple(tuple(answer_spans(tokens)) for tokens in self.sentences)
 
     @cached_property
@@ -50,21 +50,22 @@ class Passage:
         return self.text.lower()
 
     def without(self, sentence: int) -> str:
-        """The text with one sentence taken out."""
+        """Return the text without one sentence."""
         start, end = self.spans[sentence]
         return f"{self.text[:start].rstrip()} {self.text[end:].lstrip()}".strip()
 
 
 def paragraphs(article: SourceArticle) -> list[str]:
-    """Lines that are prose: long enough, ending in a full stop, no markup left over."""
+    """Return the lines that are prose: long enough, ending in a full stop, no markup left."""
     lines = (line.strip() for line in article.text.split("\n"))
     return [line for line in lines if len(line) > 80 and line[-1] in ".!?\"'”)" and not _BAD.search(line)]
 
 
 def passages(article: SourceArticle, most: int, rng: random.Random) -> list[Passage]:
-    """At most ``most`` passages drawn without replacement, each of one to three paragraphs, cut to ``MAX_WORDS``.
+    """Sample at most ``most`` passages without replacement, each of one to three paragraphs, truncated to
+    ``MAX_WORDS``.
 
-    The first paragraph, which says what the title is, is drawn with twice the chance of another.
+    The first paragraph, which introduces the title, has twice the probability of another.
     """
     lines = paragraphs(article)
     starts = list(range(len(lines)))
@@ -91,7 +92,7 @@ def passages(article: SourceArticle, most: int, rng: random.Random) -> list[Pass
 
 
 def _cut(text: str, rng: random.Random | None) -> Passage | None:
-    """A run of sentences, from a random one on; without ``rng``, the first ones."""
+    """Return a run of sentences from a random one on; without ``rng``, the first ones."""
     spans = [(span.start, span.end) for span in sentence_spans(text[:_MAX_CHARACTERS])]
     if len(text) > _MAX_CHARACTERS:
         spans = spans[:-1]
@@ -114,12 +115,14 @@ def _cut(text: str, rng: random.Random | None) -> Passage | None:
 
 
 def lead_passage(article: SourceArticle) -> Passage | None:
-    """The first paragraphs, up to ``MAX_WORDS`` words, or None where there are too few."""
+    """Return the first paragraphs, up to ``MAX_WORDS`` words, or None if there are too few."""
     lines = paragraphs(article)
     return passage_from(lines, 0) if lines else None
 
 
 def passage_from(lines: list[str], at: int) -> Passage | None:
-    """Paragraph ``at``, with the next one where it is short, cut to ``MAX_WORDS``; None where that is too short."""
+    """Return paragraph ``at``, with the next one if it is short, truncated to ``MAX_WORDS``; None if that is too
+    short.
+    """
     text = "\n".join(lines[at : at + 2]) if len(lines[at].split()) < MIN_WORDS else lines[at]
     return _cut(text, None) if len(text.split()) >= MIN_WORDS // 2 else None

@@ -1,4 +1,4 @@
-"""Answer spans in lower case: noun phrases, adjectives, lists, and short clauses."""
+"""Lower-case answer spans: noun phrases, adjectives, lists, and short clauses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SET0: Final = word_set("this these that those his her its their each every any 
 
 
 def noun_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """Noun phrases without their determiner, and adjectives that say what kind."""
+    """Return noun phrases without their determiner, and classifying adjectives."""
     index = 0
     while index < len(tokens):
         if tokens[index].tag not in "DJN":
@@ -57,14 +57,14 @@ def noun_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
 
 
 def _telling(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the adjective says what kind, and the noun follows it directly (no quotation mark between)."""
+    """Whether the adjective classifies, and the noun follows directly (no quotation mark between)."""
     low = tokens[at].low
     plain = low in words.VAGUE or low in words.PLAIN_ADJECTIVES or low in words.ORDINALS
     return not plain and len(low) > 3 and tokens[at + 1].start == tokens[at].end + 1
 
 
 def _with_complement(tokens: Sequence[Token], end: int) -> int:
-    """The end after a short "of ..." that belongs to the phrase ("capture of the city"), or ``end``."""
+    """Return the end after a short "of ..." that belongs to the phrase ("capture of the city"), or ``end``."""
     if end + 1 >= len(tokens) or tokens[end].low != "of":
         return end
     at = end + 1
@@ -79,7 +79,9 @@ def _with_complement(tokens: Sequence[Token], end: int) -> int:
 
 
 def long_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """All that follows a verb or preposition up to the next comma or clause: "the first bridge over the river"."""
+    """Return everything after a verb or preposition up to the next comma or clause: "the first bridge over the
+    river".
+    """
     for index in range(1, len(tokens) - 3):
         if (
             tokens[index].tag not in "DJ"
@@ -103,7 +105,7 @@ def long_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
 
 
 def list_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """Three or more joined by commas and "and", or two by "and": "copper, tin and lead"."""
+    """Return three or more items joined by commas and "and", or two by "and": "copper, tin and lead"."""
     index = 0
     while index < len(tokens):
         end = items = 0
@@ -137,7 +139,7 @@ def list_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
 
 
 def clause_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """What follows "because", "to" with a verb, and "by" with a gerund, up to nine words."""
+    """Return what follows "because", "to" with a verb, and "by" with a gerund, up to nine words."""
     for index, token in enumerate(tokens[:-3]):
         after = tokens[index + 1]
         if token.low == "because" and index > 3:

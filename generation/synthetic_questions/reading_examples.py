@@ -1,4 +1,4 @@
-"""Questions with their passages, made from encyclopedia articles by rule."""
+"""Reading examples (questions with passages) generated from encyclopedia articles by rules."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["ReadingMix", "SourceArticle", "join_questions", "make_reading"]
 class ReadingMix:
     """cloze, recurring, definition: relative weights of the sources.
 
-    unanswerable: the share of questions turned into ones that their passage does not answer. noisy: the share of cloze
-    questions in a form without grammar. reworded: the share in which words are exchanged for synonyms.
+    unanswerable: share of questions made unanswerable by their passage. noisy: share of cloze questions in an
+    ungrammatical form. reworded: share with words replaced by synonyms.
     """
 
     cloze: float = 0.72
@@ -44,9 +44,9 @@ class ReadingMix:
 def make_reading(
     articles: Iterable[SourceArticle], *, seed: int, per_article: int, mix: ReadingMix | None = None
 ) -> Iterator[ReadingExample]:
-    """At most ``per_article`` examples of each article, a function of (seed, article) alone.
+    """Generate at most ``per_article`` examples of each article, a function of (seed, article) alone.
 
-    Raises ValueError when ``per_article`` is below 1.
+    Raises ValueError if ``per_article`` is below 1.
     """
     if per_article < 1:
         raise ValueError(f"per_article must be at least 1, not {per_article}")

@@ -1,7 +1,7 @@
-"""Questions from another mention: a span of the passage is asked for with a sentence that stands elsewhere.
+"""Recurring spans: a span of the passage is asked for with a sentence from elsewhere in the article.
 
-Ram et al. 2021, "Few-Shot Question Answering by Pretraining Span Selection", section 3.1 (recurring spans); here the
-other mention's sentence becomes a question, and is not in the passage that answers.
+Ram et al. 2021, "Few-Shot Question Answering by Pretraining Span Selection", section 3.1; here the other mention's
+sentence becomes a question, and is not in the passage that answers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _EMPTY: Final = word_set(
 def recurring_questions(
     article: SourceArticle, drawn: Sequence[Passage], most: int, rng: random.Random
 ) -> Iterator[ClozeQuestion]:
-    """At most ``most`` questions whose sentence stands elsewhere in the article and shares a word with the passage."""
+    """Return at most ``most`` questions whose sentence is elsewhere in the article and shares a word with the
+    passage.
+    """
     title = frozenset(stems(article.title))
     candidates = [
         (passage, number, tokens, span)
@@ -56,12 +58,12 @@ def recurring_questions(
 
 
 def stems(text: str) -> frozenset[str]:
-    """The words of ``text`` of four letters or more, without those every question has, each cut to six letters."""
+    """Return words of ``text`` of four letters or more, without question words, each truncated to six letters."""
     return frozenset(word[:6] for word in _WORDS.findall(text.lower()) if word not in _EMPTY)
 
 
 def _elsewhere(text: str, answer: str, passage: str) -> Iterator[str]:
-    """Sentences of ``text`` that hold ``answer`` and are not in ``passage``; at most four."""
+    """Return at most four sentences of ``text`` that contain ``answer`` and are not in ``passage``."""
     found, position = 0, -1
     while (position := text.find(answer, position + 1)) >= 0:
         line_start = text.rfind("\n", 0, position) + 1

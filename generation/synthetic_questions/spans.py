@@ -1,4 +1,4 @@
-"""Answer spans in a sentence: what a person might ask for, with its kind. Offsets are token positions."""
+"""Answer spans in a sentence, with their kind. Offsets are token positions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AnswerSpan:
-    """Tokens ``start:end`` are the answer; ``left:right`` the whole noun phrase, with determiner, that it stands in."""
+    """Tokens ``start:end`` are the answer; ``left:right`` is the noun phrase around it, with determiner."""
 
     start: int
     end: int

@@ -1,8 +1,8 @@
-"""Questions that their passage does not answer, made from ones that it does.
+"""Derive unanswerable questions from answerable ones.
 
-Three ways: the question put to a passage of the same article without the answer; the answering sentence taken out; a
-word of the question exchanged, so that it asks for what the passage does not say (as people did for SQuAD 2.0,
-Rajpurkar et al. 2018, table 1: negation, antonym, entity swap).
+Three ways: pair the question with a passage of the same article without the answer; remove the answering sentence;
+change a word of the question, so that it asks for something the passage does not say (as in SQuAD 2.0, Rajpurkar et al.
+2018, table 1: negation, antonym, entity swap).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class UnanswerableQuestion:
 
 
 def unanswerable(made: ClozeQuestion, drawn: Sequence[Passage], rng: random.Random) -> UnanswerableQuestion | None:
-    """``made`` turned into a question without an answer, or None where it cannot safely be."""
+    """Return ``made`` as an unanswerable question, or None if that is not safe."""
     low = made.answer.lower()
     way = rng.random()
     if way < 0.4:
@@ -64,14 +64,14 @@ def unanswerable(made: ClozeQuestion, drawn: Sequence[Passage], rng: random.Rand
 
 
 def _nearest(made: ClozeQuestion, others: Sequence[Passage]) -> Passage | None:
-    """The passage that shares most words with the question: the one most likely to tempt."""
+    """Return the passage that shares most words with the question, and so is the hardest."""
     asked = stems(made.question)
     ranked = sorted(others, key=lambda passage: -len(asked & stems(passage.text)))
     return ranked[0] if ranked and asked & stems(ranked[0].text) else None
 
 
 def perturbed(question: str, passage: Passage, drawn: Sequence[Passage], rng: random.Random) -> str | None:
-    """``question`` with a name, year or number exchanged, a word turned to its opposite, or negated; or None."""
+    """Return ``question`` with a name, year or number replaced, an antonym, or a negation; or None."""
     ways = [_other_name, _other_year, _other_number, _opposite, _opposite, _negated]
     rng.shuffle(ways)
     for way in ways:

@@ -1,1 +1,1 @@
-"""The families of Hugging Face checkpoints that the one decoder computes: their config.json and tensor names."""
+"""Supported Hugging Face model families: their config.json fields and tensor names."""

@@ -1,7 +1,7 @@
-"""Which family a config.json belongs to, what it means for DecoderConfig, and which tensors its checkpoint holds.
+"""Identify the family of a config.json, convert it to a DecoderConfig, and name the tensors of its checkpoint.
 
-What the decoder does not do is refused, never skipped: a checkpoint that loads computes the same numbers as
-transformers does with it.
+Unsupported features are refused, never skipped: a checkpoint that loads computes the same numbers as transformers does
+with it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from model.architectures.tensor_names import gpt2_tensors, llama_tensors
 from model.decoder.config import DecoderConfig
 from model.decoder.decoder import Decoder
 
-# Old files store tables that are computed: rotary frequencies, and GPT-2's causal masks.
+# Old files store tables that are computed here: rotary frequencies, and GPT-2's causal masks.
 _UNUSED = re.compile(
     r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq|(transformer\.)?h\.\d+\.attn\.(masked_)?bias"
 )
@@ -32,8 +32,8 @@ _UNUSED = re.compile(
 class Family:
     """One family.
 
-    name: model_type in config.json. architecture: the class of transformers it is loaded with. tensors: for each tensor
-    that a checkpoint with these keys must hold, the part of the decoder's parameters it fills.
+    name: model_type in config.json. architecture: the transformers class that loads it. tensors: for each tensor that a
+    checkpoint with these keys must have, the decoder parameters it fills.
     """
 
     name: str
@@ -56,7 +56,10 @@ _FAMILIES: Mapping[str, Family] = {
 
 
 def family_of(config_json: Mapping[str, object]) -> Family:
-    """The family of a config.json. Raises ModelError naming model_type or architectures when it is none of ours."""
+    """Return the family of a config.json.
+
+    Raises ModelError, naming model_type or architectures, if it is not supported.
+    """
     name = config_json.get("model_type")
     family = _FAMILIES.get(name) if isinstance(name, str) else None
     if family is None:
@@ -68,13 +71,13 @@ def family_of(config_json: Mapping[str, object]) -> Family:
 
 
 def decoder_config(config_json: Mapping[str, object]) -> DecoderConfig:
-    """The DecoderConfig of a config.json; absent optional fields mean what they mean to transformers.
+    """Return the DecoderConfig of a config.json; absent optional fields have transformers' defaults.
 
-    Raises ModelError naming the field and its value when one is missing, of the wrong type or not supported.
+    Raises ModelError, naming the field and its value, if one is missing, of the wrong type or not supported.
     """
     return family_of(config_json).read_config(Fields(config_json))
 
 
 def unused_keys(stored: frozenset[str]) -> frozenset[str]:
-    """Keys that may be there and are not needed."""
+    """Return keys that may be present and are not needed."""
     return frozenset(key for key in stored if _UNUSED.fullmatch(key))

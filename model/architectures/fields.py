@@ -1,4 +1,4 @@
-"""Typed reads of a config.json, whose errors name the field and its value."""
+"""Typed access to a config.json, with errors that name the field and its value."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ def refuse(field: str, value: object, rule: str) -> NoReturn:
     raise ModelError(f"{field} is {shown}: {rule}")
 
 
-# No tensor has that many rows; what is larger no memory and no 64-bit integer could hold.
+# No tensor has that many rows; larger values fit neither memory nor 64-bit integers.
 _MOST = 2**40
 
 
 class Fields:
-    """A parsed JSON object. ``null`` is the same as absent unless a method says otherwise."""
+    """A parsed JSON object. ``null`` is treated as absent unless a method says otherwise."""
 
     def __init__(self, source: Mapping[str, object], prefix: str = "") -> None:
         self.source = source
         self.prefix = prefix
 
     def integer(self, name: str, default: int | None = None, *, least: int = 1, most: int = _MOST) -> int:
-        """A whole number within limits; required when there is no default."""
+        """An integer within limits; required if there is no default."""
         value = self.source.get(name)
         if value is None:
             value = default
@@ -42,11 +42,11 @@ class Fields:
         return value
 
     def nullable_integer(self, name: str, absent: int | None) -> int | None:
-        """A positive whole number or null, which here is not the same as absent."""
+        """A positive integer or null, which here differs from absent."""
         return None if self.source.get(name, absent) is None else self.integer(name, absent)
 
     def number(self, name: str, default: float | None = None) -> float:
-        """A number; required when there is no default."""
+        """A number; required if there is no default."""
         value = self.source.get(name)
         if value is None:
             value = default
@@ -80,7 +80,7 @@ class Fields:
             refuse(self.prefix + name, value, f"only {rule} is supported")
 
     def choices(self, name: str, allowed: tuple[object, ...], length: int) -> tuple[object, ...] | None:
-        """A list with one of ``allowed`` for each of the first ``length`` entries; None when absent."""
+        """A list with one of ``allowed`` for each of the first ``length`` entries; None if absent."""
         value = self.source.get(name)
         if value is None:
             return None

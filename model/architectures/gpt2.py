@@ -16,7 +16,7 @@ _ACTIVATIONS: dict[object, Literal["gelu", "gelu_tanh"]] = {
 
 
 def gpt2_config(fields: Fields) -> DecoderConfig:
-    """The DecoderConfig of a GPT-2 config.json. Raises ModelError naming the field when it is not supported."""
+    """Return the DecoderConfig of a GPT-2 config.json. Raises ModelError, naming the field, if it is not supported."""
     for name, only in (
         ("scale_attn_weights", True),
         ("scale_attn_by_inverse_layer_idx", False),

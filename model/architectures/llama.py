@@ -1,4 +1,4 @@
-"""Llama 2 and 3.x, and what was made in their image (SmolLM2, TinyLlama, ...): after transformers' LlamaConfig."""
+"""Llama 2 and 3.x, and models of the same architecture (SmolLM2, TinyLlama, ...), after transformers' LlamaConfig."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistral: a Llama whose layers all read through one sliding window, after transformers' MistralConfig."""
+"""Mistral: a Llama with one sliding window for all layers, after transformers' MistralConfig."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from model.decoder.config import DecoderConfig
 
 
 def mistral_config(fields: Fields) -> DecoderConfig:
-    """See rotary_shape. An absent sliding_window is 4,096, null is none; layer_types must agree with it."""
+    """See rotary_shape. An absent sliding_window is 4,096, null means none; layer_types must agree with it."""
     shape = rotary_shape(fields, max_positions=131072, kv_heads=8)
     window = fields.nullable_integer("sliding_window", 4096)
     kind = "full_attention" if window is None else "sliding_attention"

@@ -24,7 +24,9 @@ def qwen3_config(fields: Fields) -> DecoderConfig:
 
 
 def _windowed(fields: Fields, shape: DecoderConfig) -> DecoderConfig:
-    """Layers from max_window_layers on slide where use_sliding_window is true, unless layer_types names others."""
+    """Return the windows: layers from max_window_layers on slide if use_sliding_window is true, unless layer_types
+    differs.
+    """
     window = fields.nullable_integer("sliding_window", 4096) if fields.flag("use_sliding_window") else None
     first = fields.integer("max_window_layers", 28, least=0)
     by_default = tuple(window is not None and layer >= first for layer in range(shape.num_layers))

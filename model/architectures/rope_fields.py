@@ -1,4 +1,4 @@
-"""Rotary settings of a config.json: rope_parameters (transformers 5), or rope_theta and rope_scaling (before)."""
+"""Rotary settings of a config.json: rope_parameters (transformers 5), or rope_theta and rope_scaling (earlier)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _ORIGINAL = "original_max_position_embeddings"
 
 @dataclass(frozen=True, slots=True)
 class RopeSettings:
-    """The base of the frequencies and how they are scaled."""
+    """The base of the frequencies and their scaling."""
 
     theta: float
     scaling: RopeScaling | None
 
 
 def rope_settings(fields: Fields, max_positions: int, default_theta: float = 10000.0) -> RopeSettings:
-    """What transformers makes of a config's rotary fields.
+    """Resolve a config's rotary fields as transformers does.
 
-    rope_scaling goes before rope_parameters where both are set; rope_theta counts where neither names it. Raises
-    ModelError naming the field for a kind, or a key of a kind, that is not supported.
+    rope_scaling takes precedence over rope_parameters; rope_theta applies if neither sets it. Raises ModelError, naming
+    the field, for an unsupported kind or key.
     """
     fields.must_be("partial_rotary_factor", (1, None), absent=1)
     theta = fields.number("rope_theta", default_theta)
@@ -51,7 +51,7 @@ def _scaling(inner: Fields, outer: Fields, max_positions: int) -> RopeScaling | 
     for key, value in inner.source.items():
         if key not in _SHARED | keys and value is not None:
             refuse(inner.prefix + key, value, f"a scaling of kind {kind!r} with it is not supported")
-    # As transformers has it: a field beside the scaling goes before the one inside it.
+    # As in transformers: a field beside the scaling takes precedence over the one inside it.
     original = outer.integer(_ORIGINAL, inner.integer(_ORIGINAL, max_positions))
     return make(inner, original, max_positions)
 
@@ -77,7 +77,7 @@ def _yarn(inner: Fields, original: int, positions: int) -> RopeScaling:
         attention_factor=inner.nullable_number("attention_factor"),
         mscale=inner.nullable_number("mscale"),
         mscale_all_dim=inner.nullable_number("mscale_all_dim"),
-        # transformers takes 0 for absent.
+        # transformers treats 0 as absent.
         beta_fast=inner.number("beta_fast", 32.0) or 32.0,
         beta_slow=inner.number("beta_slow", 1.0) or 1.0,
         truncate=inner.flag("truncate", True),
@@ -85,7 +85,7 @@ def _yarn(inner: Fields, original: int, positions: int) -> RopeScaling:
 
 
 _YARN = ("attention_factor", "mscale", "mscale_all_dim", "beta_fast", "beta_slow", "truncate", _ORIGINAL)
-# Kind -> how it is made, and the keys it has beside the shared ones.
+# Kind -> its constructor, and its keys beside the shared ones.
 _KINDS: Mapping[str, tuple[Callable[[Fields, int, int], RopeScaling], frozenset[str]]] = {
     "linear": (_linear, frozenset((_ORIGINAL,))),
     "dynamic": (_dynamic, frozenset((_ORIGINAL,))),

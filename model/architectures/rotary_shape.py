@@ -1,4 +1,4 @@
-"""What the families that descend from Llama share: pre-norm RMSNorm, rotary positions, SwiGLU, grouped queries."""
+"""The shape shared by Llama's descendants: pre-norm RMSNorm, rotary positions, SwiGLU, grouped queries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from model.architectures.fields import Fields, refuse
 from model.architectures.rope_fields import rope_settings
 from model.decoder.config import DecoderConfig
 
-# Beyond these a config is no checkpoint's: blocks are made and rotary tables filled before any tensor is read.
+# Larger values belong to no checkpoint: blocks and rotary tables are allocated before any tensor is read.
 MOST_LAYERS, MOST_POSITIONS = 1024, 2**22
 
 
@@ -23,10 +23,11 @@ def rotary_shape(
     mlp_bias: bool = False,
     qk_norm: bool = False,
 ) -> DecoderConfig:
-    """The DecoderConfig of such a config.json. max_positions, kv_heads (None: as many as query heads), head_dim (None:
-    hidden_size / num_attention_heads), theta and tied are the family's defaults for absent fields.
+    """Return the DecoderConfig of such a config.json.
 
-    Raises ModelError naming the field and its value when one is missing, of the wrong type or not supported.
+    max_positions, kv_heads (None: equal to the query heads), head_dim (None: hidden_size / num_attention_heads), theta
+    and tied are the family's defaults for absent fields. Raises ModelError, naming the field and its value, if one is
+    missing, of the wrong type or not supported.
     """
     fields.must_be("hidden_act", ("silu", "swish"), absent="silu")
     heads = fields.integer("num_attention_heads")
@@ -60,7 +61,7 @@ def rotary_shape(
 def layer_windows(
     fields: Fields, layers: int, window: int | None, by_default: tuple[bool, ...]
 ) -> tuple[int | None, ...]:
-    """Which layers read through a sliding window: as layer_types says, else ``by_default``; () for none of them."""
+    """Return the sliding window of each layer: from layer_types, else ``by_default``; () if no layer has one."""
     types = fields.choices("layer_types", ("full_attention", "sliding_attention"), layers)
     slides = by_default if types is None else tuple(kind == "sliding_attention" for kind in types)
     if not any(slides):

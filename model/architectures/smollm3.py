@@ -10,7 +10,7 @@ from model.decoder.config import DecoderConfig
 
 
 def smollm3_config(fields: Fields) -> DecoderConfig:
-    """See rotary_shape. no_rope_layers holds a 1 for each layer that has positions (sic), by default 3 of 4."""
+    """See rotary_shape. no_rope_layers has a 1 for each layer with positions (sic), by default 3 of 4."""
     biased = fields.flag("attention_bias")
     shape = rotary_shape(
         fields,

@@ -1,4 +1,4 @@
-"""Where each tensor of a Hugging Face checkpoint goes in a Decoder, for the two ways such tensors are named.
+"""Map the tensors of a Hugging Face checkpoint to Decoder parameters, for the two naming schemes.
 
 A target is a parameter or a view of one: query, key and value are one matrix here, and so are gate and up.
 """
@@ -13,9 +13,9 @@ HEAD = "lm_head.weight"
 
 
 def llama_tensors(model: Decoder, stored: frozenset[str] = frozenset()) -> dict[str, Tensor]:
-    """For each tensor of a checkpoint in Llama's naming (Mistral, Qwen, SmolLM too), what it fills.
+    """Return the target of each tensor in Llama's naming (also Mistral, Qwen, SmolLM).
 
-    stored: the keys that are there; in this naming they say nothing more.
+    stored: the checkpoint's keys; unused for this naming.
     """
     config = model.config
     ours: dict[str, Tensor] = dict(model.named_parameters())
@@ -49,10 +49,10 @@ def llama_tensors(model: Decoder, stored: frozenset[str] = frozenset()) -> dict[
 
 
 def gpt2_tensors(model: Decoder, stored: frozenset[str]) -> dict[str, Tensor]:
-    """For each tensor of a GPT-2 checkpoint, what it fills. stored: the keys that are there; the first files name them
-    without "transformer.".
+    """Return the target of each tensor of a GPT-2 checkpoint.
 
-    GPT-2's matrices are stored input by output (transformers' Conv1D): their targets are transposed views.
+    stored: the checkpoint's keys; the first files omit the prefix "transformer.". GPT-2's matrices are stored input by
+    output (transformers' Conv1D), so their targets are transposed views.
     """
     prefix = "transformer." if any(key.startswith("transformer.") for key in stored) else ""
     ours: dict[str, Tensor] = dict(model.named_parameters())
@@ -85,6 +85,6 @@ def _kinds(bias: bool) -> tuple[str, ...]:
 
 
 def _all_named(out: dict[str, Tensor], left: dict[str, Tensor]) -> dict[str, Tensor]:
-    if left:  # a parameter without a tensor would stay uninitialised memory
+    if left:  # a parameter without a tensor would remain uninitialised memory
         raise AssertionError(f"parameters that no tensor of a checkpoint fills: {', '.join(left)}")
     return out

@@ -1,1 +1,1 @@
-"""Checkpoints: folders and files of weights, read, checked and written."""
+"""Read, validate and write checkpoints."""

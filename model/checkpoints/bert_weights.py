@@ -1,4 +1,4 @@
-"""BERT's tensors under the names of our blocks. Knows nothing of where they come from or what they are used for."""
+"""BERT's tensors under the names of our blocks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ _PAIRS = (
 
 
 def bert_positions(theirs: Mapping[str, Tensor]) -> Tensor:
-    """(Delta, E): the learned positions, and the embedding of token type 0, which every position of one text gets."""
+    """(Delta, E): the learned positions plus the embedding of token type 0, which every position of a single text
+    gets.
+    """
     return theirs["embeddings.position_embeddings.weight"] + theirs["embeddings.token_type_embeddings.weight"][0]
 
 
 def bert_blocks(theirs: Mapping[str, Tensor], layers: int) -> dict[str, Tensor]:
-    """``layer.name`` of each of the layers, as a ModuleList of Block takes it; query, key and value as one matrix."""
+    """Return ``layer.name`` of each layer, as a ModuleList of Block expects it; query, key and value as one matrix."""
     ours: dict[str, Tensor] = {}
     for layer in range(layers):
         old = f"encoder.layer.{layer}"

@@ -1,7 +1,7 @@
-"""Checkpoint folders: config.json and safetensors, one file or shards, checked by their headers and streamed.
+"""Checkpoint folders: config.json and safetensors (one file or shards), validated by their headers and streamed.
 
-Knows nothing of any architecture: a loader names the tensors it wants and gives the memory they go to. No pickle is
-opened and no code of a checkpoint is run.
+Independent of architectures: a loader names the tensors it wants and provides the memory for them. Pickles are never
+opened, and no code from a checkpoint is run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 _FLOATS = frozenset(("F32", "F16", "BF16"))
 _SHOWN = 5
-_LONGEST_JSON = 1 << 25  # bytes; parsed it takes tens of times as much
+_LONGEST_JSON = 1 << 25  # bytes; parsed it takes tens of times as much memory
 
 
 class _Slice(Protocol):
@@ -49,7 +49,7 @@ class _TensorFile(OpenFile, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """One tensor of a checkpoint: its key, the file it is in, its shape and its dtype as safetensors names it."""
+    """A tensor of a checkpoint: its key, its file, its shape and its dtype as safetensors names it."""
 
     key: str
     file: Path
@@ -68,11 +68,11 @@ def _opened(path: Path) -> Iterator[_TensorFile]:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A decoder on disk: its configuration and its tensors, grouped by file. No weights are in memory.
+    """A decoder on disk: its configuration and its tensors, grouped by file. Weights are not loaded.
 
-    folder: the folder, or the file where one file is the whole checkpoint. config: fields of a config.json.
-    config_name: what the file calls it. dtypes: those that can be read. name_in_file: from a key to the name that the
-    file has for the tensor. open_file: opens one of ``files``.
+    folder: the folder, or the file of a single-file checkpoint. config: fields of a config.json. config_name: the
+    file's name for it. dtypes: readable dtypes. name_in_file: maps a key to the tensor's name in the file. open_file:
+    opens one of ``files``.
     """
 
     folder: Path
@@ -85,7 +85,7 @@ class Checkpoint:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The weights' files, each once, in name order."""
+        """The weight files, each once, in name order."""
         return tuple(sorted({tensor.file for tensor in self.tensors}))
 
     @property
@@ -95,20 +95,20 @@ class Checkpoint:
 
     @property
     def where(self) -> str:
-        """Where the configuration is, for messages."""
+        """Location of the configuration, for messages."""
         return f"{self.folder / CONFIG}" if self.config_name == CONFIG else f"{self.folder} ({self.config_name})"
 
     def name(self, key: str) -> str:
-        """A tensor's name as the file has it."""
+        """Return a tensor's name in the file."""
         return self.name_in_file(key)
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
-    """Read config.json and the headers of the weights of ``folder``.
+    """Read config.json and the headers of the weight files in ``folder``.
 
-    Raises ModelError, naming file and key, when the folder or a file is missing, JSON is broken, there are only
-    pickles, a shard is missing or damaged, index and shards disagree, or the config asks to run code (auto_map) or to
-    decode quantised weights.
+    Raises ModelError, naming file and key, if the folder or a file is missing, JSON is invalid, only pickles are
+    present, a shard is missing or damaged, index and shards disagree, or the config requires custom code (auto_map) or
+    quantised weights.
     """
     if not folder.is_dir():
         raise ModelError(f"{folder} is not a checkpoint folder: it {'is a file' if folder.exists() else 'is missing'}")
@@ -133,10 +133,10 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def read_json(path: Path) -> dict[str, object]:
-    """The JSON object in ``path``; ModelError naming the file (and the line, where there is one) otherwise."""
+    """Read the JSON object in ``path``. Raises ModelError naming the file (and the line, if there is one) otherwise."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ModelError(f"{path} is no file")  # a pipe could be waited for, and for ever
+            raise ModelError(f"{path} is no file")  # a pipe could block for ever
         if (size := path.stat().st_size) > _LONGEST_JSON:
             raise ModelError(f"{path} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_JSON:,}")
         value = json.loads(path.read_text("utf-8"))
@@ -146,7 +146,7 @@ def read_json(path: Path) -> dict[str, object]:
         raise ModelError(f"{path} cannot be read: {error.strerror}") from error
     except json.JSONDecodeError as error:
         raise ModelError(f"{path} is not valid JSON: line {error.lineno}: {error.msg}") from error
-    except (ValueError, RecursionError) as error:  # not UTF-8, numbers of thousands of digits, endless nesting
+    except (ValueError, RecursionError) as error:  # not UTF-8, numbers of thousands of digits, unlimited nesting
         raise ModelError(f"{path} is not valid JSON: {error}") from error
     if not isinstance(value, dict):
         raise ModelError(f"{path} must hold a JSON object, not {type(value).__name__}")
@@ -154,10 +154,10 @@ def read_json(path: Path) -> dict[str, object]:
 
 
 def check_keys(checkpoint: Checkpoint, shapes: Mapping[str, tuple[int, ...]], ignored: frozenset[str]) -> None:
-    """Compare the checkpoint's keys with the wanted ones, from headers alone, before any memory is taken.
+    """Compare the checkpoint's keys with the wanted ones, from headers alone, before memory is allocated.
 
-    ``ignored`` keys may be there. Raises one ModelError with all that is missing, unexpected, misshapen (both shapes)
-    or not floating point: up to five of each and the total.
+    ``ignored`` keys may be present. Raises one ModelError with all keys that are missing, unexpected, of the wrong
+    shape (both shapes) or not floating point: up to five of each and the total.
     """
     stored = {tensor.key: tensor for tensor in checkpoint.tensors}
     common = [stored[key] for key in sorted(shapes.keys() & stored.keys())]
@@ -183,9 +183,9 @@ def check_keys(checkpoint: Checkpoint, shapes: Mapping[str, tuple[int, ...]], ig
 def fill(checkpoint: Checkpoint, targets: Mapping[str, Tensor]) -> None:
     """Copy each named tensor of the checkpoint into its target, cast to the target's dtype and device.
 
-    Targets have the stored shapes (``check_keys``) and may be views of larger parameters. Files are mapped, not loaded,
-    and go tensor by tensor: memory beyond the targets is one tensor. Raises ModelError naming file and key when a file
-    is damaged or a number is not finite in the target's dtype.
+    Targets have the stored shapes (``check_keys``) and may be views of larger parameters. Files are memory-mapped and
+    read tensor by tensor: memory beyond the targets is one tensor. Raises ModelError, naming file and key, if a file is
+    damaged or a number is not finite in the target's dtype.
     """
     with torch.no_grad():
         for path in checkpoint.files:
@@ -194,7 +194,7 @@ def fill(checkpoint: Checkpoint, targets: Mapping[str, Tensor]) -> None:
                 for tensor in wanted:
                     target = targets[tensor.key]
                     target.copy_(file.get_tensor(tensor.key))
-                    # The extremes of a tensor with a NaN are NaN: one pass and no second tensor.
+                    # The minimum and maximum of a tensor with a NaN are NaN: one pass, without a second tensor.
                     low, high = torch.aminmax(target)
                     if not bool(torch.isfinite(low) & torch.isfinite(high)):
                         raise ModelError(
@@ -205,20 +205,20 @@ def fill(checkpoint: Checkpoint, targets: Mapping[str, Tensor]) -> None:
 
 
 def stored_equal(checkpoint: Checkpoint, first: str, second: str) -> bool:
-    """Whether two tensors of the checkpoint hold the same numbers."""
+    """Return whether two tensors of the checkpoint are equal."""
     where = {tensor.key: tensor.file for tensor in checkpoint.tensors}
     with checkpoint.open_file(where[first]) as one, checkpoint.open_file(where[second]) as other:
         return torch.equal(one.get_tensor(first), other.get_tensor(second))
 
 
 def _sharded(index: Path) -> tuple[StoredTensor, ...]:
-    """The tensors an index names, each looked up in its shard."""
+    """Return the tensors of an index, each looked up in its shard."""
     placed = read_json(index).get("weight_map")
     if not isinstance(placed, dict) or not placed:
         raise ModelError(f"{index}: weight_map is missing or empty")
     by_shard: dict[str, set[str]] = {}
     for key, shard in placed.items():
-        # A name with a folder in it could lead out of the checkpoint.
+        # A name with a folder in it could escape the checkpoint.
         if not isinstance(shard, str) or Path(shard).name != shard or not shard.endswith(".safetensors"):
             raise ModelError(f"{index}: {key} is placed in {shard!r}, which is not the name of a safetensors file")
         by_shard.setdefault(shard, set()).add(key)
@@ -240,7 +240,7 @@ def _sharded(index: Path) -> tuple[StoredTensor, ...]:
 
 
 def stored_tensors(path: Path) -> tuple[StoredTensor, ...]:
-    """The tensors of a safetensors file, by its header. Raises ModelError naming a file that is damaged."""
+    """Read the tensors of a safetensors file from its header. Raises ModelError, naming the file, if it is damaged."""
     with _opened(path) as file:
         slices = ((key, file.get_slice(key)) for key in sorted(file.keys()))
         return tuple(StoredTensor(key, path, tuple(part.get_shape()), part.get_dtype()) for key, part in slices)
@@ -251,6 +251,6 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _some(names: list[str]) -> str:
-    """Up to five names, and how many more there are."""
+    """Format up to five names, and the number of others."""
     rest = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,4 +1,4 @@
-"""Which tokens end a completion: what the checkpoint's generation_config.json, config.json and tokenizer say."""
+"""End-of-sequence tokens from generation_config.json, config.json and the tokenizer."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _TOKENIZER_CONFIG = "tokenizer_config.json"
 
 
 def eos_token_ids(folder: Path) -> tuple[int, ...]:
-    """Ids that end a completion, each once; () if the checkpoint names none.
+    """Return the distinct ids that end a completion; () if the checkpoint names none.
 
-    Those of generation_config.json, or of config.json where it has none, and the tokenizer's own eos_token: chat models
-    exist whose turns end with a token that tokenizer_config.json alone names. Of a GGUF file those its metadata names.
-    Raises ModelError for what is no id.
+    They come from generation_config.json, or from config.json if it has none, plus the tokenizer's eos_token: the turns
+    of some chat models end with a token that only tokenizer_config.json names. For a GGUF file they come from its
+    metadata. Raises ModelError for an invalid id.
     """
     if is_gguf(folder):
         return end_token_ids(open_gguf(folder))
@@ -44,7 +44,7 @@ def _ids(path: Path, value: object) -> list[int]:
 
 
 def _tokenizers_own(folder: Path) -> int | None:
-    """The id of tokenizer_config.json's eos_token; None if it names none, or one that the tokenizer does not have."""
+    """The id of tokenizer_config.json's eos_token; None if there is none or the tokenizer lacks it."""
     path = folder / _TOKENIZER_CONFIG
     if not path.is_file():
         return None
@@ -63,7 +63,7 @@ def _tokenizers_own(folder: Path) -> int | None:
 
 
 def _id_in_tokenizer(path: Path, token: str) -> int | None:
-    """A token's id in tokenizer.json, without building the tokenizer. A damaged file is for Tokenizer to report."""
+    """A token's id in tokenizer.json, without building the tokenizer. Damaged files are reported by Tokenizer."""
     try:
         parts = json.loads(path.read_text("utf-8"))
         entries: Iterable[object] = parts.get("added_tokens") or ()

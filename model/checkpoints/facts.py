@@ -1,4 +1,4 @@
-"""What a checkpoint is, from its config.json and headers alone: sizes, context, positions, windows."""
+"""Summary of a checkpoint from its config.json and headers: sizes, context, positions, windows."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ class DTypeSize:
 
 @dataclass(frozen=True, slots=True)
 class DecoderFacts:
-    """One checkpoint. stored: dtypes on disk as safetensors names them. windowed_layers: how many layers read through
-    ``window``. rope: the kind of rotary positions, None for learned ones."""
+    """Facts of one checkpoint.
+
+    stored: dtypes on disk as safetensors names them. windowed_layers: number of layers with a sliding ``window``. rope:
+    the kind of rotary positions, None for learned ones.
+    """
 
     family: str
     architecture: str
@@ -43,7 +46,7 @@ class DecoderFacts:
 
 
 def decoder_facts(checkpoint: Checkpoint) -> DecoderFacts:
-    """The facts of a checkpoint. Raises ModelError as ``read_config`` does."""
+    """Return the facts of a checkpoint. Raises ModelError as ``read_config`` does."""
     config, family = read_config(checkpoint)
     return config_facts(
         config,
@@ -63,7 +66,7 @@ def config_facts(
     stored: tuple[str, ...],
     dtypes: tuple[str, ...] = tuple(_BYTES),
 ) -> DecoderFacts:
-    """The facts of a decoder of this config. dtypes: those it can be computed in."""
+    """Return the facts of a decoder with this config. dtypes: supported compute dtypes."""
     windows = [window for window in config.windows if window is not None]
     rotary = config.positions == "rotary"
     return DecoderFacts(
@@ -85,5 +88,5 @@ def config_facts(
 
 
 def cache_bytes(config: DecoderConfig, itemsize: int) -> int:
-    """Bytes a token takes in the KV cache: keys and values, 2 L Hkv D numbers."""
+    """Bytes of a token in the KV cache: keys and values, 2 L Hkv D numbers."""
     return 2 * config.num_layers * config.num_kv_heads * config.head_dim * itemsize

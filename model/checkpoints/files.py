@@ -1,4 +1,4 @@
-"""Hashes of files and writes that are whole or not there at all."""
+"""File hashes and atomic writes."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # torch takes seconds to import, and commands that only hash or write a file do without
+if TYPE_CHECKING:  # torch takes seconds to import, and commands that only hash or write a file do not need it
     from torch import Tensor
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 (hex) of a file's bytes, read in pieces."""
+    """SHA-256 (hex) of a file's bytes, read in blocks."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old content or all of the new, also after a crash or on a full disk."""
+    """Write a file atomically: readers see the old content or all of the new, also after a crash or on a full disk."""
     write_together({path: content})
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """write_whole of several files that belong together: all are written aside before the first takes its place.
+    """write_whole for several related files: all are written to temporary files before the first is renamed.
 
-    So a full disk leaves the old ones. Between the renames, which take no time to speak of, a reader may see some of
-    each; the last one is best what names the others.
+    A full disk therefore leaves the old files. Between the renames, which are nearly instantaneous, a reader may see a
+    mixture; the last file should be the one that names the others.
     """
     asides = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in files}
     try:
@@ -46,12 +46,12 @@ def write_together(files: Mapping[Path, bytes]) -> None:
 
 
 def json_bytes(value: Mapping[str, object]) -> bytes:
-    """Indented JSON with sorted keys, as write_json writes it."""
+    """Serialise to indented JSON with sorted keys, as write_json does."""
     return (json.dumps(value, indent=2, sort_keys=True) + "\n").encode()
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
-    """A safetensors file, as write_tensors writes it."""
+    """Serialise to a safetensors file, as write_tensors does."""
     from safetensors.torch import save
 
     contiguous = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}

@@ -1,7 +1,7 @@
-"""What a checkpoint for transformers may ask for, looked at before transformers makes anything of it.
+"""Limits on untrusted transformers checkpoints, checked before transformers builds a model.
 
-Its models are built layer by layer from config.json, and weights that a file lacks are made up: a config of a thousand
-million layers, or of tensors that no file holds, would take all time or memory before any error.
+Models are built layer by layer from config.json, and missing weights are initialised: a config with a billion layers,
+or with tensors that no file holds, would take all time or memory before any error.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from model.errors import ModelError
 from model.hardware.memory import refuse_what_does_not_fit
 
 _MOST_LAYERS, _MOST_LABELS, _MOST = 1024, 100_000, 2**40
-_SLACK = 1_000_000  # parameters that need not be stored: a classifier's head, computed tables
+_SLACK = 1_000_000  # parameters that need not be stored: a classification head, computed tables
 
 
 def refuse_huge_numbers(config: Mapping[str, object], where: str) -> None:
-    """Raise ModelError naming the field for a config.json with numbers that no checkpoint has: layers above 1,024,
-    labels above 100,000, anything above 2^40. Objects within it are looked at too."""
+    """Raise ModelError, naming the field, for numbers in a config.json that no checkpoint has.
+
+    Limits: 1,024 layers, 100,000 labels, 2^40 for anything else. Nested objects are checked too.
+    """
     left: list[tuple[str, object]] = [("", config)]
     while left:
         name, value = left.pop()
@@ -39,16 +41,18 @@ def refuse_huge_numbers(config: Mapping[str, object], where: str) -> None:
 def refuse_more_than_is_stored(
     make: Callable[[], Any], folder: Path, dtype: torch.dtype, device: torch.device | str
 ) -> None:
-    """Build the model without memory (``make``), and raise ModelError when it has more parameters than the weights'
-    files could hold, or than memory does."""
+    """Build the model without memory (``make``), and check its size.
+
+    Raises ModelError if it has more parameters than the weight files could hold, or than memory could.
+    """
     try:
         with torch.device("meta"):
             parameters = sum(parameter.numel() for parameter in make().parameters())
-    except (RuntimeError, OverflowError) as error:  # numbers of elements that no integer holds
+    except (RuntimeError, OverflowError) as error:  # element counts that overflow an integer
         reason = " ".join(str(error).split())[:300]
         raise ModelError(f"{folder}: its config.json asks for tensors of impossible size ({reason})") from error
     stored = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
-    if parameters > 2 * stored + _SLACK:  # two of four bits in a byte
+    if parameters > 2 * stored + _SLACK:  # two values of four bits in a byte
         raise ModelError(
             f"{folder}: its config.json asks for {parameters / 1e6:,.0f} million parameters, its files of "
             f"{stored / 1e6:,.1f} MB cannot hold them: the two do not belong together"

@@ -1,5 +1,6 @@
-"""A Decoder of Llama's shape as a Hugging Face checkpoint folder: what model.checkpoints.loading and transformers
-load.
+"""Export a Decoder of Llama's shape as a Hugging Face checkpoint folder.
+
+model.checkpoints.loading and transformers can load it.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ _NAMES: Final[Mapping[torch.dtype, str]] = {
     torch.float16: "float16",
     torch.bfloat16: "bfloat16",
 }
-# A safetensors file is its tensors and a header of names, about 150 bytes a tensor.
+# A safetensors file contains its tensors and a header of names, about 150 bytes a tensor.
 _HEADER: Final = 16384
 
 
 def largest_tensor_bytes(config: DecoderConfig, dtype: torch.dtype) -> int:
-    """Bytes of the largest tensor an export writes: no file of a checkpoint can be smaller than that."""
+    """Bytes of the largest exported tensor: the minimum size of a checkpoint file."""
     rows = max(config.vocab_size, config.intermediate_size, config.num_heads * config.head_dim)
     return rows * config.hidden_size * dtype.itemsize + _HEADER
 
@@ -42,13 +43,13 @@ def save_llama(
     dtype: torch.dtype = torch.float16,
     shard_bytes: int | None = None,
 ) -> tuple[str, ...]:
-    """Write config.json, generation_config.json and the weights in ``dtype``; returns the names of the weights' files.
+    """Write config.json, generation_config.json and the weights in ``dtype``; returns the names of the weight files.
 
-    With ``shard_bytes`` weights that are longer together are cut between tensors into model-00001-of-0000N.safetensors
-    with an index, as Hugging Face does. An earlier export in the folder is replaced; its config.json goes first and the
-    new one comes last, so that what a kill leaves is no checkpoint. end_id begins and ends a text.
+    With ``shard_bytes`` larger weights are split between tensors into model-00001-of-0000N.safetensors with an index,
+    as Hugging Face does. An earlier export in the folder is replaced; its config.json is removed first and the new one
+    written last, so that an interrupted export is not a checkpoint. end_id begins and ends a text.
 
-    Raises ModelError when Llama cannot express the config, a tensor is longer than a shard, a weight is not finite in
+    Raises ModelError if Llama cannot express the config, a tensor is larger than a shard, a weight is not finite in
     ``dtype``, or the disk is full.
     """
     if dtype not in _NAMES:
@@ -81,9 +82,9 @@ def save_llama(
 def llama_config_json(
     config: DecoderConfig, end_id: int, pad_id: int | None = None, dtype: torch.dtype = torch.float32
 ) -> dict[str, object]:
-    """The config.json that means ``config``, the inverse of model.architectures.llama.
+    """Return the config.json for ``config``, the inverse of model.architectures.llama.
 
-    Raises ModelError naming the field that LlamaForCausalLM has no place for.
+    Raises ModelError naming the field that LlamaForCausalLM does not support.
     """
     needed: dict[str, object] = {
         "norm": "rms",
@@ -115,7 +116,7 @@ def llama_config_json(
         "max_position_embeddings": config.max_positions,
         "hidden_act": "silu",
         "rms_norm_eps": config.norm_eps,
-        # As transformers 4 and as transformers 5 read it.
+        # Readable by transformers 4 and transformers 5.
         "rope_theta": config.rope_theta,
         "rope_parameters": {"rope_type": "default", "rope_theta": config.rope_theta},
         "attention_bias": config.attention_bias,
@@ -131,7 +132,7 @@ def llama_config_json(
 
 
 def _files(tensors: Mapping[str, Tensor], shard_bytes: int | None) -> dict[str, dict[str, Tensor]]:
-    """File name -> its tensors, in order of the model, each file within the limit."""
+    """File name -> its tensors, in model order, each file within the limit."""
     groups: list[dict[str, Tensor]] = [{}]
     size = _HEADER
     for key, tensor in tensors.items():

@@ -1,4 +1,4 @@
-"""A checkpoint of any supported family, a Hugging Face folder or a GGUF file, as a Decoder."""
+"""Load a checkpoint of any supported family (a Hugging Face folder or a GGUF file) as a Decoder."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from model.hardware.memory import refuse_what_does_not_fit
 
 
 def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Decoder:
-    """A checkpoint folder or a GGUF file as a Decoder in ``dtype`` on ``device``, in eval mode, without gradients.
+    """Load a Decoder in ``dtype`` on ``device``, in eval mode, without gradients.
 
-    Everything is checked from the configuration and the headers first; then memory for the weights is taken once and
-    filled tensor by tensor. Raises ModelError naming the file and the field or key, or for lack of memory.
+    Configuration and headers are validated first; then memory for the weights is allocated once and filled tensor by
+    tensor. Raises ModelError, naming the file and the field or key, or if memory is insufficient.
     """
     checkpoint = open_checkpoint(folder)
     config, family = read_config(checkpoint)
@@ -40,24 +40,24 @@ def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: to
             f"{folder}: the model takes {need / 1e9:,.1f} GB, which {device} does not give: use a smaller dtype, "
             "another device or a smaller model"
         ) from error
-    if model.rotary is not None:  # not stored in checkpoints, and in fp32 whatever the weights are
+    if model.rotary is not None:  # not stored in checkpoints, and always in fp32
         model.rotary = rotary_table(config).to(device)
     fill(checkpoint, family.tensors(model, checkpoint.keys))
     return model.eval().requires_grad_(False)
 
 
 def shapes_only(checkpoint: Checkpoint, config: DecoderConfig) -> Decoder:
-    """A decoder without memory for its weights: nothing is initialised that a checkpoint then overwrites."""
+    """Build a decoder without memory for its weights, which a checkpoint then provides."""
     try:
         with torch.device("meta"):
             return Decoder(config)
-    except (RuntimeError, OverflowError) as error:  # numbers of elements that no integer holds
+    except (RuntimeError, OverflowError) as error:  # element counts that overflow an integer
         reason = str(error).splitlines()[0]
         raise ModelError(f"{checkpoint.where}: the config asks for tensors of impossible size ({reason})") from error
 
 
 def read_config(checkpoint: Checkpoint) -> tuple[DecoderConfig, Family]:
-    """What a checkpoint's config.json means, and its family. Raises ModelError naming file, field and value."""
+    """Return the DecoderConfig and the family of a checkpoint. Raises ModelError naming file, field and value."""
     try:
         return decoder_config(checkpoint.config), family_of(checkpoint.config)
     except ModelError as error:
@@ -65,7 +65,7 @@ def read_config(checkpoint: Checkpoint) -> tuple[DecoderConfig, Family]:
 
 
 def _second_head(checkpoint: Checkpoint, config: DecoderConfig, embedding: str) -> frozenset[str]:
-    """The head's key where a tied head is stored a second time, as some tools do. Raises ModelError if it differs."""
+    """The head's key if a tied head is stored a second time, as some tools do. Raises ModelError if it differs."""
     if not config.tied_head or not {embedding, HEAD} <= checkpoint.keys:
         return frozenset()
     if not stored_equal(checkpoint, embedding, HEAD):

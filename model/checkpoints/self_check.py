@@ -1,6 +1,6 @@
-"""A loaded decoder against itself and against transformers: is one answer the same however it is computed?
+"""Check a loaded decoder for self-consistency and against transformers.
 
-Made for checkpoints of any size: a short prompt, a few greedy tokens, and only one of the two models in memory.
+Suitable for checkpoints of any size: a short prompt, a few greedy tokens, and only one of the two models in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from model.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """logits (T, V) in fp32 of the prompt, greedy tokens behind it, and the logits (V) each was chosen from."""
+    """logits (T, V) in fp32 of the prompt, greedy tokens after it, and the logits (V) each was chosen from."""
 
     logits: Tensor
     tokens: tuple[int, ...]
@@ -33,8 +33,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class SplitDifferences:
-    """Largest differences of logits from those of one uncached pass: token by token on the cache, the prompt in chunks
-    on the cache, and the prompt behind padding in a batch."""
+    """Largest differences of logits from those of one uncached pass.
+
+    Compared: token by token with the cache, the prompt in chunks with the cache, and the prompt after padding in a
+    batch.
+    """
 
     cached: float
     chunked: float
@@ -43,8 +46,11 @@ class SplitDifferences:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Ours against a reference. equal_tokens: how many of ``tokens`` agree before the first that does not; tie: the two
-    differ there, but their logits are closer than rounding."""
+    """Our results against a reference.
+
+    equal_tokens: how many of ``tokens`` agree before the first difference; tie: there the logits differ by less than
+    rounding.
+    """
 
     logit_difference: float
     tolerance: float
@@ -54,23 +60,23 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether both agree as far as rounding lets them."""
+        """Whether both agree up to rounding."""
         return self.logit_difference <= self.tolerance and (self.tie or self.equal_tokens == self.tokens)
 
 
-# Shares of the largest logit. fp32 is the bound of the parity tests; the others are a few units of their last place
-# (2^-11, 2^-8), which is what another order of operations costs over tens of layers.
+# Shares of the largest logit. fp32 is the bound of the parity tests; the others are a few units in the last place
+# (2^-11, 2^-8), which is the effect of another order of operations over tens of layers.
 _TOLERANCE = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 6e-2}
 
 
 def tolerance(dtype: torch.dtype, logits: Tensor) -> float:
-    """How far logits of two exact implementations may lie apart in ``dtype``."""
+    """Maximum difference of logits between two exact implementations in ``dtype``."""
     return _TOLERANCE[dtype] * max(1.0, float(logits.abs().max()))
 
 
 @torch.inference_mode()
 def our_run(model: Decoder, prompt: Tensor, steps: int) -> Run:
-    """prompt (1, T): one uncached pass, then greedy decoding on the cache."""
+    """prompt (1, T): one uncached pass, then greedy decoding with the cache."""
     logits = model.logits(model(prompt))[0].float()
     cache = model.new_cache(1, prompt.shape[1] + steps)
     hidden, tokens, choices = model(prompt, cache), [], []
@@ -109,7 +115,7 @@ def _in_parts(model: Decoder, prompt: Tensor, split: tuple[int, ...]) -> Tensor:
 
 
 def _behind_padding(model: Decoder, prompt: Tensor) -> Tensor:
-    """The prompt as the second row of a batch whose first is longer: on the left it is padded with its own tokens."""
+    """The prompt as the second row of a batch with a longer first row: it is left-padded with its own tokens."""
     length = prompt.shape[1]
     pad = min(3, model.config.max_positions - length)
     total = length + pad
@@ -125,9 +131,9 @@ def _behind_padding(model: Decoder, prompt: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def reference_run(folder: Path, prompt: Tensor, steps: int, *, dtype: torch.dtype, device: torch.device | str) -> Run:
-    """The same by transformers, with its plain ("eager") attention.
+    """The same with transformers and its plain ("eager") attention.
 
-    Raises ModelError when it cannot load the checkpoint. Nothing is fetched and no code of a checkpoint is run.
+    Raises ModelError if it cannot load the checkpoint. Nothing is downloaded and no code from a checkpoint is run.
     """
     model = _load_reference(folder, dtype, device)
     result = model(prompt)
@@ -143,8 +149,8 @@ def reference_run(folder: Path, prompt: Tensor, steps: int, *, dtype: torch.dtyp
 
 
 def _load_reference(folder: Path, dtype: torch.dtype, device: torch.device | str) -> Any:
-    library = importlib.import_module("transformers")  # takes seconds
-    # Of a GGUF file transformers reads the one it is given, and ignores Llama 3.1's factors of the frequencies.
+    library = importlib.import_module("transformers")  # slow import
+    # For a GGUF file, transformers reads only the given file, and ignores Llama 3.1's frequency factors.
     gguf = {"gguf_file": folder.name} if is_gguf(folder) else {}
     if gguf and (len(open_gguf(folder).files) > 1 or ROPE_FACTORS in open_gguf(folder).names):
         raise ModelError(
@@ -169,7 +175,7 @@ def _load_reference(folder: Path, dtype: torch.dtype, device: torch.device | str
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without transformers' progress bars and warnings; both as before afterwards."""
+    """Silence transformers' progress bars and warnings, and restore both afterwards."""
     logging = importlib.import_module("transformers.utils.logging")
     bar, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
@@ -189,7 +195,7 @@ def compare(ours: Run, reference: Run, allowed: float) -> Comparison:
     )
     tie = False
     if equal < len(ours.tokens):
-        # Up to here both have read the same tokens: what lies within rounding may fall either way.
+        # Up to here both have read the same tokens: within rounding either result is valid.
         logits = ours.choices[equal]
         tie = float(logits[ours.tokens[equal]] - logits[reference.tokens[equal]]) <= 2 * allowed
     return Comparison(_apart(ours.logits, reference.logits), allowed, equal, len(ours.tokens), tie)

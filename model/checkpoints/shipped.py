@@ -1,4 +1,4 @@
-"""Where the models lie that the project ships. Without torch: names are looked up before anything is loaded."""
+"""Paths of the shipped models. Does not import torch: paths are resolved before anything is loaded."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 
 
 def shipped_reader() -> Path:
-    """Folder of the reader: generation's default."""
+    """Folder of the reader, the default for generation."""
     return _folder("reader")
 
 
 def shipped_verifier() -> Path:
-    """Folder of the verifier: evaluation's default."""
+    """Folder of the verifier, the default for evaluation."""
     return _folder("verifier")
 
 
 def shipped_decoder() -> Path:
-    """Folder of the decoder, a small one: what the engine's documentation and tests load."""
+    """Folder of the small decoder used in the engine's documentation and tests."""
     return _folder("decoder")
 
 

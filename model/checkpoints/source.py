@@ -1,4 +1,4 @@
-"""A checkpoint by its path: a Hugging Face folder, or a GGUF file, which holds all of it."""
+"""Open a checkpoint by path: a Hugging Face folder, or a self-contained GGUF file."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from model.checkpoints.gguf.files import is_gguf, open_gguf
 from model.checkpoints.gguf.vocabulary import tokenizer_json, tokenizer_settings
 from model.errors import ModelError
 
-if TYPE_CHECKING:  # weights need torch, which a process that only counts tokens does without
+if TYPE_CHECKING:  # weights need torch, which a process that only counts tokens does not load
     from model.checkpoints.checkpoint import Checkpoint
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
-LONGEST_TOKENIZER = 1 << 27  # bytes: several times the largest published; parsed it takes tens of times as much
+LONGEST_TOKENIZER = 1 << 27  # bytes: several times the largest published; parsed it takes tens of times as much memory
 _LONGEST_SETTINGS = 1 << 24
 
 
 def open_checkpoint(path: Path) -> Checkpoint:
-    """What ``read_checkpoint`` or ``gguf_checkpoint`` returns for the path, and raises."""
+    """Returns and raises what ``read_checkpoint`` or ``gguf_checkpoint`` does for the path."""
     from model.checkpoints.checkpoint import read_checkpoint
     from model.checkpoints.gguf.checkpoint import gguf_checkpoint
 
@@ -30,10 +30,10 @@ def open_checkpoint(path: Path) -> Checkpoint:
 
 
 def fingerprint(path: Path, weights_sha256: Callable[[Path], str] = sha256_of) -> str:
-    """SHA-256 (hex) that says which model this is: over the names and the SHA-256 of config.json and the weights'
-    files, or of the GGUF files.
+    """SHA-256 (hex) that identifies a model: over the names and the SHA-256 of config.json and the weight files.
 
-    weights_sha256: the SHA-256 (hex) of a weight file; it may raise ModelError for a file that must not be used.
+    For GGUF it covers the GGUF files. weights_sha256: the SHA-256 (hex) of a weight file; it may raise ModelError for a
+    file that must not be used.
     """
     from model.checkpoints.checkpoint import CONFIG, read_checkpoint
 
@@ -44,17 +44,17 @@ def fingerprint(path: Path, weights_sha256: Callable[[Path], str] = sha256_of) -
 
 
 def tokenizer_place(path: Path) -> str:
-    """Where the tokenizer of a checkpoint is, for messages."""
+    """Location of a checkpoint's tokenizer, for messages."""
     return f"{path} (tokenizer.ggml)" if is_gguf(path) else str(path / TOKENIZER)
 
 
 def tokenizer_text(path: Path) -> str:
-    """The text of a checkpoint's tokenizer.json. Raises ModelError for one that is missing or damaged."""
+    """Return the text of a checkpoint's tokenizer.json. Raises ModelError if it is missing or damaged."""
     return tokenizer_json(open_gguf(path)) if is_gguf(path) else read_tokenizer(path / TOKENIZER)
 
 
 def read_tokenizer(file: Path) -> str:
-    """The text of a tokenizer.json. Raises ModelError for one that is missing or no text."""
+    """Read the text of a tokenizer.json. Raises ModelError if it is missing or not text."""
     if not file.is_file():
         raise ModelError(f"{file} is missing: a checkpoint folder needs the fast tokenizer's tokenizer.json")
     if (size := file.stat().st_size) > LONGEST_TOKENIZER:
@@ -66,7 +66,7 @@ def read_tokenizer(file: Path) -> str:
 
 
 def tokenizer_config(path: Path) -> Mapping[str, object]:
-    """What a checkpoint's tokenizer_config.json says; {} where it has none. Raises ModelError if that is not JSON."""
+    """Return a checkpoint's tokenizer_config.json; {} if it has none. Raises ModelError if it is not JSON."""
     if is_gguf(path):
         return tokenizer_settings(open_gguf(path))
     file = path / TOKENIZER_CONFIG

@@ -1,4 +1,4 @@
-"""Text to token ids and back, with character offsets; special tokens written in a text stay text."""
+"""Convert text to token ids and back, with character offsets; special tokens in a text are treated as text."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Encoding:
 
 
 class Tokenizer:
-    """A Hugging Face fast tokenizer: a tokenizer.json, or its text with the place it comes from.
+    """A Hugging Face fast tokenizer: a tokenizer.json, or its text with its location.
 
-    Raises ModelError naming the place for one that is missing or damaged.
+    Raises ModelError, naming the location, if it is missing or damaged.
     """
 
     def __init__(self, path: Path, text: str | None = None) -> None:
@@ -36,20 +36,20 @@ class Tokenizer:
         try:
             self._tokenizer = HFTokenizer.from_str(text)
             self._encoder = HFTokenizer.from_str(_all_special(text))
-        except Exception as error:  # the library raises bare Exception for every kind of damage
+        except Exception as error:  # the library raises bare Exception for all damage
             raise ModelError(f"{path} cannot be read as a tokenizer: {error}") from error
         self._encoder.no_truncation()
         self._encoder.no_padding()
-        # A document that contains "[SEP]" or "<|im_end|>" must not be able to end the prompt's part it stands in.
+        # A document that contains "[SEP]" or "<|im_end|>" must not be able to end its part of the prompt.
         self._encoder.encode_special_tokens = True
 
     @classmethod
     def of_checkpoint(cls, path: Path) -> Tokenizer:
-        """The tokenizer of a checkpoint folder or a GGUF file."""
+        """Load the tokenizer of a checkpoint folder or a GGUF file."""
         return cls(Path(tokenizer_place(path)), tokenizer_text(path))
 
     def check_fits(self, path: Path, rows: int) -> None:
-        """Raises ModelError naming ``path`` where the embedding, of so many rows, has none for some token."""
+        """Raise ModelError, naming ``path``, if an embedding of so many rows lacks a token."""
         if self.size > rows:
             raise ModelError(
                 f"{path}: the tokenizer has {self.size} tokens, the embedding only {rows}: the two do not belong "
@@ -58,11 +58,11 @@ class Tokenizer:
 
     @property
     def size(self) -> int:
-        """How many rows an embedding needs for it: one more than the largest token id, added tokens included."""
+        """Required rows of an embedding: one more than the largest token id, added tokens included."""
         return 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
 
     def encode(self, text: str) -> Encoding:
-        """The text's tokens, without any special token added or recognised."""
+        """Encode the text, without adding or recognising special tokens."""
         with panics_named():
             encoding = self._encoder.encode(_encodable(text), add_special_tokens=False)
         return Encoding(tuple(encoding.ids), tuple(encoding.offsets))
@@ -78,7 +78,7 @@ class Tokenizer:
         return len(self.encode(text).token_ids)
 
     def decode(self, token_ids: Sequence[int]) -> str:
-        """Text of the tokens, special ones left out."""
+        """Decode the tokens to text, without special tokens."""
         with panics_named():
             return str(self._tokenizer.decode(list(token_ids), skip_special_tokens=True))
 
@@ -87,7 +87,7 @@ class Tokenizer:
         return str(self._tokenizer.id_to_token(token_id) or "")
 
     def id_of(self, token: str) -> int:
-        """The id of a token that must exist; ModelError otherwise."""
+        """Return the id of a required token. Raises ModelError if it is missing."""
         found = self._tokenizer.token_to_id(token)
         if found is None:
             raise ModelError(f"the tokenizer has no token {token!r}")
@@ -96,9 +96,9 @@ class Tokenizer:
 
 @contextmanager
 def panics_named() -> Iterator[None]:
-    """A panic of the library's, which is no Exception and would end whatever thread it meets, as ModelError.
+    """Convert a panic of the library, which is not an Exception and would end its thread, to ModelError.
 
-    It panics where a pattern of tokenizer.json needs more steps on a text than its regular expressions allow.
+    It panics if a pattern of tokenizer.json needs more steps on a text than its regular expressions allow.
     """
     try:
         yield
@@ -110,10 +110,10 @@ def panics_named() -> Iterator[None]:
 
 
 def _all_special(text: str) -> str:
-    """A tokenizer.json with every added token marked special, so that none is recognised in a text.
+    """Return a tokenizer.json with every added token marked special, so that none is recognised in a text.
 
-    Chat templates also use added tokens that are not marked so (``<tool_call>``). Runs of white space stay as they are:
-    tokenizers of code have them as added tokens for ordinary text.
+    Chat templates also use added tokens without that mark (``<tool_call>``). Runs of white space are unchanged:
+    tokenizers for code have them as added tokens for ordinary text.
     """
     parts = json.loads(text)
     for token in parts.get("added_tokens") or ():
@@ -122,5 +122,5 @@ def _all_special(text: str) -> str:
 
 
 def _encodable(text: str) -> str:
-    """The text with lone surrogates, which are no characters, replaced one for one: offsets stay."""
+    """Replace unpaired surrogates one for one, so that offsets are kept."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

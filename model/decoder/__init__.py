@@ -1,1 +1,1 @@
-"""The decoder: configuration, attention, blocks, heads, and the cache of keys and values."""
+"""The decoder: configuration, attention, blocks, heads, and the KV cache."""

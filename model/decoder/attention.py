@@ -1,4 +1,4 @@
-"""Attention: the formula as a pure function, masks, and the grouped-query module, which keeps no keys itself."""
+"""Attention: the formula as a pure function, masks, and the stateless grouped-query module."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from model.decoder.rotary import Rotation
 
 
 def attend(query: Tensor, keys: Tensor, values: Tensor, scale: float | None = None) -> tuple[Tensor, Tensor]:
-    """Output and weights of one attention read, the definition the fast path is tested against.
+    """Attention output and weights, the definition the fast path is tested against.
 
-    query (..., T, D), keys (..., S, D), values (..., S, Dv) -> output (..., T, Dv), weights (..., T, S) with
-    weights = softmax(q k^T * scale) (Vaswani et al. 2017, eq. 1); scale defaults to 1/sqrt(D).
+    query (..., T, D), keys (..., S, D), values (..., S, Dv) -> output (..., T, Dv), weights (..., T, S) with weights =
+    softmax(q k^T * scale) (Vaswani et al. 2017, eq. 1); scale defaults to 1/sqrt(D).
     """
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     weights = torch.softmax(query @ keys.transpose(-1, -2) * factor, dim=-1)
@@ -26,12 +26,12 @@ def attend(query: Tensor, keys: Tensor, values: Tensor, scale: float | None = No
 
 
 def attend_for_training(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-    """The same read written out, for training on a CPU in bf16: (B, H, T, D) and (B, Hkv, S, D) -> (B, H, T, D).
+    """Unfused attention for training on a CPU in bf16: (B, H, T, D) and (B, Hkv, S, D) -> (B, H, T, D).
 
     There the fused kernel's backward pass computes in fp32 even under bf16 autocast; a training step of the prefix
-    decoder took 2.85 s with it and 2.35 s with this on two cores. In fp32 the fused kernel wins: forward and
+    decoder took 2.85 s with it and 2.35 s with this on two cores. In fp32 the fused kernel is faster: forward and
     backward of the support encoder on 16 windows of 500 tokens took 4.5 to 5.1 s with it and 8.7 to 11.0 s with this
-    (two cores without AVX-512). The mask is added and not filled in: filling makes a copy, and its backward pass
+    (two cores without AVX-512). The mask is added rather than filled: filling makes a copy, and its backward pass
     another one; with it forward and backward of these windows took 216 to 268 ms a layer, added 147 to 155.
     """
     group = query.shape[1] // keys.shape[1]
@@ -47,7 +47,7 @@ def attend_for_training(query: Tensor, keys: Tensor, values: Tensor, mask: Tenso
 def prefix_mask(prefix_lengths: Tensor, lengths: Tensor, total: int) -> Tensor:
     """Boolean mask (B, 1, T, T), True where row i may read column j, for right-padded sequences.
 
-    Causal, and both ways inside the first prefix_lengths[b] positions; nothing reads a padded column at or beyond
+    Causal, and bidirectional inside the first prefix_lengths[b] positions; no row reads a padded column at or beyond
     lengths[b]. A padded row reads itself only, so that its softmax is defined.
     """
     index = torch.arange(total, device=lengths.device)
@@ -60,14 +60,14 @@ def prefix_mask(prefix_lengths: Tensor, lengths: Tensor, total: int) -> Tensor:
 
 
 def causal_training_mask(steps: int, device: torch.device) -> Tensor | None:
-    """The mask of a causal read of whole sequences in training; None stands for what a decoder does by itself.
+    """Mask for causal training on whole sequences; None means the decoder's default.
 
-    Padding on the right needs none of its own: nothing before it reads it. On a GPU the fused kernel leaves out the
-    half of the scores that nothing reads only where it is told so in these words.
+    Right padding needs no mask: no token before it reads it. On a GPU the fused kernel skips the unused half of the
+    scores only if it gets this explicit form.
     """
     if device.type != "cuda":
         return None
-    # Imported here because it brings torch's compiler along, 2 s that only a GPU's training has a use for.
+    # Imported here because it imports torch's compiler, which takes 2 s and is only needed for training on a GPU.
     from torch.nn.attention.bias import causal_upper_left
 
     return causal_upper_left(steps, steps)
@@ -84,14 +84,14 @@ def step_mask(past: int, steps: int, device: torch.device) -> Tensor | None:
 def window_mask(total: int, steps: int, window: int, device: torch.device) -> Tensor:
     """Mask (T, S) of the last ``steps`` of ``total`` positions: True less than ``window`` positions back.
 
-    It looks no way but back, so that it narrows a causal mask and is none itself (Jiang et al. 2023, Mistral 7B).
+    It does not limit later positions, so it must be combined with a causal mask (Jiang et al. 2023, Mistral 7B).
     """
     rows = torch.arange(total - steps, total, device=device)[:, None]
     return torch.arange(total, device=device)[None, :] > rows - window
 
 
 def narrowed(mask: Tensor | None, total: int, steps: int, window: int | None, device: torch.device) -> Tensor | None:
-    """``mask`` (None allows all) without what lies beyond the window."""
+    """``mask`` (None allows all) restricted to the window."""
     if window is None or window >= total:
         return mask
     near = window_mask(total, steps, window, device)
@@ -99,10 +99,10 @@ def narrowed(mask: Tensor | None, total: int, steps: int, window: int | None, de
 
 
 def read(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
-    """The fused read: (B, H, T, D), (B, Hkv, S, D) -> (B, H, T, D).
+    """Fused attention: (B, H, T, D), (B, Hkv, S, D) -> (B, H, T, D).
 
     mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed; None for all. causal (instead of a
-    mask, with S = T): the kernel then leaves out the upper triangle's work.
+    mask, with S = T): the kernel then skips the upper triangle.
     """
     grouped = query.shape[1] != keys.shape[1]
     return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped)
@@ -129,7 +129,7 @@ class Attention(nn.Module):
         """x (B, T, E) -> (B, T, E).
 
         mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed. None leaves it to the state, and
-        without a state allows all; the layer's window narrows either.
+        without a state allows all; the layer's window restricts either.
         """
         batch, steps, _ = x.shape
         q, k, v = self._split(self.qkv(x), rotation)
@@ -153,6 +153,6 @@ class Attention(nn.Module):
             return q, k, v
         if self.query_norm is not None:
             return rotation.apply(q), rotation.apply(k), v
-        # Queries and keys stand side by side: one rotation turns both.
+        # Queries and keys are adjacent, so that one rotation covers both.
         both = rotation.apply(heads[:, : self.heads + self.kv_heads])
         return both[:, : self.heads], both[:, self.heads :], v

@@ -1,7 +1,7 @@
-"""AttentionState: who keeps the keys and values of what was read, and reads them for the new tokens.
+"""AttentionState: the interface for storage of keys and values, and for attention over them.
 
-The decoder computes queries, keys and values and hands them over; what is kept, shared or paged, and which kernel
-reads it, is the state's own affair. ``KVCache`` is the plain one; a batch engine brings others.
+The decoder computes queries, keys and values and passes them on. The state decides about storage, sharing, paging and
+kernels. ``KVCache`` is the plain implementation; a batch engine has others.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from torch import Tensor
 
 
 class AttentionState(Protocol):
-    """What a decoder needs of the sequences it goes on with. One forward pass calls ``positions`` once, ``attend`` once
-    per layer in order, and ``advance`` once when all layers are done."""
+    """What a decoder needs of the sequences it continues.
+
+    One forward pass calls ``positions`` once, ``attend`` once per layer in order, and ``advance`` once after all
+    layers.
+    """
 
     def positions(self, steps: int) -> Tensor:
-        """Absolute positions, int64, of the next ``steps`` tokens of each sequence: (B, T), or (1, T) for all alike.
+        """Absolute positions, int64, of the next ``steps`` tokens of each sequence: (B, T), or (1, T) if all are equal.
 
         They drive rotary and learned positions. Raises ModelError past the last position of the context.
         """
@@ -25,16 +28,15 @@ class AttentionState(Protocol):
     def attend(
         self, layer: int, query: Tensor, keys: Tensor, values: Tensor, window: int | None, mask: Tensor | None
     ) -> Tensor:
-        """Keep the new keys and values (B, Hkv, T, D), already normed and rotated, then read for the new tokens:
-        query (B, H, T, D) -> softmax(q k^T / sqrt(D)) v, (B, H, T, D).
+        """Store the new keys and values (B, Hkv, T, D), already normed and rotated, then attend for the new tokens.
 
-        window: of a layer that reads the last ``window`` positions only, each token's own included; None for all.
-        mask: boolean, broadcastable to (B, H, T, S) with S kept and new positions, True where reading is allowed (the
-        window narrows it further); None for what is right for this state's sequences: causal, and both ways inside the
-        prompt of a prefix decoder.
+        query (B, H, T, D) -> softmax(q k^T / sqrt(D)) v, (B, H, T, D). window: of a layer that reads the last
+        ``window`` positions only, each token's own included; None for all. mask: boolean, broadcastable to (B, H, T, S)
+        with S stored and new positions, True where reading is allowed (the window restricts it further); None for the
+        default of this state's sequences: causal, and bidirectional inside the prompt of a prefix decoder.
         """
         ...
 
     def advance(self, steps: int) -> None:
-        """Count ``steps`` new tokens of each sequence as read: every layer has had them."""
+        """Count ``steps`` new tokens of each sequence as read, after every layer has processed them."""
         ...

@@ -1,4 +1,4 @@
-"""Feed-forward layers and the transformer block, in the variants DecoderConfig names."""
+"""Feed-forward layers and the transformer block, in the variants of DecoderConfig."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The KV cache: keys and values of all layers and positions so far, the whole state of decoding."""
+"""The KV cache: keys and values of all layers and positions so far, the complete decoding state."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from model.errors import ModelError
 class KVCache:
     """Preallocated keys and values, (L, B, Hkv, capacity, D) each; ``length`` positions are filled.
 
-    An AttentionState whose sequences are all equally long. One decoding step appends one position and reads all:
-    O(length) work and no copy. Memory is 2 L B Hkv capacity D numbers, also of layers that read a window only.
+    An AttentionState whose sequences are equally long. One decoding step appends one position and reads all: O(length)
+    work and no copy. Memory is 2 L B Hkv capacity D numbers, also for layers with a window.
     """
 
     def __init__(
@@ -38,13 +38,13 @@ class KVCache:
 
     @property
     def capacity(self) -> int:
-        """Number of positions there is room for."""
+        """Maximum number of positions."""
         return self.keys.shape[3]
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Write keys, values (B, Hkv, T, D) of new positions; return views of all positions (B, Hkv, length + T, D).
 
-        ``advance`` must be called once all layers have appended.
+        ``advance`` must be called after all layers have appended.
         """
         end = self.length + keys.shape[2]
         if end > self.capacity:
@@ -78,7 +78,7 @@ class KVCache:
         return read(query, keys, values, self._mask(steps, window, query.device))
 
     def _mask(self, steps: int, window: int | None, device: torch.device) -> Tensor | None:
-        """Causal and within the window; made once for all layers of a forward pass."""
+        """Causal and within the window; built once for all layers of a forward pass."""
         key = (steps, window)
         if key not in self._masks:
             causal = step_mask(self.length, steps, device)
@@ -91,7 +91,7 @@ class KVCache:
         self._masks.clear()
 
     def expand(self, batch: int) -> KVCache:
-        """The same single sequence (B = 1) for ``batch`` samples: one prefill serves them all."""
+        """Expand a single sequence (B = 1) to ``batch`` samples: one prefill serves them all."""
         if self.batch != 1:
             raise ModelError(f"only a cache of one sequence can be expanded, this one has {self.batch}")
         out = object.__new__(KVCache)

@@ -1,4 +1,4 @@
-"""DecoderConfig: every shape and choice of one decoder, checked when made."""
+"""DecoderConfig: all shapes and options of a decoder, validated on construction."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from model.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class DecoderConfig:
-    """The one decoder's settings.
+    """The decoder's settings.
 
-    Alphabet: V vocab_size, E hidden_size, L num_layers, H num_heads, Hkv num_kv_heads, D head_dim, F intermediate_size,
+    Symbols: V vocab_size, E hidden_size, L num_layers, H num_heads, Hkv num_kv_heads, D head_dim, F intermediate_size,
     Delta max_positions. norm_position "pre" normalises before each sublayer and once at the end (Llama); "post"
     normalises after each residual sum (BERT). prefix: attention is bidirectional inside the prompt, causal after it.
     head "pointer" mixes the vocabulary softmax with copying from the prompt (See et al. 2017). embedding_norm: a norm
     over the summed embeddings. mark_separator: the token that ends the question in a prompt; exact-match marks
-    (model/decoder/marks.py) are then added to the embeddings; None for none. first_ordinary_id: tokens below it are
-    special. follow: the pointer head knows where a copied stretch of up to so many tokens would go on; 0 for not.
-    decline: units of the network that corrects how likely an answer begins with the prompt's marker that nothing
-    shown answers (model/decoder/decline_head.py); 0 for none. rope: how rotary frequencies are scaled, None for
-    plainly. qk_norm: queries and keys of each head are RMS-normed before they are rotated (Qwen3). windows: for each
-    layer, how many positions it reads, the token's own included, None for all; () for no window anywhere. unrotated:
-    layers without rotary positions (SmolLM3). activation "gelu_tanh" is GELU by its tanh approximation (GPT-2).
+    (model/decoder/marks.py) are then added to the embeddings; None for none. first_ordinary_id: lower token ids are
+    special. follow: the pointer head gets the continuation of copied spans of up to so many tokens; 0 turns it off.
+    decline: units of the network that corrects the probability of declining (model/decoder/decline_head.py); 0 for
+    none. rope: scaling of rotary frequencies, None for none. qk_norm: queries and keys of each head are RMS-normed
+    before they are rotated (Qwen3). windows: for each layer, how many positions it reads, the token's own included,
+    None for all; () for no windows. unrotated: layers without rotary positions (SmolLM3). activation "gelu_tanh" is
+    GELU by its tanh approximation (GPT-2).
+
     Raises ModelError with the offending value.
     """
 
@@ -99,5 +100,5 @@ class DecoderConfig:
             raise ModelError(f"decoder config: unrotated names layers {self.unrotated} of {self.num_layers}")
 
     def window(self, layer: int) -> int | None:
-        """How many positions the layer reads, the token's own included; None for all."""
+        """Number of positions that the layer reads, the token's own included; None for all."""
         return self.windows[layer] if self.windows else None

@@ -1,9 +1,9 @@
-"""When a reader declines: the pointer at "nothing shown answers", corrected by what the answer's first state knows.
+"""The decline head: corrects the pointer's probability of "no passage answers" with the answer's first state.
 
-A reader learns to point at that marker among everything else that it learns, mostly where the passages have nothing to
-do with the question. Its states tell near misses apart better than the pointer does (a probe of hidden states:
-Kadavath et al. 2022, section 5, P(IK)), so a small network on two of them is fitted behind the training, with all
-other weights as they are.
+A reader learns to point at the no-answer marker along with everything else, mostly from passages unrelated to the
+question. Its hidden states separate near misses better than the pointer does (a probe of hidden states: Kadavath et al.
+2022, section 5, P(IK)). A small network on two states is therefore fitted after the training, with all other weights
+fixed.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ _LEAST, _MOST = -60.0, -1e-6  # log-probabilities whose odds are finite in fp32
 
 
 class Decline(nn.Module):
-    """logit P(declines) = scale logit(p) + w gelu(W h + b) + c: p what the pointer gives it, h two states.
+    """logit P(declines) = scale logit(p) + w gelu(W h + b) + c, with p from the pointer and h two states.
 
-    h (2E): the state that the answer begins with, then the marker's. hidden: rows of W. As made it changes nothing.
+    h (2E): the state that the answer starts with, then the marker's. hidden: rows of W. The initial parameters change
+    nothing.
     """
 
     def __init__(self, size: int, hidden: int) -> None:
@@ -36,12 +37,12 @@ class Decline(nn.Module):
         return self.pointed_odds(pointed) + said
 
     def pointed_odds(self, pointed: Tensor) -> Tensor:
-        """The pointer's part of them."""
+        """The pointer's part of the log-odds."""
         kept = pointed.float().clamp(_LEAST, _MOST)
         return self.scale.float() * (kept - torch.log(-torch.expm1(kept)))
 
     def forward(self, states: Tensor, pointed: Tensor) -> tuple[Tensor, Tensor]:
-        """(log-probability of declining, what is added to that of everything else), (...) each."""
+        """(log-probability of declining, correction added to all other log-probabilities), (...) each."""
         odds = self.log_odds(states, pointed)
         kept = pointed.clamp(_LEAST, _MOST)
         return F.logsigmoid(odds), F.logsigmoid(-odds) - torch.log(-torch.expm1(kept))

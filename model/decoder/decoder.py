@@ -1,4 +1,4 @@
-"""The one decoder: embeddings, blocks and a head, driven by DecoderConfig."""
+"""The decoder: embeddings, blocks and a head, configured by DecoderConfig."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ from model.row_steps import RowSteps
 
 
 class Decoder(nn.Module):
-    """A decoder-only language model, cached or not.
+    """A decoder-only language model, with or without a cache.
 
     ``forward`` maps token ids to final hidden states; ``next_token`` and ``target_logprobs`` map those to
-    log-probabilities. With a prefix config the whole first call on an empty cache is the prompt and is read both ways.
+    log-probabilities. With a prefix config the whole first call on an empty cache is the prompt, with bidirectional
+    attention.
     """
 
     def __init__(self, config: DecoderConfig) -> None:
@@ -47,16 +48,18 @@ class Decoder(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Device of the weights."""
         return self.embedding.weight.device
 
     @property
     def dtype(self) -> torch.dtype:
-        """What the weights are."""
+        """Dtype of the weights."""
         return self.embedding.weight.dtype
 
     def new_cache(self, batch: int, capacity: int) -> KVCache:
-        """An empty cache for ``batch`` sequences of up to ``capacity`` positions, on this model's device and dtype."""
+        """Create an empty cache for ``batch`` sequences of up to ``capacity`` positions, on this model's device and
+        dtype.
+        """
         return KVCache(self.config, batch, capacity, dtype=self.dtype, device=self.device)
 
     def forward(
@@ -69,11 +72,11 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """token_ids (B, T) -> final hidden states (B, T, E).
 
-        With a cache (any AttentionState), the new positions follow those it holds and are kept by it. mask: boolean
-        (B, 1, T, S), True where reading is allowed, S = past + T positions; by default causal, or both ways for the
-        prompt of a prefix decoder. prompt_lengths (B): of a prefix decoder's sequences that go on behind the prompt.
-        positions (B, T): where each token stands, if not right behind the last one (left-padded batches).
-        Raises ModelError past the last position.
+        With a cache (any AttentionState), the new positions follow the stored ones and are added to it. mask: boolean
+        (B, 1, T, S), True where reading is allowed, S = past + T positions; by default causal, or bidirectional for the
+        prompt of a prefix decoder. prompt_lengths (B): for a prefix decoder's sequences that continue after the prompt.
+        positions (B, T): position of each token, if not directly after the last one (left-padded batches). Raises
+        ModelError past the last position.
         """
         steps = token_ids.shape[1]
         if steps < 1:
@@ -106,9 +109,9 @@ class Decoder(nn.Module):
     def _mark_codes(
         self, token_ids: Tensor, positions: Tensor, prompt_lengths: Tensor | None, separator: int
     ) -> Tensor:
-        """(B, T) -> (B, T): only a prompt has marks, so that prompt and answer are read alike cached and not."""
+        """(B, T) -> (B, T): only a prompt has marks, so that results with and without a cache are equal."""
         begins = positions[:, :1] == 0  # (B or 1, 1): a prompt is read whole, from its first token on
-        if token_ids.shape[1] == 1:  # a lone token has nothing on the other side; a decoding step should cost no more
+        if token_ids.shape[1] == 1:  # a single token has nothing to match; a decoding step should not pay for it
             return torch.where(begins & (token_ids >= self.config.first_ordinary_id), 0, PLAIN_MARK)
         if prompt_lengths is None:
             prompt_lengths = torch.full(token_ids.shape[:1], token_ids.shape[1], device=token_ids.device)
@@ -116,7 +119,7 @@ class Decoder(nn.Module):
         return torch.where(begins, exact_marks(token_ids, parts), PLAIN_MARK)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """(..., E) -> (..., V), for a linear head only: the pointer head's mixture has no logits of its own."""
+        """(..., E) -> (..., V), for a linear head only: the pointer head's mixture has no logits."""
         if not isinstance(self.head, LinearHead):
             raise ModelError("the pointer head returns log-probabilities, not logits: call next_token")
         return self.head.logits(hidden, self.embedding.weight)

@@ -1,7 +1,7 @@
-"""From hidden states to log-probabilities over the vocabulary: a linear head, and one that can also copy.
+"""Output heads: a linear head, and a pointer head that can also copy from the prompt.
 
-Both answer the same two questions, so that samplers, logprobs and training see no difference: the log-probabilities of
-every token, and those of given targets (cheaper in training).
+Both provide the log-probabilities of every token, and those of given targets (cheaper in training), so that sampling
+and training do not depend on the head.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from model.decoder.marks import follow_lengths
 
 
 class Product(Protocol):
-    """A matrix in a layout of its own: what a packed head multiplies with (model/decoder/packing.py)."""
+    """A matrix in a custom layout, as used by a packed head (model/decoder/packing.py)."""
 
     def __call__(self, x: Tensor) -> Tensor:
         """(..., E) -> (..., V)."""
@@ -28,12 +28,12 @@ class Product(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class HeadMemory:
-    """What a head may copy from: the prompt's final states (B, P, E), token ids (B, P), and which are copyable (B, P).
+    """What a head may copy from: the prompt's final states (B, P, E), token ids (B, P), and a mask of copyable ones (B,
+    P).
 
-    For B = 1 it serves any number of samples of that prompt. answer (B, A): the answer's tokens up to the one that is
-    due (whatever stands in its place); a head that follows copied stretches needs them. keys (B, P, E): what the head
-    makes of the states (PointerHead.keys), so that a prompt's are computed once and not at every token; None: then they
-    are.
+    For B = 1 it serves any number of samples of that prompt. answer (B, A): the answer's tokens up to the one being
+    predicted (with a placeholder for it); needed by a head that follows copied spans. keys (B, P, E): precomputed
+    PointerHead.keys of the states, so that they are computed once and not at every token; None computes them.
     """
 
     states: Tensor
@@ -44,10 +44,10 @@ class HeadMemory:
 
 
 def copyable_tokens(token_ids: Tensor, first_id: int, null_id: int | None) -> Tensor:
-    """Which prompt tokens may be copied (same shape, bool): those from first_id on, and null_id.
+    """Return which prompt tokens may be copied (same shape, bool): those from first_id on, and null_id.
 
-    Pointing at null_id, a marker at the beginning of the prompt, is how a reader says that nothing answers: a frozen
-    embedding that no text ever trained cannot be told from its neighbours by the vocabulary softmax.
+    A reader says that nothing answers by pointing at null_id, a marker at the start of the prompt: the vocabulary
+    softmax cannot distinguish a frozen, untrained embedding from its neighbours.
     """
     ordinary = token_ids >= first_id
     return ordinary if null_id is None else ordinary | (token_ids == null_id)
@@ -55,11 +55,11 @@ def copyable_tokens(token_ids: Tensor, first_id: int, null_id: int | None) -> Te
 
 @dataclass(frozen=True, slots=True)
 class NextToken:
-    """logprobs (B, V) of the next token; copy (B, P): how much of the probability was copied from each prompt token.
+    """logprobs (B, V) of the next token; copy (B, P): share of the probability copied from each prompt token.
 
-    copy is None for a head that does not copy. uncalibrated: the model's own log-probabilities where ``logprobs`` are
-    no longer those; copy is a part of these. logits (B, V) in fp32, whose log-softmax logprobs is; None of a head or
-    after a calibration that has none.
+    copy is None for a head that does not copy. uncalibrated: the model's own log-probabilities if ``logprobs`` were
+    calibrated; copy is a part of these. logits (B, V) in fp32, whose log-softmax is logprobs; None if the head or a
+    calibration has none.
     """
 
     logprobs: Tensor
@@ -69,7 +69,7 @@ class NextToken:
 
 
 class LinearHead(nn.Module):
-    """log softmax(W h), W tied to the embedding or the head's own."""
+    """log softmax(W h), with W tied to the embedding or separate."""
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class LinearHead(nn.Module):
         return F.linear(hidden, embedding if self.weight is None else self.weight)
 
     def next_token(self, hidden: Tensor, embedding: Tensor, memory: HeadMemory | None) -> NextToken:
-        """hidden (B, E) -> NextToken; the softmax is taken in fp32."""
+        """hidden (B, E) -> NextToken; the softmax is computed in fp32."""
         logits = self.logits(hidden, embedding).float()
         return NextToken(torch.log_softmax(logits, dim=-1), None, logits=logits)
 
@@ -98,12 +98,11 @@ class LinearHead(nn.Module):
 class PointerHead(nn.Module):
     """p(w) = g p_vocab(w) + (1 - g) sum over prompt positions j holding w of a_j (See et al. 2017, eq. 9).
 
-    a = softmax(q k^T / sqrt(E)) over copyable prompt tokens; g = sigmoid of a linear map of the state and the read-out
-    context (their eq. 8). Before the tied embedding stands a residual dense-GELU-LayerNorm that starts as identity.
-    With config.follow, positions right behind a stretch that ends the answer so far get a learned bias by its length.
-    With config.decline, how likely an answer is to begin with the prompt's first token, a marker that nothing shown
-    answers, is corrected (model/decoder/decline_head.py) where that may be copied; all else keeps its shares of the
-    rest.
+    a = softmax(q k^T / sqrt(E)) over copyable prompt tokens; g = sigmoid of a linear map of the state and the attention
+    context (their eq. 8). A residual dense-GELU-LayerNorm, initialised as the identity, precedes the tied embedding.
+    With config.follow, positions directly after a span that ends the answer so far get a learned bias by its length.
+    With config.decline, the probability that an answer starts with the prompt's first token, the no-answer marker, is
+    corrected (model/decoder/decline_head.py) if it may be copied; the rest keeps its proportions.
     """
 
     def __init__(self, config: DecoderConfig) -> None:
@@ -118,15 +117,15 @@ class PointerHead(nn.Module):
         self.gate = nn.Linear(2 * size, 1)
         self.scale = size**-0.5
         self.follow: nn.Parameter | None = None
-        if config.follow:  # a beginning that already prefers to go on with what it copies
+        if config.follow:  # initial bias: already prefers to continue a copied span
             self.follow = nn.Parameter(torch.cat((torch.zeros(1), torch.linspace(2.0, 4.0, config.follow))))
         self.decline = Decline(size, config.decline) if config.decline else None
-        with torch.no_grad():  # the residual branch adds nothing at the start
+        with torch.no_grad():  # the residual branch is zero at initialisation
             self.norm.weight.zero_()
             self.norm.bias.zero_()
 
     def keys(self, states: Tensor) -> Tensor:
-        """The prompt's states (B, P, E) as a query meets them, same shape."""
+        """The prompt's states (B, P, E) as attention keys, same shape."""
         out: Tensor = self.key(states)
         return out
 
@@ -141,7 +140,7 @@ class PointerHead(nn.Module):
         weights = torch.log_softmax(scores, dim=-1)
         context = weights.exp().to(memory.states.dtype) @ memory.states  # (B, A, E)
         gate = self.gate(torch.cat((hidden, context), dim=-1)).squeeze(-1).float()  # (B, A)
-        # A prompt without any copyable token leaves everything to the vocabulary.
+        # A prompt without copyable tokens leaves all probability to the vocabulary.
         some = memory.copyable.any(dim=-1, keepdim=True)  # (B or 1, 1)
         log_gate = torch.where(some, F.logsigmoid(gate), 0.0)
         return weights, log_gate, torch.where(some, F.logsigmoid(-gate), -1e4)
@@ -168,7 +167,7 @@ class PointerHead(nn.Module):
         pointed = logprobs.gather(1, marker)
         declines, others = self._declining(hidden[:, None], pointed, memory)  # (B, 1) each
         corrected = (logprobs + others).scatter(1, marker, declines)
-        # What was copied keeps its share of each token's probability.
+        # The copied share of each token's probability is unchanged.
         parts = torch.where(ids == marker, declines - pointed, others).exp()
         return NextToken(corrected, copy * parts)
 
@@ -178,7 +177,7 @@ class PointerHead(nn.Module):
             raise ValueError("the pointer head needs the prompt's states to copy from")
         weights, log_gate, log_copy = self._mixture(hidden, memory)
         same = memory.token_ids[:, None, :] == targets[..., None]  # (B, A, P)
-        # A finite floor keeps the gradient defined where the target does not stand in the prompt.
+        # A finite floor keeps the gradient defined if the target does not occur in the prompt.
         copied = torch.logsumexp(weights.masked_fill(~same, -1e4), dim=-1)
         words = self._vocabulary(hidden, embedding)
         vocabulary = words.gather(-1, targets[..., None]).squeeze(-1)
@@ -197,7 +196,7 @@ class PointerHead(nn.Module):
         return torch.where(begins, corrected, out)
 
     def _declining(self, hidden: Tensor, pointed: Tensor, memory: HeadMemory) -> tuple[Tensor, Tensor]:
-        """hidden (B, A, E), pointed (B, A) -> see Decline.forward; unchanged where the marker may not be copied."""
+        """hidden (B, A, E), pointed (B, A) -> see Decline.forward; unchanged if the marker may not be copied."""
         if self.decline is None:
             return pointed, torch.zeros_like(pointed)
         marker = memory.states[:, :1].expand(hidden.shape)

@@ -1,7 +1,7 @@
-"""Exact-match marks: for every token, if it stands on the other side of a pair of texts too, alone or with a neighbour.
+"""Exact-match marks: whether a token also occurs on the other side of a pair of texts, alone or with a neighbour.
 
-A small uncased encoder has to learn that slowly, and names and numbers hang on it (as a feature: DrQA, Chen et al.
-2017, section 3.2).
+A small uncased encoder learns that slowly, and names and numbers depend on it (as a feature: DrQA, Chen et al. 2017,
+section 3.2).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ PLAIN_MARK = MARKS - 1
 def exact_marks(token_ids: Tensor, parts: Tensor) -> Tensor:
     """(B, T), (B, T) -> (B, T): 3 * part + 0, 1 or 2 (absent, present, present beside the same neighbour).
 
-    PLAIN_MARK where the part is NOTHING. The other side of a question or claim token is the evidence, and the reverse.
+    PLAIN_MARK if the part is NOTHING. The other side of a question or claim token is the evidence, and vice versa.
     """
     first = parts <= CLAIM
     second = parts == EVIDENCE
     across = (first[:, :, None] & second[:, None, :]) | (second[:, :, None] & first[:, None, :])  # (B, T, T)
     same = (token_ids[:, :, None] == token_ids[:, None, :]) & across
-    begins = (same[:, :-1, :-1] & same[:, 1:, 1:]).any(dim=2)  # this token and the next one, side by side over there
+    begins = (same[:, :-1, :-1] & same[:, 1:, 1:]).any(dim=2)  # this token and the next one, adjacent on the other side
     beside = torch.zeros_like(first)
     beside[:, :-1] |= begins
     beside[:, 1:] |= begins
@@ -41,10 +41,11 @@ def prompt_parts(token_ids: Tensor, prompt_lengths: Tensor, separator: int, firs
 
 
 def follow_lengths(prompt: Tensor, answer: Tensor, most: int) -> Tensor:
-    """prompt (B or 1, P), answer (B, A) -> (B, A, P): how long a stretch of the answer ends right before each position.
+    """prompt (B or 1, P), answer (B, A) -> (B, A, P): length of the span of the answer that ends right before each
+    position.
 
-    Entry [b, a, p] is the largest n <= most with answer[a - n : a] == prompt[p - n : p]: how surely a copied stretch
-    goes on there when answer token a is due. Tokens from a on have no say. most: at least 1.
+    Entry [b, a, p] is the largest n <= most with answer[a - n : a] == prompt[p - n : p]: the evidence that a copied
+    span continues there when answer token a is predicted. Tokens from a on are ignored. most: at least 1.
     """
     batch, length = answer.shape
     previous = torch.full((batch, length, prompt.shape[1]), False, device=prompt.device)

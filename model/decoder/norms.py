@@ -1,4 +1,4 @@
-"""The norms DecoderConfig names."""
+"""The norms of DecoderConfig."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Weights in the layout this CPU multiplies fastest, for inference: blocks of oneDNN's, made once.
+"""Prepacked weights for fast CPU inference, in oneDNN's blocked layout.
 
-A product with few rows reads every weight once, and how fast they are read depends on how they lie. On two cores (torch
-2.13, AVX-512, the 135M Llama shape, 2026-11-21) all products of a step of one token took 48 ms in fp32 and 24 in bf16
-by ``F.linear``, 28 and 14 from packed weights; those of 512 rows 700 and 326 ms, and 545 and 281.
+A product with few rows reads every weight once, so that its speed depends on the layout. On two cores (torch 2.13,
+AVX-512, the 135M Llama shape, 2026-11-21) all products of a step of one token took 48 ms in fp32 and 24 in bf16 by
+``F.linear``, 28 and 14 from packed weights; those of 512 rows 700 and 326 ms, and 545 and 281.
 
-The operators are those that torch.compile's CPU backend emits for linear layers; where torch has none, nothing is
-packed.
+The operators are those that torch.compile's CPU backend emits for linear layers; if torch has none, nothing is packed.
 """
 
 from __future__ import annotations
@@ -21,22 +20,22 @@ from model.decoder.heads import LinearHead
 from model.decoder.norms import RMSNorm
 from model.errors import ModelError
 
-# oneDNN picks the layout for a number of rows. In fp32 that for 16 is as good for 1 and 512, and with that for 1 a
-# product of 16 takes half as long again. In bf16 that for 1 is as good for all.
+# oneDNN chooses the layout for a number of rows. In fp32 the layout for 16 is as good for 1 and 512, while with that
+# for 1 a product of 16 takes half as long again. In bf16 the layout for 1 is as good for all.
 _ROWS = {torch.float32: 16, torch.bfloat16: 1}
 
 
 class PackedLinear(nn.Module):
-    """A linear layer (O, I) whose weight is packed: it can be used, but neither read, copied, moved nor trained.
+    """A linear layer (O, I) with a packed weight, which cannot be read, copied, moved or trained.
 
-    dtype: of the products, the weight's own by default; what comes in is brought to it, as autocast would.
+    dtype: of the products, the weight's own by default; inputs are cast to it, as in autocast.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None, dtype: torch.dtype | None = None) -> None:
         super().__init__()
         self.out_features, self.in_features = weight.shape
         self.dtype = dtype or weight.dtype
-        # Not buffers: a packed tensor has no storage that state_dict or deepcopy could take.
+        # Not buffers: a packed tensor has no storage for state_dict or deepcopy.
         plain = weight.detach().to(self.dtype).contiguous()
         self._weight = torch.ops.mkldnn._reorder_linear_weight(plain, _ROWS[self.dtype])
         self._bias = None if bias is None else bias.detach().to(self.dtype)
@@ -46,7 +45,7 @@ class PackedLinear(nn.Module):
         return self.then("none", x)
 
     def then(self, function: str, x: Tensor, algorithm: str = "") -> Tensor:
-        """(..., I) -> (..., O), with ``function`` (none or gelu) of the sums before they are rounded."""
+        """(..., I) -> (..., O), with ``function`` (none or gelu) applied before rounding."""
         out: Tensor = torch.ops.mkldnn._linear_pointwise(
             x.to(self.dtype), self._weight, self._bias, function, [], algorithm
         )
@@ -57,7 +56,7 @@ class PackedLinear(nn.Module):
 
 
 class PackedGeluMLP(nn.Module):
-    """``GeluMLP`` of packed weights."""
+    """``GeluMLP`` with packed weights."""
 
     def __init__(self, layer: GeluMLP, dtype: torch.dtype | None = None) -> None:
         super().__init__()
@@ -72,9 +71,9 @@ class PackedGeluMLP(nn.Module):
 
 
 class ShortRMSNorm(nn.Module):
-    """``RMSNorm`` in five operations instead of ten: a step of one token takes as long as its operations are many.
+    """``RMSNorm`` in five operations instead of ten: the time of a one-token step depends on the number of operations.
 
-    With n the length of x, mean(x^2) + eps = (n^2 + eps E) / E. In fp32 wherever numbers are summed or divided.
+    With n the length of x, mean(x^2) + eps = (n^2 + eps E) / E. Sums and divisions are in fp32.
     """
 
     def __init__(self, norm: RMSNorm) -> None:
@@ -90,7 +89,7 @@ class ShortRMSNorm(nn.Module):
 
 
 def can_pack(device: torch.device, dtype: torch.dtype) -> bool:
-    """Whether weights on this device in this precision can be packed here."""
+    """Return whether weights on this device in this precision can be packed."""
     operators = torch.ops.mkldnn
     if device.type != "cpu" or not torch._C._has_mkldnn:
         return False
@@ -100,9 +99,9 @@ def can_pack(device: torch.device, dtype: torch.dtype) -> bool:
 
 
 def pack_blocks(blocks: nn.Module, dtype: torch.dtype | None = None) -> None:
-    """Pack the linear layers and norms of transformer blocks, in place; a plain weight is given up as it is packed.
+    """Pack the linear layers and norms of transformer blocks, in place; each plain weight is freed as it is packed.
 
-    Layers of another kind (Int8Linear) stay as they are. dtype: see PackedLinear.
+    Layers of another kind (Int8Linear) are unchanged. dtype: see PackedLinear.
     """
     for module in list(blocks.modules()):
         for name, child in list(module.named_children()):
@@ -116,17 +115,17 @@ def pack_blocks(blocks: nn.Module, dtype: torch.dtype | None = None) -> None:
 
 
 def pack(model: Decoder) -> bool:
-    """Pack a decoder's blocks and the matrix of its head, in place; False, and nothing done, where that cannot be.
+    """Pack a decoder's blocks and the matrix of its head, in place; False, and no change, if that is not possible.
 
-    What it computes differs by rounding only. A tied head's matrix is packed beside the embedding, which is still
-    looked up: vocab_size * hidden_size numbers more.
+    Results differ by rounding only. A tied head's matrix is packed in addition to the embedding, which is still needed
+    for lookups: vocab_size * hidden_size numbers more.
     """
     if not can_pack(model.device, model.dtype):
         return False
     pack_blocks(model.blocks)
     head = model.head
     own = head.weight if isinstance(head, LinearHead) else None
-    if head.packed is None:  # else it is quantised
+    if head.packed is None:  # otherwise it is quantised
         head.packed = PackedLinear(model.embedding.weight if own is None else own)
     if isinstance(head, LinearHead) and own is not None:
         head.weight = None

@@ -1,8 +1,8 @@
 """Frequencies of rotary positions, plain and scaled to longer contexts, as transformers 5 computes them.
 
-Each kind is a small value with ``frequencies`` and the factor by which cosines and sines are multiplied. They are
-written operation by operation like transformers' modeling_rope_utils: at position 131,072 another rounding is already
-a different angle.
+Each kind is a small value with ``frequencies`` and the factor by which cosines and sines are multiplied. The operations
+are those of transformers' modeling_rope_utils, in the same order: at position 131,072 a different rounding already
+gives a different angle.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class LinearScaling:
 
     @property
     def magnitude(self) -> float:
-        """What cosines and sines are multiplied by."""
+        """Factor for cosines and sines."""
         return 1.0
 
     def frequencies(self, head_dim: int, theta: float) -> Tensor:
@@ -51,11 +51,11 @@ class LinearScaling:
 
 @dataclass(frozen=True, slots=True)
 class DynamicScaling:
-    """Dynamic NTK: plain frequencies up to the context the model was made for, other ones for each length beyond.
+    """Dynamic NTK: plain frequencies up to the trained context, and frequencies that depend on the length beyond it.
 
-    Beyond it every new length turns all positions anew, so that keys kept from earlier steps are wrong: transformers'
-    own cached logits then differ from its uncached ones. Here a context is max_position_embeddings long and longer is
-    refused; up to there ``factor`` has no effect, in transformers neither.
+    Beyond it every new length changes the rotation of all positions, so that cached keys are wrong: transformers' own
+    cached logits then differ from its uncached ones. Here the context is max_position_embeddings long and longer inputs
+    are refused; up to there ``factor`` has no effect, as in transformers.
     """
 
     factor: float
@@ -70,7 +70,7 @@ class DynamicScaling:
 
     @property
     def magnitude(self) -> float:
-        """What cosines and sines are multiplied by."""
+        """Factor for cosines and sines."""
         return 1.0
 
     def frequencies(self, head_dim: int, theta: float) -> Tensor:
@@ -80,8 +80,11 @@ class DynamicScaling:
 
 @dataclass(frozen=True, slots=True)
 class Llama3Scaling:
-    """Llama 3.1: wavelengths longer than original / low_freq_factor are interpolated, those shorter than original /
-    high_freq_factor are kept, between them both are mixed."""
+    """Llama 3.1 scaling, by wavelength.
+
+    Wavelengths longer than original / low_freq_factor are interpolated, those shorter than original / high_freq_factor
+    are unchanged, and those between are a mixture.
+    """
 
     factor: float
     low_freq_factor: float
@@ -104,7 +107,7 @@ class Llama3Scaling:
 
     @property
     def magnitude(self) -> float:
-        """What cosines and sines are multiplied by."""
+        """Factor for cosines and sines."""
         return 1.0
 
     def frequencies(self, head_dim: int, theta: float) -> Tensor:
@@ -123,11 +126,11 @@ class Llama3Scaling:
 
 @dataclass(frozen=True, slots=True)
 class YarnScaling:
-    """YaRN (Peng et al. 2023): interpolated where a dimension turns less than beta_slow times in the original context,
-    kept where it turns more than beta_fast times, a ramp between; attention is sharpened by ``magnitude``.
+    """YaRN (Peng et al. 2023), by the number of turns of a dimension in the original context.
 
-    attention_factor overrides the magnitude; mscale and mscale_all_dim are DeepSeek's way to say it. truncate rounds
-    the ramp's ends outwards to whole dimensions.
+    Dimensions with fewer than beta_slow turns are interpolated, those with more than beta_fast turns are unchanged,
+    with a ramp between; attention is sharpened by ``magnitude``. attention_factor overrides the magnitude; mscale and
+    mscale_all_dim are DeepSeek's form of it. truncate rounds the ramp's ends outwards to whole dimensions.
     """
 
     factor: float
@@ -154,7 +157,7 @@ class YarnScaling:
 
     @property
     def magnitude(self) -> float:
-        """What cosines and sines are multiplied by: 0.1 ln(factor) + 1 (their eq. 22) unless told otherwise."""
+        """Factor for cosines and sines: 0.1 ln(factor) + 1 (their eq. 22) by default."""
         if self.attention_factor is not None:
             return self.attention_factor
         if self.mscale and self.mscale_all_dim:
@@ -176,7 +179,7 @@ class YarnScaling:
         return interpolated * (1 - keep) + kept * keep
 
     def _dimension(self, turns: float, head_dim: int, theta: float) -> float:
-        """The dimension that turns so many times within the original context (their eq. 17)."""
+        """The dimension with so many turns within the original context (their eq. 17)."""
         return (head_dim * math.log(self.original_positions / (turns * 2 * math.pi))) / (2 * math.log(theta))
 
 

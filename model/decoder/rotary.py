@@ -13,10 +13,10 @@ from model.decoder.rope_scaling import RopeScaling, default_frequencies
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """The angles of some positions, (B or 1, 1, T, D) in fp32: each coordinate's cosine, and its partner's sine.
+    """Angles of positions, (B or 1, 1, T, D) in fp32: each coordinate's cosine, and its partner's sine.
 
-    A coordinate of the first half is turned by minus the sine of its partner, one of the second by plus: ``rotate`` in
-    half as many passes, for every layer of a model.
+    A coordinate of the first half uses minus the sine of its partner, one of the second half plus: ``rotate`` in half
+    as many passes, for every layer of a model.
     """
 
     cos: Tensor
@@ -44,7 +44,7 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 class RotaryTable(nn.Module):
     """Cosines and sines of position * frequency, in fp32, for positions 0 .. max_positions - 1.
 
-    Frequencies are theta^(-2i/D), or what the scaling makes of them; it may also multiply cosines and sines (YaRN).
+    Frequencies are theta^(-2i/D), or scaled; the scaling may also multiply cosines and sines (YaRN).
     """
 
     cos: Tensor
@@ -60,11 +60,11 @@ class RotaryTable(nn.Module):
         self.register_buffer("sin", angles.sin() * magnitude, persistent=False)
 
     def forward(self, positions: Tensor) -> Rotation:
-        """positions (B or 1, T) -> their angles."""
+        """Return the angles of positions (B or 1, T)."""
         cos, sin = self.cos[positions][:, None], self.sin[positions][:, None]
         return Rotation(torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1))
 
 
 def rotary_table(config: DecoderConfig) -> RotaryTable:
-    """The table of a decoder with rotary positions."""
+    """Return the table of a decoder with rotary positions."""
     return RotaryTable(config.head_dim, config.max_positions, config.rope_theta, config.rope)

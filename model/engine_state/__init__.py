@@ -1,1 +1,1 @@
-"""Keys and values of many sequences at once: one arena, ranges of it, and reads shared by all that have a beginning."""
+"""Keys and values of many sequences: an arena, ranges of it, and attention shared by sequences with a common prefix."""

@@ -1,4 +1,4 @@
-"""The arena: keys and values of all sequences of an engine, in one piece of memory of a fixed budget."""
+"""The arena: keys and values of all of an engine's sequences, in one allocation with a fixed budget."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ def bytes_per_position(config: DecoderConfig, dtype: torch.dtype) -> int:
 class KeyValueArena:
     """keys, values (L, S, Hkv, D) for S = budget // position_bytes positions.
 
-    beside: bytes for each position that its owner keeps elsewhere; they count against the budget too.
-
-    A position's heads lie side by side, so that a token is stored by one copy, and a stretch of positions is read in
-    place as (Hkv, length, D). The system gives memory when a position is first written, not here.
+    beside: bytes per position that the owner stores elsewhere; they count against the budget. A position's heads are
+    contiguous, so that a token is stored by one copy, and a range of positions is read in place as (Hkv, length, D).
+    The operating system allocates memory when a position is first written, not here.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class KeyValueArena:
         self._layer_values[layer].index_copy_(0, positions, values)
 
     def store_range(self, layer: int, start: int, keys: Tensor, values: Tensor) -> None:
-        """Write keys, values (T, Hkv, D) to consecutive positions from ``start`` on."""
+        """Write keys, values (T, Hkv, D) to consecutive positions starting at ``start``."""
         end = start + keys.shape[0]
         self._layer_keys[layer][start:end] = keys
         self._layer_values[layer][start:end] = values
@@ -74,7 +73,7 @@ class KeyValueArena:
         )
 
     def numbers(self, layer: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Keys and values (S, Hkv, D) in place, for numpy: fp32, or the bits of bf16 as uint16. On a CPU only."""
+        """Keys and values (S, Hkv, D) in place as numpy arrays: fp32, or the bits of bf16 as uint16. CPU only."""
         bits = torch.uint16 if self.keys.dtype == torch.bfloat16 else self.keys.dtype
         return self._layer_keys[layer].view(bits).numpy(), self._layer_values[layer].view(bits).numpy()
 
@@ -95,7 +94,7 @@ class KeyValueArena:
         )
 
     def copy(self, source: KeyRange, target: int) -> None:
-        """Copy a range, all layers, to where ``target`` begins; the two must not overlap."""
+        """Copy a range, all layers, to the start of ``target``; the two must not overlap."""
         end = target + source.length
         self.keys[:, target:end] = self.keys[:, source.start : source.end]
         self.values[:, target:end] = self.values[:, source.start : source.end]

@@ -1,8 +1,9 @@
-"""Attention over a set of positions in parts: each part's softmax with its log-sum-exp, and how two parts are merged.
+"""Attention over disjoint sets of positions: each part's softmax with its log-sum-exp, and the merge of two parts.
 
 For positions I the pair (o(I), s(I)) is the softmax output over I and s(I) = log sum_{i in I} exp(q k_i / sqrt(D)).
 Pairs of disjoint sets merge exactly, in any order (FlashInfer, Ye et al. 2025, section 2.2; Hydragen, Juravsky et al.
-2024, section 3.1). So keys that many rows share are read once for all of their queries, and each row's own ones apart.
+2024, section 3.1). Keys that many rows share are therefore read once for all of their queries, and each row's own keys
+separately.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 _FUSED = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-_ALIKE_ROWS = 16  # fp32 numbers of a cache line of 64 bytes
+_ALIKE_ROWS = 16  # fp32 numbers in a cache line of 64 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ def read_part(
 
     Nothing is copied: keys and values may be views of any strides (also 0, for rows that read the same ones) with D
     contiguous. Query head h reads key head h // (H / Hkv). mask (broadcastable to (B, H, T, S)): True where reading is
-    allowed, somewhere in each row. causal: row t reads columns up to t only.
+    allowed, at least once in each row. causal: row t reads columns up to t only.
     """
     if query.device.type == "cpu":
         bias = None if mask is None else torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, -math.inf)
@@ -43,14 +44,14 @@ def read_part(
 
 
 def read_part_alike(query: Tensor, keys: Tensor, values: Tensor) -> PartialAttention:
-    """``read_part`` of (N, Hkv, G, D) whose numbers for a row do not depend on N or on the row's place, on a CPU.
+    """``read_part`` of (N, Hkv, G, D) whose results for a row do not depend on N or on the row's index, on a CPU.
 
-    keys and values (N, Hkv, S, D), or (1, Hkv, S, D) that all rows read: then queries of several rows fill a block.
+    keys and values (N, Hkv, S, D), or (1, Hkv, S, D) shared by all rows: then queries of several rows fill a block.
 
-    The fused kernel gives every thread a buffer behind the last one's, each as long as its scores. Where that length is
-    no multiple of a cache line, the matrix products of the second thread work on unaligned memory, by other
-    instructions: a row's last bits then depended on which thread read it (seen with two threads, fp32, torch 2.13).
-    With blocks of _ALIKE_ROWS queries every buffer begins at a cache line, and every product has the same shape.
+    The fused kernel gives each thread a consecutive buffer of the length of its scores. If that length is not a
+    multiple of a cache line, the second thread's matrix products work on unaligned memory with other instructions: a
+    row's last bits then depended on which thread read it (seen with two threads, fp32, torch 2.13). With blocks of
+    _ALIKE_ROWS queries every buffer starts at a cache line, and every product has the same shape.
     """
     rows, kv_heads, group, dim = query.shape
     if rows == 1 or keys.shape[0] == rows:
@@ -72,7 +73,7 @@ def read_part_alike(query: Tensor, keys: Tensor, values: Tensor) -> PartialAtten
 def read_part_written_out(
     query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
 ) -> PartialAttention:
-    """The same by its definition, on any device: what the fused kernel is tested against. Softmax in fp32."""
+    """Reference implementation on any device, used to test the fused kernel. Softmax in fp32."""
     group = query.shape[1] // keys.shape[1]
     if group > 1:
         keys, values = keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
@@ -89,16 +90,16 @@ def read_part_written_out(
 
 def merge(first: PartialAttention, second: PartialAttention) -> PartialAttention:
     """The part over both sets of positions: o = (e^s1 o1 + e^s2 o2) / (e^s1 + e^s2), s = log(e^s1 + e^s2)."""
-    share = torch.sigmoid(second.log_sum - first.log_sum)[..., None]  # of the second
+    share = torch.sigmoid(second.log_sum - first.log_sum)[..., None]  # weight of the second
     output = torch.lerp(first.output.float(), second.output.float(), share).to(first.output.dtype)
     return PartialAttention(output, torch.logaddexp(first.log_sum, second.log_sum))
 
 
 def merge_invariant(first: PartialAttention, second: PartialAttention) -> PartialAttention:
-    """``merge`` whose every number is computed alike wherever it stands in the tensor.
+    """``merge`` whose results do not depend on the position in the tensor.
 
-    Elementwise kernels compute the last few elements of a tensor by other instructions than the rest, which may differ
-    in the last bit; a softmax over two numbers and plain products do not. log_sum by the same means: max + log.
+    Elementwise kernels compute the last few elements of a tensor with other instructions than the rest, which may
+    differ in the last bit; a softmax over two numbers and plain products do not. log_sum in the same way: max + log.
     """
     pair = torch.stack((first.log_sum, second.log_sum), dim=-1)
     shares = torch.softmax(pair, dim=-1)

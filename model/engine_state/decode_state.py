@@ -1,4 +1,4 @@
-"""The AttentionState of one decoding step of many rows: each stores one position and reads by plan."""
+"""The AttentionState of a decoding step with many rows: each stores one position and reads by a plan."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from model.row_steps import RowReads
 class DecodeState:
     """Rows in order of ``groups``, one new token each: token ids are (N, 1).
 
-    It goes on for any number of steps as long as the rows stay the same. invariant: what a row computes does not depend
-    on the other rows (each reads its prompt for itself, in the same two parts). padding: rows behind the groups' that
-    compute something nobody looks at; they all write to ``padding_slot`` and read it only.
+    It supports any number of steps as long as the rows are the same. invariant: a row's results do not depend on the
+    other rows (each reads its prompt separately, in the same two parts). padding: number of padding rows after the
+    groups' rows, whose results are ignored; they write to ``padding_slot`` and read it only.
     """
 
     def __init__(
@@ -84,19 +84,19 @@ class DecodeState:
     def attend(
         self, layer: int, query: Tensor, keys: Tensor, values: Tensor, window: int | None, mask: Tensor | None
     ) -> Tensor:
-        """See AttentionState; query (N, H, 1, D). Masks are its own affair: a given one is refused."""
+        """See AttentionState; query (N, H, 1, D). A given mask is refused."""
         if mask is not None:
             raise ModelError("a decoding step of the engine knows what its rows read: it takes no mask")
         self._arena.store(layer, self._slots, keys[:, :, 0], values[:, :, 0])
         rows, heads, _, dim = query.shape
         kv_heads = keys.shape[1]
-        # The query heads of one key head side by side: they read it together, as if they were positions.
+        # The query heads of one key head are adjacent: they read it together, as if they were positions.
         grouped = query.view(rows, kv_heads, heads // kv_heads, dim)  # (N, Hkv, G, D)
         output = self._read(layer, grouped, self._plan(window))
         return output.reshape(rows, heads, 1, dim)
 
     def advance(self, steps: int) -> None:
-        """Every real row stands one position further."""
+        """Advance every real row by one position."""
         self._positions[: self._forward] += steps
         self._slots[: self._forward] += steps
         real = len(self._groups) - self._padding
@@ -149,7 +149,7 @@ class DecodeState:
         for read in plan.others:
             part = self._part(layer, query, read)
             if output is None or log_sum is None:
-                if read.rows == query.shape[0]:  # all rows begin here: no copy
+                if read.rows == query.shape[0]:  # all rows start here: no copy
                     output, log_sum = part.output, part.log_sum
                     continue
                 output = torch.empty_like(query, memory_format=torch.contiguous_format)
@@ -168,7 +168,7 @@ class DecodeState:
         return output
 
     def _part(self, layer: int, query: Tensor, read: CacheRead) -> PartialAttention:
-        """One read: of rows that share their keys together, of others side by side."""
+        """One read: rows that share their keys together, others side by side."""
         mine = query[read.first_row : read.first_row + read.rows]  # (n, Hkv, G, D)
         shared = read.rows > 1 and not read.stride
         keys, values = self._arena.view(layer, read.start, 1 if shared else read.rows, read.stride, read.length)

@@ -1,7 +1,7 @@
-"""A decoding step of fixed shapes: what a captured CUDA graph can replay while sequences grow, join and leave.
+"""A decoding step of fixed shapes, which a captured CUDA graph can replay while sequences grow, join and leave.
 
-Every row reads ``capacity`` positions by an index into the arena, of which its length counts; all that changes from
-step to step are numbers in these tensors. That costs a copy of what is read, and saves the launch of every kernel.
+Every row reads ``capacity`` positions through an index into the arena, of which its length is used; only numbers in
+these tensors change between steps. This copies what is read, but saves the launch of every kernel.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ from model.errors import ModelError
 
 
 class IndexedDecodeState:
-    """An AttentionState for ``rows`` rows of up to ``capacity`` positions. spare: the position that rows without
-    a sequence write to and read."""
+    """An AttentionState for ``rows`` rows of up to ``capacity`` positions.
+
+    spare: the position that rows without a sequence write and read.
+    """
 
     def __init__(self, arena: KeyValueArena, rows: int, capacity: int, spare: int) -> None:
         device = arena.keys.device
         self._arena, self._spare = arena, spare
         self._index = torch.zeros((rows, capacity), dtype=torch.long, device=device)  # (R, C)
-        self._lengths = torch.ones(rows, dtype=torch.long, device=device)  # the token being read included
+        self._lengths = torch.ones(rows, dtype=torch.long, device=device)  # including the token being read
         self._slots = torch.full((rows,), spare, dtype=torch.long, device=device)
         self._columns = torch.arange(capacity, device=device)[None]
         self._rows = torch.arange(rows, device=device)
         self._filled = 0
 
     def load(self, groups: Sequence[RowGroup]) -> None:
-        """These rows, in order; the rest have no sequence. Raises ModelError if they do not fit."""
+        """Load these rows, in order; the others have no sequence. Raises ModelError if they do not fit."""
         rows, capacity = self._index.shape
         index, lengths = [], []
         for group in groups:
@@ -77,10 +79,10 @@ class IndexedDecodeState:
         )
 
     def advance(self, steps: int) -> None:
-        """Nothing: a replayed graph would count again. ``next_step`` is called outside of it."""
+        """No effect: a replayed graph would count again. ``next_step`` is called outside of it."""
 
     def next_step(self) -> None:
-        """The filled rows stand one position further."""
+        """Advance the used rows by one position."""
         filled = self._rows[: self._filled]
         self._lengths[: self._filled] += 1
         self._slots[: self._filled] += 1

@@ -1,8 +1,8 @@
-"""Weights in 8 bits: each output channel of a matrix with a scale of its own, activations as they are.
+"""8-bit weights: each output channel of a matrix has its own scale; activations are not quantised.
 
 w ~ s_o q with q in -127 .. 127 and s_o = max_i |w_oi| / 127 (symmetric, round to nearest; per-channel weight
-quantisation as in Krishnamoorthi 2018, section 3.1). A step then reads half of what bf16 reads. Approximate: what it
-does to the logits is measured by ``logit_loss``, and it is never the default.
+quantisation as in Krishnamoorthi 2018, section 3.1). A step then reads half of the bytes of bf16. It is approximate:
+``logit_loss`` measures the effect on the logits, and it is never the default.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ from torch import Tensor, nn
 from model.decoder.decoder import Decoder
 from model.errors import ModelError
 
-_ROWS = 32  # above, products are limited by arithmetic, not by reading weights
+_ROWS = 32  # above this, products are limited by arithmetic, not by reading weights
 
 
 @dataclass(frozen=True, slots=True)
 class LogitLoss:
-    """Of quantised against full weights, over positions: mean and largest difference of a centred logit, mean
-    Kullback-Leibler divergence (nats), and how often the likeliest token is the same."""
+    """Quantised against full weights, over positions.
+
+    Mean and largest difference of a centred logit, mean Kullback-Leibler divergence (nats), and the share of positions
+    with the same likeliest token.
+    """
 
     mean_difference: float
     largest_difference: float
@@ -30,12 +33,12 @@ class LogitLoss:
     same_best: float
 
     def as_dict(self) -> dict[str, float]:
-        """For JSON."""
+        """Return a JSON object."""
         return asdict(self)
 
 
 class Int8Linear(nn.Module):
-    """A linear layer whose weight (O, I) is stored as int8 with one scale an output: y = (x q^T) * s + b."""
+    """A linear layer whose weight (O, I) is int8 with one scale per output: y = (x q^T) * s + b."""
 
     weight: Tensor
     scales: Tensor
@@ -70,7 +73,7 @@ def quantised(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def int8_weights(model: Decoder) -> Decoder:
-    """A copy of a decoder whose blocks' linear layers are in 8 bits; embedding, norms and head stay as they are.
+    """Copy a decoder with 8-bit linear layers in its blocks; embedding, norms and head are unchanged.
 
     Raises ModelError for a weight that is not finite.
     """
@@ -86,13 +89,13 @@ def int8_weights(model: Decoder) -> Decoder:
 
 
 def logit_loss(full: Decoder, other: Decoder, token_ids: Tensor) -> LogitLoss:
-    """What other weights do to the logits of every position of token_ids (B, T)."""
+    """Measure the effect of other weights on the logits of every position of token_ids (B, T)."""
     with torch.inference_mode():
         return logits_apart(*(model.logits(model(token_ids)).float().flatten(0, 1) for model in (full, other)))
 
 
 def logits_apart(first: Tensor, second: Tensor) -> LogitLoss:
-    """How far logits (N, V) in fp32 are from the first ones."""
+    """Compare logits (N, V) in fp32 with the first ones."""
     # Adding a constant to all logits changes nothing: compare them around their mean.
     apart = (first - first.mean(-1, keepdim=True)) - (second - second.mean(-1, keepdim=True))
     p, q = torch.log_softmax(first, dim=-1), torch.log_softmax(second, dim=-1)

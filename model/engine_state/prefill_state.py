@@ -1,4 +1,4 @@
-"""The AttentionState of prefill: stretches of several prompts in one sequence, each reading its own."""
+"""The AttentionState of prefill: segments of several prompts in one sequence, each attending to its own prompt."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from model.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class PromptSegment:
-    """``steps`` tokens of one prompt that follow ``past``, where the keys of its positions before them lie.
+    """``steps`` tokens of one prompt after ``past``, the ranges of its earlier keys.
 
-    start: the arena's position the first of them is stored at. both_ways: a prefix decoder's whole prompt.
+    start: the arena position of the first of them. both_ways: a prefix decoder's whole prompt.
     """
 
     steps: int
@@ -29,12 +29,12 @@ class PromptSegment:
 
     @property
     def done(self) -> int:
-        """How many positions stand before it."""
+        """Number of positions before it."""
         return sum(part.length for part in self.past)
 
 
 class PrefillState:
-    """One pass over the tokens of all stretches: token ids are (1, sum of steps)."""
+    """One pass over the tokens of all segments: token ids are (1, sum of steps)."""
 
     def __init__(self, arena: KeyValueArena, stretches: Sequence[PromptSegment], max_positions: int) -> None:
         for stretch in stretches:
@@ -77,10 +77,10 @@ class PrefillState:
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
 
     def advance(self, steps: int) -> None:
-        """Nothing to count: a pass is one state."""
+        """No effect: a state serves one pass."""
 
     def _read(self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: PromptSegment) -> Tensor:
-        """The new tokens among themselves, causally, merged with what each earlier range gives."""
+        """Attention among the new tokens, causal, merged with that over each earlier range."""
         part = read_part(query, keys, values, causal=not stretch.both_ways)
         for past in stretch.past:
             part = merge(part, read_part(query, *self._arena.view(layer, past.start, 1, 0, past.length)))
@@ -89,7 +89,7 @@ class PrefillState:
     def _read_window(
         self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: PromptSegment, window: int
     ) -> Tensor:
-        """By a mask over what the window may reach, side by side: some tokens see none of an earlier range."""
+        """Attention by a mask over all positions within the window: some tokens see none of an earlier range."""
         skipped = max(stretch.done + 1 - window, 0)
         all_keys, all_values = [], []
         for past in stretch.past:
@@ -104,7 +104,7 @@ class PrefillState:
         return read_part(query, joined_keys, joined_values, mask).output
 
     def _window_mask(self, total: int, steps: int, window: int) -> Tensor:
-        """(T, S): causal and within the window; made once for all layers."""
+        """(T, S): causal and within the window; built once for all layers."""
         if (total, steps, window) not in self._near:
             device = self._arena.keys.device
             rows = torch.arange(total - steps, total, device=device)[:, None]

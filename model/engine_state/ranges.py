@@ -1,4 +1,4 @@
-"""Which positions of an arena are free: contiguous ranges, taken first fit and given back whole or in parts."""
+"""Allocator of contiguous ranges of arena positions: first fit, freed whole or in parts."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from model.errors import ModelError
 
 @dataclass(frozen=True, slots=True, order=True)
 class KeyRange:
-    """``length`` consecutive positions of an arena from ``start`` on."""
+    """``length`` consecutive positions of an arena starting at ``start``."""
 
     start: int
     length: int
 
     @property
     def end(self) -> int:
-        """The position behind the last one."""
+        """The position after the last one."""
         return self.start + self.length
 
     def first(self, length: int) -> KeyRange:
-        """Its first ``length`` positions."""
+        """Return its first ``length`` positions."""
         return KeyRange(self.start, length)
 
     def without_first(self, length: int) -> KeyRange:
-        """The rest behind its first ``length`` positions."""
+        """Return the rest after its first ``length`` positions."""
         return KeyRange(self.start + length, self.length - length)
 
 
 class RangeAllocator:
-    """Free positions of 0 .. total - 1 as disjoint ranges in order, neighbours always joined."""
+    """Free positions of 0 .. total - 1 as disjoint, ordered ranges; adjacent ones are merged."""
 
     def __init__(self, total: int) -> None:
         if total < 1:
@@ -40,21 +40,21 @@ class RangeAllocator:
 
     @property
     def total(self) -> int:
-        """How many positions there are."""
+        """Total number of positions."""
         return self._total
 
     @property
     def free(self) -> int:
-        """How many are free, in ranges of any size."""
+        """Number of free positions, in ranges of any size."""
         return sum(self._lengths)
 
     @property
     def largest(self) -> int:
-        """The largest range that can be taken now."""
+        """Length of the largest free range."""
         return max(self._lengths, default=0)
 
     def take(self, length: int) -> KeyRange | None:
-        """The first free range of that length, now taken; None if no free range is that long."""
+        """Allocate the first free range of that length; None if there is none."""
         if length < 0:
             raise ValueError(f"a range of {length} positions was asked for")
         if length == 0:
@@ -71,7 +71,7 @@ class RangeAllocator:
         return None
 
     def give_back(self, taken: KeyRange) -> None:
-        """Free a range, or a part of one. Raises ModelError if any of it is free already."""
+        """Free a range, or a part of one. Raises ModelError if any of it is already free."""
         if taken.length == 0:
             return
         place = bisect_left(self._starts, taken.start)
@@ -81,7 +81,7 @@ class RangeAllocator:
             raise ModelError(f"positions {taken.start} to {taken.end - 1} of the arena were freed twice")
         self._starts.insert(place, taken.start)
         self._lengths.insert(place, taken.length)
-        for left in (place, place - 1):  # join with the right neighbour, then with the left one
+        for left in (place, place - 1):  # merge with the right neighbour, then with the left one
             if 0 <= left < len(self._starts) - 1 and self._starts[left] + self._lengths[left] == self._starts[left + 1]:
                 self._lengths[left] += self._lengths[left + 1]
                 del self._starts[left + 1], self._lengths[left + 1]

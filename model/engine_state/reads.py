@@ -1,4 +1,4 @@
-"""What a decoding step reads: ranges that several rows share, once for all of them, and each row's own positions."""
+"""Read plans of a decoding step: ranges that several rows share, read once, and each row's own positions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from model.engine_state.ranges import KeyRange
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Rows that decode in lockstep behind one prompt: ``rows`` of them, beside each other in the batch.
+    """Rows that decode in lockstep after one prompt: ``rows`` of them, adjacent in the batch.
 
-    prompt: where the prompt's keys lie, in order of position. Row r's own positions are own_start + r * own_stride on,
-    own_length of them, the one being written included.
+    prompt: ranges of the prompt's keys, in order of position. Row r's own positions start at own_start + r *
+    own_stride, own_length of them, including the one being written.
     """
 
     rows: int
@@ -24,15 +24,15 @@ class RowGroup:
 
     @property
     def length(self) -> int:
-        """Positions each row reads."""
+        """Number of positions each row reads."""
         return sum(part.length for part in self.prompt) + self.own_length
 
 
 @dataclass(frozen=True, slots=True)
 class CacheRead:
-    """Rows first_row .. first_row + rows - 1 read ``length`` positions from ``start`` on, each ``stride`` later.
+    """Rows first_row .. first_row + rows - 1 read ``length`` positions starting at ``start``, each ``stride`` later.
 
-    stride 0: all rows read the same ones. begins: none of these rows has read anything before this.
+    stride 0: all rows read the same positions. begins: no earlier read of these rows exists.
     """
 
     first_row: int
@@ -44,7 +44,7 @@ class CacheRead:
 
 
 def plan_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[CacheRead, ...]:
-    """The reads of a step for rows in order of ``groups``; neighbours share what their prompts have in common.
+    """Plan the reads of a step for rows in order of ``groups``; neighbours share the common part of their prompts.
 
     window: each row reads its last ``window`` positions only.
     """
@@ -60,10 +60,10 @@ def plan_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[C
 
 
 def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[CacheRead, ...]:
-    """As ``plan_reads``, by two reads a row whatever else is in the batch: its prompt, in one range, and its own.
+    """Plan two reads for each row, whatever else is in the batch: its prompt, in one range, and its own positions.
 
-    How a row's sum is split then depends on its own lengths only; neighbours with all of their prompt in common read it
-    together. The prompt must lie in one range.
+    The split of a row's sum then depends on its own lengths only; neighbours with exactly the same prompt read it
+    together. The prompt must be in one range.
     """
     reads: list[CacheRead] = []
     own: list[CacheRead] = []
@@ -96,7 +96,7 @@ def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -
 
 @dataclass(slots=True)
 class _Trail:
-    """What rows first_row .. first_row + rows - 1 still have to read: shared ranges, then each one's own."""
+    """Remaining reads of rows first_row .. first_row + rows - 1: shared ranges, then each one's own."""
 
     first_row: int
     rows: int
@@ -121,7 +121,7 @@ def _trail(row: int, group: RowGroup, skipped: int) -> _Trail:
 
 
 def _plan(trails: list[_Trail], begins: bool, reads: list[CacheRead]) -> None:
-    """Neighbours whose next ranges begin at the same position read what they have in common; then the rest of each."""
+    """Neighbours whose next ranges start at the same position read the common part; then the rest of each."""
     place = 0
     while place < len(trails):
         trail = trails[place]
@@ -139,7 +139,7 @@ def _plan(trails: list[_Trail], begins: bool, reads: list[CacheRead]) -> None:
         place += len(same)
         common = min(t.shared[0].length for t in same)
         if len(same) == 1 and trail.rows == 1 and len(trail.shared) == 1 and trail.shared[0].end == trail.own.start:
-            # A lone row whose own positions lie right behind its prompt: one read of both.
+            # A single row whose own positions directly follow its prompt: one read of both.
             length = common + trail.own.length
             reads.append(CacheRead(trail.first_row, 1, trail.shared[0].start, 0, length, begins))
             continue

@@ -1,9 +1,8 @@
-"""Attention of single queries over ranges of an arena, on a CPU: one pass over the keys, compiled by numba.
+"""Single-query attention over ranges of an arena, on a CPU: one pass over the keys, compiled by numba.
 
-Its peers copy keys side by side and start a kernel for blocks of queries: for 64 rows of some 300 positions, three
-heads each, that took three to four times as long (docs/engine.md). Here a row is read where it lies, by one thread from
-its first position to its last: what it computes depends on nothing else in the batch, and not on how many threads there
-are.
+The alternatives copy keys side by side and start a kernel for blocks of queries: for 64 rows of some 300 positions,
+three heads each, that took three to four times as long (docs/engine.md). Here a row is read in place, by one thread
+from its first position to its last: its result depends neither on the rest of the batch nor on the number of threads.
 """
 
 from __future__ import annotations
@@ -19,18 +18,19 @@ from numpy.typing import NDArray
 
 _LOG = logging.getLogger(__name__)
 _BLOCK = 64  # positions of one step of the running softmax
-# Sums may be reordered into vector lanes, the same way every time. NaN and infinity are kept: broken weights must show.
+# Sums may be reordered into vector lanes, always in the same way. NaN and infinity are kept, so that damaged weights
+# are detected.
 _REORDERED = {"reassoc", "contract", "nsz"}
 _LOWEST = np.float32(-3e38)
-# libgomp is then the one that torch has loaded: one set of threads, none of which spins against the other's.
+# libgomp is then the one that torch has loaded: one set of threads, without mutual spinning.
 numba.config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]
 
 
 def _widened(number: Any) -> Any:
-    """bf16 (its 16 bits) or fp32 as fp32."""
+    """Convert bf16 (its 16 bits) or fp32 to fp32."""
 
 
-# Here and below: numba's decorators have no types, and neither has what is compiled.
+# Here and below: numba's decorators and the functions they return are untyped.
 @overload(_widened, strict=False)  # type: ignore[untyped-decorator]
 def _widened_by_type(number: Any) -> Any:
     if number == types.uint16:
@@ -76,7 +76,7 @@ def read_row(
             count = min(_BLOCK, ranges[part, 1] - first)
             base = ranges[part, 0] + first
             fours = count // 4 * 4
-            # Four positions at a time: their sums do not wait for each other.
+            # Four positions at a time: their sums are independent.
             for t in range(0, fours, 4):
                 for g in range(group):
                     s0 = s1 = s2 = s3 = np.float32(0)
@@ -136,10 +136,12 @@ def _read_every_row(
 
 
 def _compiled(*, kept: bool) -> Any:
-    """kept: on disk for the next process, beside this file or in the user's cache folder: compiling takes seconds."""
+    """kept: cached on disk for the next process, beside this file or in the user's cache folder: compiling takes
+    seconds.
+    """
     try:
         return njit(parallel=True, nogil=True, cache=kept)(_read_every_row)
-    except RuntimeError:  # neither folder can be written to
+    except RuntimeError:  # neither folder is writable
         return njit(parallel=True, nogil=True)(_read_every_row)
 
 
@@ -159,19 +161,21 @@ def read_rows(
     """query (R, Hkv, G, D), keys and values (S, Hkv, D), all contiguous, -> attention (R, Hkv, G, D).
 
     keys and values: fp32, or bf16 as its bits. Row r reads ranges[offsets[r] : offsets[r + 1]], each (start, length).
-    order (R): in which rows are given to the ``threads``, in equal pieces. D must be a multiple of 4.
+    order (R): order in which rows are assigned to the ``threads``, in equal pieces. D must be a multiple of 4.
     softmax(q k / sqrt(D)) v as a running softmax (Milakov and Gimelshein 2018, algorithm 3), all sums in fp32.
     """
     global _kernel, _unkept
     output = np.empty_like(query)
     dim = query.shape[3]
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    # The length of a tuple is known when it is compiled: loops over D are then unrolled into vector registers.
+    # The length of a tuple is known at compile time: loops over D are then unrolled into vector registers.
     given = (query, keys, values, ranges, offsets, order, (0,) * (dim // 4), np.float32(dim**-0.5), output)
-    kernel = _kernel  # another thread may put the other one there meanwhile
+    kernel = _kernel  # another thread may set the other one meanwhile
     try:
         kernel(*given)
-    except Exception as error:  # a full disk, or kept files that are cut off or another's, which unpickle into anything
+    except (
+        Exception
+    ) as error:  # a full disk, or cached files that are truncated or not ours and may unpickle into anything
         if kernel is _unkept:
             raise
         _LOG.warning("the compiled attention kernel could not be kept or read (%s): compiled for this process", error)

@@ -1,7 +1,7 @@
-"""Rows that read for themselves, all in one call on a CPU: the compiled kernel of row_kernel.py.
+"""Rows without shared keys, all in one call on a CPU: the compiled kernel of row_kernel.py.
 
-Through torch's fused kernel such a row takes some 120 us a layer one by one (bf16, 350 positions, two cores), most of
-it getting ready, and 65 in groups of eight whose keys are first copied side by side; through this one 20 to 25.
+Through torch's fused kernel such a row takes some 120 us a layer one by one (bf16, 350 positions, two cores), mostly
+overhead, and 65 in groups of eight whose keys are first copied side by side; through this one 20 to 25.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.reads import CacheRead
 
-# Where there is no OpenMP, numba's own threads serve one caller at a time.
+# Without OpenMP, numba's own threads serve one caller at a time.
 ONE_AT_A_TIME = Lock()
 
 
@@ -28,7 +28,7 @@ ONE_AT_A_TIME = Lock()
 class UnsharedReads:
     """rows (R) of a step; row r of them reads ranges[offsets[r] : offsets[r + 1]], each (start, length).
 
-    order (R): in which order they are given to the threads. every: they are all rows of the step, in order.
+    order (R): order of assignment to threads. every: they are all rows of the step, in order.
     """
 
     rows: Tensor
@@ -40,7 +40,7 @@ class UnsharedReads:
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """A step's reads: those of rows that read for themselves, if there are any, and the others."""
+    """A step's reads: those of unshared rows, if any, and the others."""
 
     lone: UnsharedReads | None
     others: tuple[CacheRead, ...]
@@ -56,14 +56,14 @@ def _has_kernel() -> bool:
 
 
 def supports_unshared_reads(arena: KeyValueArena) -> bool:
-    """Whether rows that read for themselves can do so in one call: on a CPU, in bf16 or fp32, D a multiple of 4."""
+    """Return whether unshared rows can be read in one call: on a CPU, in bf16 or fp32, D a multiple of 4."""
     keys = arena.keys
     known = keys.dtype in (torch.float32, torch.bfloat16) and keys.shape[-1] % 4 == 0
     return known and keys.device.type == "cpu" and _has_kernel()
 
 
 def split_plan(plan: Sequence[CacheRead], rows: int, arena: KeyValueArena) -> SplitPlan:
-    """Take those of the step's ``rows`` out that read nothing together with another, where there are several."""
+    """Separate those of the step's ``rows`` that share no read, if there are several."""
     reads_of: dict[int, list[CacheRead]] = defaultdict(list)
     shares: set[int] = set()
     for read in plan:
@@ -81,7 +81,7 @@ def split_plan(plan: Sequence[CacheRead], rows: int, arena: KeyValueArena) -> Sp
 
 
 def lone_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]]], *, every: bool) -> UnsharedReads:
-    """rows of a step and what each reads, in order of position; every: they are all rows of the step."""
+    """rows of a step and the ranges each reads, in order of position; every: they are all rows of the step."""
     flat = np.array([one for of_row in ranges for one in of_row], dtype=np.int64).reshape(-1, 2)
     offsets = np.concatenate(([0], np.cumsum([len(of_row) for of_row in ranges])))
     lengths = np.add.reduceat(flat[:, 1], offsets[:-1])
@@ -89,20 +89,20 @@ def lone_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]]], 
 
 
 def read_lone(arena: KeyValueArena, layer: int, query: Tensor, lone: UnsharedReads) -> Tensor:
-    """query (N, Hkv, G, D) of all rows of the step -> attention (R, Hkv, G, D) of the lone ones."""
+    """query (N, Hkv, G, D) of all rows of the step -> attention (R, Hkv, G, D) of the unshared ones."""
     from model.engine_state.row_kernel import read_rows
 
     mine = (query if lone.every else query[lone.rows]).float().contiguous()
     threads = torch.get_num_threads()
     with ONE_AT_A_TIME:
         output = read_rows(mine.numpy(), *arena.numbers(layer), lone.ranges, lone.offsets, lone.order, threads)
-    if torch.get_num_threads() != threads:  # numba's first call sets what OpenMP takes for this thread
+    if torch.get_num_threads() != threads:  # numba's first call sets OpenMP's number of threads for this thread
         torch.set_num_threads(threads)
     return torch.from_numpy(output).to(query.dtype)
 
 
 def prepare_lone_reads(arena: KeyValueArena) -> None:
-    """Load the kernel for this arena, or compile it (seconds, once on a machine): no request then waits for it."""
+    """Load the kernel for this arena, or compile it (seconds, once on a machine), so that no request waits for it."""
     if supports_unshared_reads(arena):
         heads, dim = arena.keys.shape[2:]
         with torch.inference_mode():
@@ -111,13 +111,15 @@ def prepare_lone_reads(arena: KeyValueArena) -> None:
 
 
 def _dealt(lengths: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
-    """Rows (R) such that equal consecutive pieces of them are about equally long: the longest dealt out like cards."""
+    """Order rows (R) so that equal consecutive pieces have about equal total length: the longest are dealt
+    round-robin.
+    """
     longest = np.argsort(-lengths, kind="stable")
     return np.concatenate([longest[first::threads] for first in range(threads)])
 
 
 def ranges_of(reads: Iterable[CacheRead], rows: int) -> list[list[tuple[int, int]]]:
-    """What each of ``rows`` rows reads by these, each for itself, in the order of the reads."""
+    """Ranges that each of ``rows`` rows reads, in the order of the reads."""
     ranges: list[list[tuple[int, int]]] = [[] for _ in range(rows)]
     for read in reads:
         for place in range(read.rows):

@@ -1,4 +1,4 @@
-"""Where and in which precision to compute: devices by name, and whether they multiply bf16 in hardware."""
+"""Select devices by name, and detect hardware support for bf16."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from model.errors import ModelError
 
 
 def pick_device(name: str) -> torch.device:
-    """``auto`` (the GPU if there is one), ``cpu``, ``cuda`` or ``cuda:N``; ModelError when it is not there."""
+    """``auto`` (the GPU if there is one), ``cpu``, ``cuda`` or ``cuda:N``. Raises ModelError if it is not available."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -24,10 +24,10 @@ def pick_device(name: str) -> torch.device:
 
 
 def bf16_pays(device: torch.device) -> bool:
-    """Whether matrix products are to be computed in bf16 here: where the hardware has instructions for it.
+    """Return whether to compute matrix products in bf16: if the hardware has instructions for it.
 
-    By capability and not by a clock, so that one machine computes alike however busy it is: what is embedded or judged
-    depends on it. A GPU is asked through torch; of CPUs, x86 with AVX512-BF16 or AMX-BF16.
+    Decided by capability and not by timing, so that a machine's results do not depend on its load: embeddings and
+    verdicts depend on the precision. A GPU is queried through torch; of CPUs, x86 with AVX512-BF16 or AMX-BF16.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported())
@@ -35,7 +35,7 @@ def bf16_pays(device: torch.device) -> bool:
 
 
 def bf16_instructions() -> tuple[str, ...]:
-    """The instruction sets of this CPU that multiply bf16; empty where there are none, or none that were tried."""
+    """The instruction sets of this CPU that multiply bf16; empty if there are none, or none that were tested."""
     found = torch.cpu.get_capabilities()
     return tuple(name for name in _BF16_INSTRUCTIONS if found.get(name, False))
 

@@ -1,4 +1,4 @@
-"""How much memory is free where weights are to go."""
+"""Free memory for weights."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from model.errors import ModelError
 
 
 def available_bytes(device: torch.device | str) -> int | None:
-    """Bytes that can be taken without swapping, on a GPU or in the system; None where the system does not say.
+    """Bytes available without swapping, on a GPU or in the system; None if the system does not say.
 
-    In a container that is what its limit leaves: whoever takes more is killed without a word.
+    In a container its limit counts: a process above it is killed without a message.
     """
     where = torch.device(device)
     if where.type == "cuda":
@@ -33,7 +33,9 @@ def available_bytes(device: torch.device | str) -> int | None:
 
 
 def refuse_what_does_not_fit(what: str, need: int, device: torch.device | str) -> None:
-    """Raise ModelError when ``what`` takes more than is free: an operating system kills, it does not explain."""
+    """Raise ModelError if ``what`` needs more memory than is free, since the operating system would kill the
+    process.
+    """
     free = available_bytes(device)
     if free is not None and need > free:
         raise ModelError(

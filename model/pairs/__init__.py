@@ -1,1 +1,1 @@
-"""Scoring pairs of evidence and claim with classifiers of any origin."""
+"""Score pairs of evidence and claim with any sequence classifier."""

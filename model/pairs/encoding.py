@@ -1,6 +1,7 @@
-"""Token ids of pairs, put together from texts that are encoded once each: many pairs share their evidence.
+"""Build token ids of pairs from texts that are encoded once each, since many pairs share their evidence.
 
-The frame (special tokens before, between and behind) is read off what the tokenizer itself does with a pair of probes.
+The frame (special tokens before, between and after) is derived from the tokenizer's own encoding of a pair of probe
+texts.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from model.errors import ModelError
 from model.pairs.presets import Layout
 
 _TEXTS_AT_ONCE = 1000
-"""A whole book's encodings at once take a hundred times its room."""
+"""A whole book's encodings take a hundred times the memory of its text."""
 _PROBES = ("a", "b c")
 
 
 @dataclass(frozen=True, slots=True)
 class PairFrame:
-    """Special tokens around two texts, and the type ids of the five parts (before, first, between, second, behind).
+    """Special tokens around two texts, and the type ids of the five parts (before, first, between, second, after).
 
-    types: None where the model takes none.
+    types: None if the model takes none.
     """
 
     before: tuple[int, ...]
@@ -35,7 +36,7 @@ class PairFrame:
 
     @property
     def tokens(self) -> int:
-        """Special tokens of a pair."""
+        """Number of special tokens of a pair."""
         return len(self.before) + len(self.between) + len(self.behind)
 
     def ids(self, first: Sequence[int], second: Sequence[int]) -> list[int]:
@@ -43,7 +44,7 @@ class PairFrame:
         return [*self.before, *first, *self.between, *second, *self.behind]
 
     def type_ids(self, first: int, second: int) -> list[int]:
-        """A pair's type ids, of texts of so many tokens. Empty where the model takes none."""
+        """Type ids of a pair, for texts of so many tokens. Empty if the model takes none."""
         if self.types is None:
             return []
         sizes = (len(self.before), first, len(self.between), second, len(self.behind))
@@ -51,7 +52,7 @@ class PairFrame:
 
 
 def read_frame(tokenizer: Any, layout: Layout, where: str) -> PairFrame:
-    """The frame of a tokenizer. Raises ModelError when pairs are no two texts in a frame there."""
+    """Return the frame of a tokenizer. Raises ModelError if its pairs are not two texts in a frame."""
     typed = "token_type_ids" in tokenizer.model_input_names
     if layout == "joined":
         single = tokenizer(_PROBES[0], return_token_type_ids=typed)
@@ -81,7 +82,7 @@ def read_frame(tokenizer: Any, layout: Layout, where: str) -> PairFrame:
 
 
 def encode_texts(tokenizer: Any, texts: Iterable[str]) -> dict[str, list[int]]:
-    """Token ids of every distinct text, without special tokens and not cut."""
+    """Token ids of every distinct text, without special tokens and without truncation."""
     distinct = list(dict.fromkeys(texts))
     found: dict[str, list[int]] = {}
     for start in range(0, len(distinct), _TEXTS_AT_ONCE):
@@ -95,6 +96,6 @@ def encode_texts(tokenizer: Any, texts: Iterable[str]) -> dict[str, list[int]]:
 
 
 def padded(rows: Sequence[Sequence[int]], filler: int) -> Tensor:
-    """(B, T): rows filled up on the right."""
+    """(B, T): rows padded on the right."""
     longest = max(len(row) for row in rows)
     return torch.tensor([[*row, *[filler] * (longest - len(row))] for row in rows], dtype=torch.long)

@@ -1,7 +1,7 @@
-"""A cross-encoder from elsewhere as a PairScorer: any Hugging Face sequence classifier, its labels read by name.
+"""Any Hugging Face sequence classifier as a PairScorer; its labels are identified by name.
 
-Safetensors only, and no code that comes with a model is run. A folder is read from the disk alone; a name that is no
-folder is a hub id, and only then may the library download.
+Safetensors only, and no code shipped with a model is run. A folder is read from the disk only; any other name is a hub
+id, and only then may the library download.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SUPPORTING = frozenset(
 Precision = Literal["float32", "bfloat16"]
 _MOST_TOKENS = 512
 _BATCH_TOKENS = 8192
-# An answer of a few words says nothing without its question; a sentence does.
+# A short answer means nothing without its question; a sentence does.
 _SHORT_CLAIM_WORDS = 8
 _PROBES = ("a", "b c d e")
 
@@ -53,11 +53,12 @@ class ForeignPairScorer:
         label: str | None = None,
         precision: Precision = "float32",
     ) -> None:
-        """path_or_name: perhaps with a preset before it (``minicheck:FOLDER``, see model.pairs.presets). claim_first:
-        the order it was trained with, if that is not (evidence, claim). label: the name of the label that means
-        supported, where it cannot be told. precision: of the weights; bfloat16 scores differ in the third digit.
+        """path_or_name: optionally with a preset prefix (``minicheck:FOLDER``, see model.pairs.presets).
 
-        Raises ModelError when it cannot be loaded, or any of that is unclear. ``packed`` says whether its weights are.
+        claim_first: the trained order, if it is not (evidence, claim). label: name of the label that means supported,
+        if it cannot be inferred. precision: of the weights; bfloat16 scores differ in the third digit. Raises
+        ModelError if the model cannot be loaded, or any of this is ambiguous. ``packed`` says whether its weights are
+        packed.
         """
         path_or_name, chosen = (named := read_preset(path_or_name)).checkpoint, named.preset
         local = Path(path_or_name).expanduser().is_dir()
@@ -108,17 +109,17 @@ class ForeignPairScorer:
         return self._fingerprint
 
     def room(self, claim: str, question: str = "") -> int:
-        """What the model reads, less special tokens and the claim (at most half)."""
+        """The model's input length, minus special tokens and the claim (at most half)."""
         claim_tokens = min(self._tokens(_asked(claim, question)), self._most_claim)
         return self._length - self._frame.tokens - claim_tokens
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """The model's tokens."""
+        """Count the model's tokens."""
         encoded = encode_texts(self._tokenizer, texts)
         return [len(encoded[text]) for text in texts]
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """See PairScorer.score. Texts are encoded once each, batches hold at most about 8,192 tokens."""
+        """See PairScorer.score. Texts are encoded once each; batches have at most about 8,192 tokens."""
         for pair in pairs:
             if not pair.claim.strip():
                 raise ModelError("the claim is empty: there is nothing to judge")
@@ -140,18 +141,18 @@ class ForeignPairScorer:
         return tuple(found[pair] for pair in pairs)
 
     def _sides(self, evidence: list[int], claim: list[int]) -> tuple[list[int], list[int]]:
-        """First and second text as they are read, each cut behind the last token that fits."""
+        """First and second text in model order, each truncated after the last token that fits."""
         claim = claim[: self._most_claim]
         evidence = evidence[: self._length - self._frame.tokens - len(claim)]
         return (claim, evidence) if self._claim_first else (evidence, claim)
 
     def _inputs(self, sides: Sequence[tuple[list[int], list[int]]]) -> dict[str, Tensor]:
-        """What the model reads of these pairs: tensors (B, T) on its device."""
+        """Model inputs of these pairs: tensors (B, T) on its device."""
         rows = [self._frame.ids(first, second) for first, second in sides]
         inputs = {"input_ids": padded(rows, int(self._tokenizer.pad_token_id))}
         if self._frame.types is not None:
             inputs["token_type_ids"] = padded([self._frame.type_ids(len(a), len(b)) for a, b in sides], 0)
-        if len({len(row) for row in rows}) > 1:  # nothing to mask where all are equally long
+        if len({len(row) for row in rows}) > 1:  # no mask needed if all have the same length
             inputs["attention_mask"] = padded([[1] * len(row) for row in rows], 0)
         return {name: part.to(self._device) for name, part in inputs.items()}
 
@@ -165,9 +166,9 @@ class ForeignPairScorer:
 def supporting_label(names: Mapping[int, str], count: int, where: str, chosen: str | None = None) -> int:
     """The index of the label that means "the evidence supports the claim".
 
-    One label is a single logit, read through a sigmoid. Of several, the one that is called entailment, supported,
-    consistent or the like; of two without names (LABEL_0, LABEL_1) the second. chosen: a name that overrides this.
-    Raises ModelError naming the labels when none or several would do.
+    A single label is one logit, passed through a sigmoid. Of several, the one named entailment, supported, consistent
+    or similar; of two without names (LABEL_0, LABEL_1) the second. chosen: a name that overrides this. Raises
+    ModelError, naming the labels, if none or several match.
     """
     listed = ", ".join(names[i] for i in sorted(names))
     if chosen is not None:
@@ -200,7 +201,7 @@ _OWN_CODE = (
 
 
 def _check_folder(folder: Path) -> None:
-    """Raises ModelError for a folder whose weights or code would have to be run."""
+    """Raise ModelError for a folder whose weights or code would have to be executed."""
     if not any(folder.glob("*.safetensors")):
         raise ModelError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
     try:
@@ -216,11 +217,11 @@ def _check_folder(folder: Path) -> None:
 
 
 def _load(where: str, local: bool) -> tuple[Any, Any]:
-    library = importlib.import_module("transformers")  # takes seconds
+    library = importlib.import_module("transformers")  # slow import
     logging = importlib.import_module("transformers.utils.logging")
     bar, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
-    logging.set_verbosity_error()  # what is missing is said below, in one line
+    logging.set_verbosity_error()  # missing files are reported below, in one line
     kind = library.AutoModelForSequenceClassification
     try:
         if local:
@@ -258,11 +259,13 @@ def _load(where: str, local: bool) -> tuple[Any, Any]:
 
 
 def _longest(tokenizer: Any, config: Any) -> int:
-    """Tokens the model reads, at most 512: what pair classifiers are trained with, and what a window is meant to be."""
+    """Maximum number of tokens, at most 512: the training length of pair classifiers, and the intended size of a
+    window.
+    """
     lengths = [_MOST_TOKENS, int(tokenizer.model_max_length)]
     positions = getattr(config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
-        # RoBERTa and its kin count positions from behind the padding token's.
+        # RoBERTa and its descendants count positions from after the padding token's.
         offset = 2 if config.model_type in ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet") else 0
         lengths.append(positions - offset)
     return min(lengths)

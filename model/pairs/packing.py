@@ -1,6 +1,4 @@
-"""Packs a classifier whose code is not ours (see model.decoder.packing), and takes it back where that code will not
-have it.
-"""
+"""Pack a third-party classifier (see model.decoder.packing), and undo it if its code does not support that."""
 
 from __future__ import annotations
 
@@ -14,15 +12,15 @@ from torch import Tensor, nn
 from model.decoder.packing import PackedLinear, can_pack
 
 _CLOSE = {torch.float32: 1e-3, torch.bfloat16: 5e-2}
-"""How far logits may move, beside 1 or their own size: rounding is a hundredth of this, a layer that is lost is not."""
+"""Allowed change of logits, relative to 1 or their own size: rounding is a hundredth of this, a lost layer is more."""
 
 
 @torch.inference_mode()
 def pack_classifier(model: Any, probe: Mapping[str, Tensor]) -> bool:
-    """Pack every linear layer, in place; False, and the model as it was, where that cannot be.
+    """Pack every linear layer, in place; False, and an unchanged model, if that is not possible.
 
-    probe: inputs of a few rows. Some architectures read a layer's weight themselves, and a packed one has none to
-    read; so the probe is run before and after, and packing is taken back where it fails or its logits differ.
+    probe: inputs of a few rows. Some architectures read a layer's weight themselves, which a packed layer lacks; so the
+    probe is run before and after, and packing is undone if it fails or the logits differ.
     """
     first = next(iter(model.parameters()))
     if not can_pack(first.device, first.dtype):
@@ -31,9 +29,9 @@ def pack_classifier(model: Any, probe: Mapping[str, Tensor]) -> bool:
         (parent, name, child)
         for parent in list(model.modules())
         for name, child in list(parent.named_children())
-        if type(child) is nn.Linear  # a subclass has reasons of its own
+        if type(child) is nn.Linear  # a subclass may behave differently
     ]
-    with suppress(Exception):  # whatever foreign code raises about a layer that is no nn.Linear
+    with suppress(Exception):  # third-party code may raise anything for a layer that is not an nn.Linear
         expected = model(**probe).logits.float()
         for parent, name, child in plain:
             setattr(parent, name, PackedLinear(child.weight, child.bias))

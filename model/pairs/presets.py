@@ -1,9 +1,9 @@
-"""How well-known families of pair classifiers want to be read: which label supports, in what order, joined how.
+"""Presets of well-known pair classifiers: the supporting label, the order, and how the texts are joined.
 
-A preset is named before a checkpoint (``minicheck:FOLDER``) or told by the checkpoint's own name. Sources: HHEM 1.0's
-model card (one logit, premise first); MiniCheck (Tang et al. 2024, inference.py: document and claim joined by the end
-token, second label); AlignScore (Zha et al. 2023: three-way head, the first label is "aligned"); NLI models say what
-their labels mean in their configuration.
+A preset is given as a prefix (``minicheck:FOLDER``) or inferred from the checkpoint's name. Sources: HHEM 1.0's model
+card (one logit, premise first); MiniCheck (Tang et al. 2024, inference.py: document and claim joined by the end token,
+second label); AlignScore (Zha et al. 2023: three-way head, the first label is "aligned"); NLI models name their labels
+in their configuration.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ Layout = Literal["pair", "joined"]
 
 @dataclass(frozen=True, slots=True)
 class PairPreset:
-    """labels: how many the classifier must have, () for any. supported: index of the label that supports, None where
-    its name has to say it. layout: "pair" as the tokenizer joins two texts, "joined" as one text with the end token
-    between. names: parts of checkpoints' names (lower case) that tell the family.
+    """labels: required number of labels, () for any.
+
+    supported: index of the supporting label, None to infer it by name.
+
+    layout: "pair" as the tokenizer joins two texts, "joined" as one text with the end token between. names: parts of
+    checkpoint names (lower case) that identify the family.
     """
 
     name: str
@@ -31,7 +34,7 @@ class PairPreset:
     names: tuple[str, ...] = ()
 
     def check(self, count: int, where: str) -> None:
-        """Raises ModelError when a checkpoint cannot be of this family."""
+        """Raise ModelError if a checkpoint cannot be of this family."""
         if self.labels and count not in self.labels:
             wanted = " or ".join(str(n) for n in self.labels)
             raise ModelError(
@@ -53,14 +56,14 @@ PRESETS = {
 
 @dataclass(frozen=True, slots=True)
 class PresetName:
-    """A checkpoint and the preset that was written before its name, None where none was."""
+    """A checkpoint and the preset prefix of its name, None if there was none."""
 
     checkpoint: str
     preset: PairPreset | None
 
 
 def read_preset(name: str) -> PresetName:
-    """``hhem:FOLDER`` and the like taken apart; any other name is left as it is."""
+    """Split ``hhem:FOLDER`` and similar names; any other name is unchanged."""
     prefix, separator, rest = name.partition(":")
     if separator and rest and prefix.lower() in PRESETS:
         return PresetName(rest, PRESETS[prefix.lower()])
@@ -68,7 +71,7 @@ def read_preset(name: str) -> PresetName:
 
 
 def preset_from_name(checkpoint: str, count: int) -> PairPreset:
-    """The preset that a checkpoint's own name tells, where its labels can be that family's; else "nli"."""
+    """Infer the preset from the checkpoint's name, if its labels match that family; else "nli"."""
     last = Path(checkpoint).name.lower()
     for preset in PRESETS.values():
         if any(part in last for part in preset.names) and count in preset.labels:

@@ -1,4 +1,4 @@
-"""Kernels that numba compiles once on a machine and keeps on disk for the processes to come."""
+"""Kernels compiled by numba once on a machine and cached on disk."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SOURCES = ("kernel.py", "step_kernel.py", "../engine_state/row_kernel.py")
 
 
 class KeptKernel:
-    """A function compiled in parallel mode at its first call, which takes seconds, or loaded, which takes less.
+    """A function compiled in parallel mode at its first call, which takes seconds, or loaded from the cache.
 
-    Where nothing can be kept, or what was kept cannot be read, it is compiled for this process, with a warning.
+    If the cache is not writable or not readable, it is compiled for this process, with a warning.
     """
 
     def __init__(self, function: Callable[..., None]) -> None:
         self._function = function
-        # numba asks only whether the function's own file is what it was.
+        # numba only checks whether the function's own file has changed.
         function.__qualname__ = f"{function.__qualname__}_{_sources_digest()}"
         self._kept = True
         self._kernel = self._compiled()
@@ -34,7 +34,7 @@ class KeptKernel:
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
         try:
             self._kernel(*given)
-        except Exception as error:  # a full disk, or kept files that are cut off or of another version
+        except Exception as error:  # a full disk, or cached files that are truncated or of another version
             if not self._kept:
                 raise
             _LOG.warning("the compiled kernel could not be kept or read (%s): compiled for this process", error)
@@ -47,13 +47,13 @@ class KeptKernel:
         if self._kept:
             try:
                 return njit(**options, cache=True)(self._function)
-            except RuntimeError:  # no folder can be written to
+            except RuntimeError:  # no folder is writable
                 self._kept = False
         return njit(**options)(self._function)
 
 
 @cache
 def _sources_digest() -> str:
-    """Of the files that compiled functions are taken from: what was kept of others is not found."""
+    """Digest of the source files of compiled functions, so that other versions' caches are not used."""
     here = Path(__file__).parent
     return hashlib.sha256(b"".join((here / name).read_bytes() for name in _SOURCES)).hexdigest()[:12]

@@ -1,7 +1,7 @@
-"""GroupedMatrix: a weight whose rows are cut into groups of 32 columns, each with a scale of its own.
+"""GroupedMatrix: a weight whose rows are split into groups of 32 columns, each with its own scale.
 
 4 bits: w = s q + m with q in 0 .. 15 (Q4_1 of ggml; Q4_0 is m = -8 s). 8 bits: w = s q with q in -127 .. 127 (Q8_0).
-Scales and minima are kept in fp32, so that the blocks of a file are exactly what they are there.
+Scales and minima are kept in fp32, so that a file's blocks are represented exactly.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class GroupedMatrix:
 
 
 def stacked(parts: Sequence[GroupedMatrix]) -> GroupedMatrix:
-    """The rows of several matrices of the same number of bits, one behind the other."""
+    """Concatenate the rows of several matrices with the same number of bits."""
     minima = [part.minima for part in parts if part.minima is not None]
     if len(minima) not in (0, len(parts)):
         raise ValueError("matrices of 4 and of 8 bits do not make one")
@@ -53,10 +53,11 @@ def stacked(parts: Sequence[GroupedMatrix]) -> GroupedMatrix:
 
 
 def rounded(weight: Tensor, bits: int, name: str) -> GroupedMatrix:
-    """weight (O, I) rounded to groups of 4 or 8 bits: 4 between the least and the greatest number of a group, 8
-    symmetric about 0 (the round-to-nearest quantisation of ggml's Q4_1 and Q8_0, with fp32 scales).
+    """Quantise weight (O, I) to groups of 4 or 8 bits.
 
-    Raises ModelError, with ``name``, where I is no multiple of 32 or a number is not finite.
+    4 bits: between the minimum and maximum of a group; 8 bits: symmetric about 0 (round-to-nearest, as in ggml's Q4_1
+    and Q8_0, with fp32 scales). Raises ModelError, with ``name``, if I is not a multiple of 32 or a number is not
+    finite.
     """
     check_columns(weight, name)
     wide = weight.detach().float()
@@ -75,7 +76,7 @@ def rounded(weight: Tensor, bits: int, name: str) -> GroupedMatrix:
 
 
 def check_columns(weight: Tensor, name: str) -> None:
-    """Raise ModelError, with ``name``, for a matrix whose columns cannot be cut into groups of 32."""
+    """Raise ModelError, with ``name``, for a matrix whose columns cannot be split into groups of 32."""
     if weight.ndim != 2 or weight.shape[1] % GROUP:
         raise ModelError(
             f"{name} has the shape {tuple(weight.shape)}: weights of 4 and 8 bits need a number of columns that is a "

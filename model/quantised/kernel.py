@@ -1,8 +1,8 @@
 """Products with grouped weights on a CPU, compiled by numba: fp32 activations, weights widened in registers.
 
-Weights lie in tiles of 16 outputs, so that one vector holds the same column of all 16. The vector operations are
-written out here and not left to the compiler's vectoriser: a row's sums are then added in an order that depends on the
-matrix alone, and not on the number of rows, on the row's place among them, or on the threads.
+Weights are stored in tiles of 16 outputs, so that one vector holds the same column of all 16. The vector operations are
+explicit and not left to the compiler's vectoriser: the order of a row's sums then depends on the matrix alone, and not
+on the number of rows, the row's index, or the threads.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ LANES = 16
 GROUP = 32
 """Columns that share a scale."""
 BITS, CODES, SCALES, MINIMA, BIAS, TILES, GROUPS = range(7)
-"""Fields of a matrix in the table (store.py): 4 or 8 bits, its places in the arrays of codes and numbers (bias -1 for
-none), tiles of outputs, groups of columns."""
+"""Fields of a matrix in the table (store.py).
+
+4 or 8 bits, its offsets in the arrays of codes and numbers (bias -1 for none), tiles of outputs, groups of columns.
+"""
 
 HELPER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""For functions that only compiled ones call: less to compile."""
+"""For functions called only by compiled ones, which reduces compile time."""
 _INT, _FLOAT, _BYTES = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.IntType(8), LANES)
 _WIDE = ir.VectorType(ir.IntType(32), LANES)
 
 
 def _loaded(builder: Any, data: Any, place: Any, kind: ir.Type, element: ir.Type) -> Any:
-    """``kind`` from the ``place``-th element on; nothing is assumed of its alignment."""
+    """Load ``kind`` from element ``place`` on; no alignment is assumed."""
     at = builder.gep(data, [place], source_etype=element)
     return builder.load(builder.bitcast(at, kind.as_pointer()), align=1, typ=kind)
 
 
 def _spread(builder: Any, number: Any) -> Any:
-    """A number in all lanes."""
+    """Broadcast a number to all lanes."""
     one = builder.insert_element(ir.Constant(_FLOAT, ir.Undefined), number, ir.Constant(ir.IntType(32), 0))
     lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
     return builder.shuffle_vector(one, ir.Constant(_FLOAT, ir.Undefined), lanes)
@@ -49,7 +51,7 @@ def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def _columns(builder: Any, bits: int, codes: Any, place: Any) -> list[tuple[int, Any]]:
-    """A group's columns and their 16 weights' codes as numbers, in the order in which they are added."""
+    """A group's columns and their 16 weights' codes as numbers, in summation order."""
     byte = ir.IntType(8)
     out = []
     for j in range(GROUP * bits // 8):
@@ -65,7 +67,7 @@ def _columns(builder: Any, bits: int, codes: Any, place: Any) -> list[tuple[int,
 
 
 def _function(module: Any, bits: int, rows: int) -> Any:
-    """The tile's function in a module: one for all places that call it, never inlined, which compiles a lot faster."""
+    """The tile's function in a module: one function for all call sites, never inlined, which compiles much faster."""
     number, byte = ir.FloatType(), ir.IntType(8)
     floats = number.as_pointer()
     kinds = [byte.as_pointer(), _INT, floats, _INT, _INT, _INT, floats, _INT, _INT, floats, _INT, floats, _INT, _INT]
@@ -91,7 +93,7 @@ def _function(module: Any, bits: int, rows: int) -> Any:
         for r in range(rows):
             row = builder.add(x_at, builder.mul(x_step, ir.Constant(_INT, r)))
             start = builder.add(row, builder.mul(g, ir.Constant(_INT, GROUP)))
-            halves = [zero, zero]  # two sums that do not wait for each other
+            halves = [zero, zero]  # two independent sums
             for turn, (column, weights) in enumerate(columns):
                 at = builder.add(start, ir.Constant(_INT, column))
                 value = _spread(builder, _loaded(builder, x, at, number, number))
@@ -114,7 +116,7 @@ def _function(module: Any, bits: int, rows: int) -> Any:
 def _tile_of(bits: int, rows: int) -> Any:
     """An intrinsic: out[r * out_step + lane] += sum over columns i of w[lane, i] x[r * x_step + i] for ``rows`` rows r.
 
-    The arrays are contiguous, and each ``_at`` says where the tile's or the first row's part begins.
+    The arrays are contiguous, and each ``_at`` is the offset of the tile's or the first row's part.
     """
 
     @intrinsic

@@ -1,4 +1,4 @@
-"""Quantise a decoder: its matrices in groups of 4 or 8 bits, taken from a file's blocks or rounded."""
+"""Quantise a decoder: matrices in groups of 4 or 8 bits, taken from a file's blocks or rounded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAD = "head"
 
 @cache
 def has_kernels() -> bool:
-    """Whether the compiled kernels can be had here."""
+    """Return whether the compiled kernels are available."""
     try:
         import model.quantised.step_kernel  # noqa: F401 - numba takes its time: only where it is used
     except ImportError:  # numba lags behind new versions of Python and numpy
@@ -29,7 +29,7 @@ def has_kernels() -> bool:
 
 
 def unsupported(config: DecoderConfig) -> str:
-    """Why a decoder of this kind has no steps of grouped weights; "" where it has."""
+    """Return why a decoder of this kind has no quantised steps; "" if it does."""
     wanted = {
         "norm": ("rms", config.norm),
         "norm_position": ("pre", config.norm_position),
@@ -48,7 +48,7 @@ def unsupported(config: DecoderConfig) -> str:
 
 
 def matrix_shapes(config: DecoderConfig) -> dict[str, tuple[int, int]]:
-    """(O, I) of each matrix that is kept in groups, by its name."""
+    """(O, I) of each matrix that is stored in groups, by name."""
     width, inner = config.hidden_size, config.intermediate_size
     heads = config.num_heads * config.head_dim
     block = {
@@ -65,18 +65,18 @@ def matrix_shapes(config: DecoderConfig) -> dict[str, tuple[int, int]]:
 
 
 def odd_columns(config: DecoderConfig) -> str:
-    """The first matrix whose columns cannot be cut into groups of 32, with its shape; "" if there is none."""
+    """Return the first matrix whose columns cannot be split into groups of 32, with its shape; "" if there is none."""
     odd = ((name, shape) for name, shape in matrix_shapes(config).items() if shape[1] % GROUP)
     return next((f"{name} {shape}" for name, shape in odd), "")
 
 
 def quantise(model: Decoder, bits: int, stored: Mapping[str, GroupedMatrix] | None = None) -> None:
-    """Give a decoder on a CPU, not packed yet, steps whose matrices have at most 4 or 8 ``bits``, and a head of 8.
+    """Quantise an unpacked decoder on a CPU: steps with matrices of at most 4 or 8 ``bits``, and an 8-bit head.
 
-    stored: matrices as a file has them, by ``matrix_names``; one that has no more bits than wanted is kept as it is.
-    Others are rounded, and the model's own weights become what they were rounded to: prompts and steps are read by one
-    model. Raises ModelError naming what cannot be: a kind of decoder, a matrix whose columns are no multiple of 32, a
-    number that is not finite; the model is as it was then.
+    stored: matrices from a file, by ``matrix_names``; one with no more bits than requested is used unchanged. Others
+    are rounded, and the model's own weights become the rounded ones, so that prompts and steps use the same model.
+    Raises ModelError naming what is unsupported: a kind of decoder, a matrix whose columns are not a multiple of 32, a
+    number that is not finite; the model is then unchanged.
     """
     if bits not in (4, 8):
         raise ModelError(f"weights of {bits} bits are not supported: use 4 or 8")

@@ -1,7 +1,8 @@
 """One decoding step of a Llama-like decoder in one compiled call: norms, grouped products, rotation, attention, SwiGLU.
 
-All numbers are fp32 from the embedding to the final norm; keys and values are stored as the arena has them. What a row
-computes depends on nothing else in the batch: its products are those of kernel.py, its attention that of row_kernel.py.
+All numbers are fp32 from the embedding to the final norm; keys and values are stored in the arena's dtype. A row's
+results do not depend on the rest of the batch: its products are those of kernel.py, its attention that of
+row_kernel.py.
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ from model.quantised.kernel import HELPER, TILES, add_bias, add_tile, begin_tile
 QKV, OUT, GATE, UP, DOWN = range(5)
 """A layer's matrices in the table."""
 FIRST_NORM, SECOND_NORM, QUERY_NORM, KEY_NORM, ROTATED, WINDOW = range(6)
-"""A layer's other fields: where its norms begin (-1 for none), 1 if queries and keys are rotated, which of the plans
-of reads is its."""
-_PROJECT, _ATTEND, _MERGE, _WIDEN, _NARROW = range(5)  # what a layer does, one after the other
+"""A layer's other fields: offsets of its norms (-1 for none), 1 if queries and keys are rotated, index of its read
+plan.
+"""
+_PROJECT, _ATTEND, _MERGE, _WIDEN, _NARROW = range(5)  # the phases of a layer, in order
 
 _REORDERED = {"reassoc", "contract", "nsz"}  # of sums within one row only
 
 
 def _narrowed(number: Any, like: Any) -> Any:
-    """fp32 as the arena stores it: fp32, or the bits of bf16, rounded to the nearest even."""
+    """Round fp32 to the arena's type: fp32, or the bits of bf16, rounded to the nearest even."""
 
 
-# Here and below: numba's decorators have no types, and neither has what is compiled.
+# Here and below: numba's decorators and the functions they return are untyped.
 @overload(_narrowed, strict=False)  # type: ignore[untyped-decorator]
 def _narrowed_by_type(number: Any, like: Any) -> Any:
     if like.dtype == types.uint16:

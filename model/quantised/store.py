@@ -1,4 +1,4 @@
-"""All matrices and vectors of a decoder in two flat arrays, with a table of where each begins: what kernels read."""
+"""All matrices and vectors of a decoder in two flat arrays, with a table of their offsets, for the kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.quantised.kernel import LANES
 
 @dataclass(frozen=True, slots=True)
 class WeightStore:
-    """codes: every matrix's, in tiles; numbers: scales, minima, biases and norms."""
+    """codes: of every matrix, in tiles; numbers: scales, minima, biases and norms."""
 
     codes: NDArray[np.uint8]
     numbers: NDArray[np.float32]
@@ -27,7 +27,7 @@ class WeightStore:
 
 
 class StoreBuilder:
-    """Takes matrices and vectors one by one; ``store`` joins them."""
+    """Collects matrices and vectors; ``store`` concatenates them."""
 
     def __init__(self) -> None:
         self._codes: list[NDArray[np.uint8]] = []
@@ -35,7 +35,7 @@ class StoreBuilder:
         self._bytes = self._count = 0
 
     def matrix(self, matrix: GroupedMatrix, bias: Tensor | None = None) -> list[int]:
-        """Its fields in the table, in the order that kernel.py names."""
+        """Add a matrix; returns its fields in the table, in kernel.py's order."""
         bits, groups = matrix.bits, matrix.scales.shape[1]
         tiles = -(-matrix.codes.shape[0] // LANES)
         codes = _tiled_codes(matrix, tiles)
@@ -47,11 +47,11 @@ class StoreBuilder:
         return [bits, begin, scales, minima, -1 if padded is None else self.vector(padded), tiles, groups]
 
     def vector(self, vector: Tensor) -> int:
-        """Where its numbers begin."""
+        """Add a vector; returns its offset."""
         return self._add(vector.detach().float().contiguous().numpy().ravel())
 
     def store(self) -> WeightStore:
-        """Everything that was taken; the builder is empty then."""
+        """Return everything collected so far, and clear the builder."""
         codes, numbers = np.concatenate(self._codes), np.concatenate(self._numbers)
         self._codes, self._numbers = [], []
         return WeightStore(codes, numbers)
@@ -67,7 +67,7 @@ def _padded(rows: Tensor, tiles: int) -> Tensor:
 
 
 def _tiled(numbers: Tensor, tiles: int) -> NDArray[np.float32]:
-    """(O, G) -> (tiles, G, 16), flat; rows that fill the last tile up are 0."""
+    """(O, G) -> (tiles, G, 16), flat; padding rows of the last tile are 0."""
     return _padded(numbers, tiles).view(tiles, LANES, -1).transpose(1, 2).contiguous().numpy().ravel()
 
 

@@ -1,6 +1,6 @@
 """The embedded prefix decoder: MiniLM's layers as an encoder of the prompt and decoder of the answer.
 
-Its file holds everything but the word embeddings, which are frozen and read from the pinned MiniLM package.
+Its file contains everything except the word embeddings, which are frozen and read from the pinned MiniLM package.
 """
 
 from __future__ import annotations
@@ -44,25 +44,25 @@ PREFIX_CONFIG = DecoderConfig(
     prefix=True,
     head="pointer",
 )
-# What readers trained from now on have beside; a file that names no features has none of them.
+# Features of newly trained readers; a file without a list of features has none of them.
 READER_CONFIG = replace(PREFIX_CONFIG, mark_separator=102, first_ordinary_id=104, follow=3)
 _FEATURES = ("num_layers", "mark_separator", "first_ordinary_id", "follow", "decline")
 _DECLINE = "head.decline."
 # MiniLM's vocabulary keeps ids 0..103 for [PAD], [unused..], [UNK], [CLS], [SEP], [MASK]: no text is encoded to them
 # but [UNK], so a document cannot write a marker, and the pointer never copies one.
 FIRST_COPYABLE_ID = 104
-# [CLS], at the beginning of every prompt: pointing at it means that nothing shown answers.
+# [CLS], at the start of every prompt: pointing at it means that no passage answers.
 NULL_ID = 101
 WEIGHTS, CONFIG = "reader.safetensors", "reader.json"
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderUse:
-    """How a reader's probabilities are used, found on data it was not trained on.
+    """Calibration of a reader's probabilities, fitted on held-out data.
 
     temperature: every next-token distribution is p ** (1 / temperature), renormalised (Guo et al. 2017, eq. 9), before
-    anything else. null_bias: nats added to the log-probability of "nothing shown answers" as the first token, where
-    passages are shown; below 0 it answers more, above 0 it declines more.
+    anything else. null_bias: nats added to the log-probability of declining as the first token, if passages are shown;
+    below 0 the reader answers more, above 0 it declines more.
     """
 
     temperature: float = 1.0
@@ -74,9 +74,9 @@ class ReaderUse:
 
 
 def warm_start(seed: int, *, plain: bool = False, num_layers: int = MINILM_LAYERS) -> Decoder:
-    """A prefix decoder with MiniLM's layers and a fresh head drawn from ``seed``; word embeddings frozen.
+    """A prefix decoder with MiniLM's layers and a new head initialised from ``seed``; word embeddings frozen.
 
-    plain: without exact-match marks and without following copied stretches, as the first readers were. num_layers: of
+    plain: without exact-match marks and without following copied spans, as in the first readers. num_layers: of
     MiniLM's, from the bottom: fewer are faster and weaker. Raises ModelError as minilm_prefix_decoder_state does.
     """
     state = minilm_prefix_decoder_state(num_layers)
@@ -92,15 +92,17 @@ def warm_start(seed: int, *, plain: bool = False, num_layers: int = MINILM_LAYER
 
 
 def continue_from(folder: Path) -> Decoder:
-    """A trained prefix decoder, ready to be trained further; word embeddings frozen, without what corrects when it
-    declines: that is fitted behind a training. Raises as load_prefix_decoder."""
+    """A trained prefix decoder for further training; word embeddings frozen, without its decline head.
+
+    The decline head is fitted after a training. Raises as load_prefix_decoder.
+    """
     model = without_decline(load_prefix_decoder(folder)).train().requires_grad_(True)
     model.embedding.weight.requires_grad_(False)
     return model
 
 
 def with_decline(model: Decoder, decline: Decline | None) -> Decoder:
-    """The same weights (shared) with this correction of when it declines in place of any other; None: without any."""
+    """Return the same weights (shared) with this decline head in place of any other; None: without any."""
     units = decline.inner.out_features if decline is not None else 0
     with torch.random.fork_rng(devices=[]):
         other = Decoder(replace(model.config, decline=units)).to(model.device)
@@ -117,14 +119,15 @@ def without_decline(model: Decoder) -> Decoder:
 
 
 def correction_of(folder: Path) -> Decline | None:
-    """What corrects when the reader in ``folder`` declines, if anything does. Raises as load_prefix_decoder."""
+    """Return the decline head of the reader in ``folder``, if it has one. Raises as load_prefix_decoder."""
     found = getattr(load_prefix_decoder(folder).head, "decline", None)
     return found if isinstance(found, Decline) else None
 
 
 def save_prefix_decoder(model: Decoder, folder: Path, facts: dict[str, object]) -> None:
-    """Write reader.safetensors (fp16, without word embeddings) and reader.json (facts for the model card). A failure
-    leaves what was there whole."""
+    """Write reader.safetensors (fp16, without word embeddings) and reader.json (facts for the model card),
+    atomically.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: t.half() for name, t in model.state_dict().items() if name != "embedding.weight"}
     weights = tensor_bytes(tensors)
@@ -135,9 +138,9 @@ def save_prefix_decoder(model: Decoder, folder: Path, facts: dict[str, object]) 
 
 
 def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
-    """The prefix decoder of a folder written by ``save_prefix_decoder``, in fp32, ready to generate.
+    """Load a folder written by ``save_prefix_decoder``, in fp32, for generation.
 
-    Raises ModelError naming the file when one is missing, damaged (SHA-256) or does not fit.
+    Raises ModelError, naming the file, if one is missing, damaged (SHA-256) or does not fit.
     """
     weights, config = folder / WEIGHTS, folder / CONFIG
     for path in (weights, config):
@@ -162,13 +165,13 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
-        reason = " ".join(str(error).split())[:300]  # torch lists every key on lines of their own
+        reason = " ".join(str(error).split())[:300]  # torch lists every key on separate lines
         raise ModelError(f"{weights} does not fit the prefix decoder: {reason}") from error
     return model.to(device).eval().requires_grad_(False)
 
 
 def _made_with(features: object) -> DecoderConfig:
-    """The config of a file's features. Raises TypeError or ModelError for what are none."""
+    """The config of a file's features. Raises TypeError or ModelError for invalid features."""
     if not isinstance(features, dict):
         raise TypeError(f"features are {features!r}")
     for name, value in features.items():
@@ -180,7 +183,7 @@ def _made_with(features: object) -> DecoderConfig:
 
 
 def reader_use(folder: Path) -> ReaderUse:
-    """How the reader of a folder is meant to be used; plain probabilities where its file does not say.
+    """Return the calibration of the reader in a folder; plain probabilities if its file has none.
 
     Raises ModelError for a damaged file.
     """
@@ -191,13 +194,13 @@ def reader_use(folder: Path) -> ReaderUse:
 
 
 def change_reader_use(folder: Path, use: ReaderUse, facts: dict[str, object]) -> None:
-    """Write another use beside the same weights; ``facts`` are added to what the file says."""
+    """Write another calibration for the same weights; ``facts`` are added to those in the file."""
     said = json.loads((folder / CONFIG).read_text("utf-8"))
     write_json(folder / CONFIG, {**said, **facts, "use": asdict(use)})
 
 
 def prefix_decoder_fingerprint(folder: Path) -> str:
-    """SHA-256 (hex) over the weights, the MiniLM they stand on, and their use."""
+    """SHA-256 (hex) over the weights, the MiniLM weights they depend on, and their calibration."""
     use = reader_use(folder)
     said = "" if use == ReaderUse() else f":{use.temperature!r}:{use.null_bias!r}"
     return hashlib.sha256(f"{sha256_of(folder / WEIGHTS)}:{MINILM_SHA256}{said}".encode()).hexdigest()

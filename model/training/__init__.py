@@ -1,1 +1,1 @@
-"""Training on token rows: next-token cross-entropy over answers. Knows nothing of questions, documents or files."""
+"""Training on token rows: next-token cross-entropy over answers."""

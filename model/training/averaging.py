@@ -1,4 +1,4 @@
-"""Means of a run's weights with others: often better than each, on what none was tuned on."""
+"""Weight averaging of several runs, which often generalises better than each run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from model.errors import ModelError
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
-    """A copy of the model's state, which training leaves as it is."""
+    """Return a copy of the model's state that later training does not change."""
     return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
 
 
 @torch.no_grad()
 def average_with(model: nn.Module, others: Sequence[tuple[Mapping[str, Tensor], float]]) -> None:
-    """Each of ``others``' shares of its weights and the rest of ``model``'s own, in place.
+    """Average the model's weights with ``others``, in place; the model has the remaining share.
 
     others: (a state of the same network, on any device; its share). One of share s is WiSE-FT's mean (Wortsman et al.
-    2022b, eq. 1), n - 1 of share 1/n are a uniform soup (Wortsman et al. 2022a, section 2). Meant for runs that have
-    their beginning in common: means of weights far apart can be worse than all. Raises ModelError for a share outside
-    [0, 1], for shares above 1 together, and for another network (a tensor missing, too many, or of another shape).
+    2022b, eq. 1), n - 1 of share 1/n are a uniform soup (Wortsman et al. 2022a, section 2). Intended for runs with a
+    common starting point: means of distant weights can be worse than all. Raises ModelError for a share outside [0, 1],
+    for a sum of shares above 1, and for another network (a tensor missing, unexpected, or of another shape).
     """
     for _, share in others:
         if not 0 <= share <= 1:  # nor NaN

@@ -1,7 +1,7 @@
-"""Byte-level BPE: training a tokenizer on text (Sennrich et al. 2016 on bytes, Radford et al. 2019), and its files.
+"""Train a byte-level BPE tokenizer (Sennrich et al. 2016 on bytes, Radford et al. 2019), and write its files.
 
-Any text is written exactly and comes back exactly: 256 byte tokens stand under the merges and nothing is normalised.
-Digits are tokens of their own: a reader copies years and amounts, and a merge that swallows half of one hides it.
+Encoding is lossless: the base vocabulary has 256 byte tokens and nothing is normalised. Digits are separate tokens,
+because a reader copies years and amounts, and a merge that covers half of one hides it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from model.checkpoints.files import write_whole
 from model.errors import ModelError
 
 END = "<|end_of_text|>"
-"""Stands after every document, before every prompt and after every answer."""
+"""Placed after every document, before every prompt and after every answer."""
 
 END_ID, PAD_ID = 0, 1
 SPECIAL = (END, "<|pad|>", *(f"<|reserved_{n}|>" for n in range(6)))
-"""The first ids. The reserved ones are for fine-tuning: markers that no text can write."""
+"""The first ids. The reserved ones are for fine-tuning: markers that no text can produce."""
 
 SMALLEST_VOCABULARY = 256 + len(SPECIAL)
 LARGEST_VOCABULARY = 2**16
@@ -31,10 +31,10 @@ LARGEST_VOCABULARY = 2**16
 
 
 def train_bpe(texts: Iterable[str], vocabulary: int) -> bytes:
-    """The tokenizer.json of a byte-level BPE with at most ``vocabulary`` tokens, special ones included.
+    """Return the tokenizer.json of a byte-level BPE with at most ``vocabulary`` tokens, special ones included.
 
-    The same texts in any order give the same bytes. Text too short for that many merges gives a smaller vocabulary.
-    Raises ModelError for a vocabulary that does not hold every byte or whose ids do not fit two bytes.
+    The result does not depend on the order of the texts. Texts too short for that many merges give a smaller
+    vocabulary. Raises ModelError for a vocabulary that does not hold every byte or whose ids do not fit two bytes.
     """
     if not SMALLEST_VOCABULARY <= vocabulary <= LARGEST_VOCABULARY:
         raise ModelError(
@@ -54,7 +54,7 @@ def train_bpe(texts: Iterable[str], vocabulary: int) -> bytes:
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    # A prompt begins where a document begins in training: after the end of another one.
+    # A prompt starts where a document starts in training: after the end of another one.
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{END} $A", pair=f"{END} $A $B", special_tokens=[(END, END_ID)]
     )
@@ -62,7 +62,7 @@ def train_bpe(texts: Iterable[str], vocabulary: int) -> bytes:
 
 
 def tokenizer_config(positions: int) -> dict[str, object]:
-    """tokenizer_config.json for transformers."""
+    """Return a tokenizer_config.json for transformers."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": END,
@@ -74,12 +74,12 @@ def tokenizer_config(positions: int) -> dict[str, object]:
 
 
 class BpeEncoder:
-    """Texts to arrays of ids, in parallel and without offsets; a special token written in a text stays text."""
+    """Encodes texts to arrays of ids, in parallel and without offsets; special tokens in a text are treated as text."""
 
     def __init__(self, path: Path) -> None:
         try:
             self._tokenizer = HFTokenizer.from_file(str(path))
-        except Exception as error:  # the library raises bare Exception for every kind of damage
+        except Exception as error:  # the library raises bare Exception for all damage
             raise ModelError(f"{path} cannot be read as a tokenizer: {error}") from error
         if self._tokenizer.token_to_id(END) != END_ID:
             raise ModelError(f"{path} does not begin with {END}: it was not made by `plumbline train pretrain`")
@@ -101,7 +101,7 @@ class BpeEncoder:
         return [np.asarray(encoding.ids, dtype=np.uint16) for encoding in encodings]
 
     def token_bytes(self) -> tuple[int, ...]:
-        """For each id, how many bytes of UTF-8 it stands for; 0 for a special token."""
+        """For each id, the number of its UTF-8 bytes; 0 for a special token."""
         # In byte-level BPE one character of a token's name is one byte.
         names = (str(self._tokenizer.id_to_token(token)) for token in range(len(SPECIAL), self.size))
         return (*(0 for _ in SPECIAL), *(len(name) for name in names))

@@ -1,8 +1,7 @@
-"""Noticing that a run has collapsed: its loss has risen well above where it began, and stays there.
+"""Detect a collapsed run: its loss has risen well above its initial value, and stays there.
 
-A warm start at too high a rate, or rows that contradict each other, can end in one constant output within a hundred
-steps; the run then goes on for an hour and looks busy. A run from nothing that does not learn yet stands where it began
-and is not meant.
+A warm start at too high a rate, or contradictory rows, can end in constant output within a hundred steps, and the run
+then wastes an hour. A run from scratch that has not learned yet stays at its initial loss and is not affected.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 FIRST_STEPS: Final = 20
-"""Steps whose mean loss is where a run began."""
+"""Number of steps whose mean loss is the initial loss."""
 _EARLIEST: Final = 300
 _RISE: Final = 1.5
 """Measured on four warm starts of 2026-11-23 and -24. The one that collapsed stood at 1.6 times its beginning from some
@@ -28,18 +27,18 @@ class FirstLosses:
     count: int = 0
 
     def and_then(self, loss: float) -> FirstLosses:
-        """With one loss more, as long as there is room."""
+        """Return the sum with one more loss, up to the limit."""
         return self if self.count >= FIRST_STEPS else FirstLosses(self.total + loss, self.count + 1)
 
     @property
     def mean(self) -> float | None:
-        """Where the run began; None until there are ``FIRST_STEPS`` losses."""
+        """The initial loss; None until there are ``FIRST_STEPS`` losses."""
         return self.total / self.count if self.count >= FIRST_STEPS else None
 
 
 def has_collapsed(step: int, loss: float, began: float | None) -> bool:
-    """Whether a run that began at the loss ``began`` is lost at ``step`` (steps done), its recent mean being ``loss``.
+    """Return whether a run with initial loss ``began`` has collapsed at ``step``, given its recent mean ``loss``.
 
-    False where ``began`` is None (too early, or a checkpoint of before this was noted) or not positive.
+    step: steps done. False if ``began`` is None (too early, or a checkpoint without it) or not positive.
     """
     return began is not None and began > 0 and step >= _EARLIEST and loss > _RISE * began

@@ -1,4 +1,4 @@
-"""Fitting when a reader declines, behind its training: one reading of rows, then a small network on their states."""
+"""Fit the decline head of a trained reader: read the rows once, then fit a small network on their states."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _ROUNDS, _LEAST_STEPS, _BATCH, _RATE, _DECAY, _DROPPED = 20, 300, 256, 2e-3, 0.3
 
 @dataclass(frozen=True, slots=True)
 class FirstStates:
-    """states (N, 2E): that each row's answer begins with, then the marker's (see Decline). pointed (N): the pointer's
-    log-probability of declining. declines (N), bool: what is right."""
+    """states (N, 2E): the state that each row's answer starts with, then the marker's (see Decline).
+
+    pointed (N): the pointer's log-probability of declining. declines (N), bool: the target.
+    """
 
     states: Tensor
     pointed: Tensor
@@ -36,9 +38,12 @@ Correction = Literal["fitted", "begun", "none"]
 
 @dataclass(frozen=True, slots=True)
 class DeclineFit:
-    """rows: fitted on. held: rows of other articles, and the loss on them (nats a row: whether to decline) by the
-    pointer with the best scale and shift alone, with the network fitted, and with the one that the reader had before
-    it was trained on (None: it had none), as it was. used: which of the three was best there."""
+    """rows: number of rows used for fitting. held: rows of other articles, and the losses on them.
+
+    The losses (nats a row: whether to decline) are those of the pointer with the best scale and shift alone, of the
+    fitted network, and of the network that the reader had before its training, unchanged (None: it had none). used:
+    which of the three was best on the held-out rows.
+    """
 
     rows: int
     held: int
@@ -58,9 +63,9 @@ def first_states(
     bf16: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> FirstStates:
-    """Read the rows' prompts; a row is to be declined where its answer begins with ``null_id``.
+    """Read the rows' prompts; a row is to be declined if its answer starts with ``null_id``.
 
-    bf16: read in half precision, as a training does. progress: told how many rows are read, of how many.
+    bf16: read in half precision, as in training. progress: called with the number of rows read, and the total.
     """
     asked = [TokenRow(row.prompt, row.answer[:1]) for row in rows]
     size = model.config.hidden_size
@@ -87,11 +92,11 @@ def first_states(
 def fit_decline(
     train: FirstStates, held: FirstStates, *, seed: int, units: int = UNITS, begun: Decline | None = None
 ) -> tuple[Decline, DeclineFit]:
-    """The network fitted on ``train`` by cross-entropy (AdamW, dropout), and what it is worth on ``held``.
+    """Fit the network on ``train`` by cross-entropy (AdamW, dropout), and evaluate it on ``held``.
 
-    begun: that of the reader before it was trained on. The rows it was trained on know less of when to decline than
-    rows it has not seen, so that an earlier network may be the better one. ``held`` decides nothing but ``used``. The
-    same states and seed give the same network on one machine. Raises ModelError where either has not both kinds.
+    begun: the network of the reader before its training. The reader's training rows say less about declining than
+    unseen rows, so that an earlier network may be the better one. ``held`` only determines ``used``. The same states
+    and seed give the same network on one machine. Raises ModelError if either set lacks one of the two classes.
     """
     for name, found in (("train", train), ("held", held)):
         if not 0 < int(found.declines.sum()) < len(found.declines):
@@ -102,14 +107,14 @@ def fit_decline(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         plain, decline = _plain(train), Decline(train.states.shape[1] // 2, units)
-        with torch.no_grad():  # from the best that needs no states
+        with torch.no_grad():  # starting from the best fit without states
             decline.scale.copy_(plain.scale)
             decline.outer.bias.copy_(plain.outer.bias)
         _descend(decline, scaled, train.pointed, train.declines.float())
-    with torch.no_grad():  # the standardisation goes into the first layer
+    with torch.no_grad():  # the standardisation is folded into the first layer
         decline.inner.weight.div_(spread)
         decline.inner.bias.sub_(decline.inner.weight @ mean)
-        for parameter in decline.parameters():  # what its file will hold
+        for parameter in decline.parameters():  # as its file will store it
             parameter.copy_(parameter.half().float())
         after = _loss(decline.log_odds(held.states, held.pointed), held)
         before = _loss(plain.log_odds(held.states, held.pointed), held)

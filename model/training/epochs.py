@@ -1,4 +1,4 @@
-"""Batches of a run, round after round through the rows, planned when they are reached."""
+"""Batches of a run, epoch after epoch, planned when they are reached."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Indices = tuple[int, ...]
 
 
 class Rounds:
-    """The row indices of batch 0, 1 ... of a run that may have any number of rounds, in the order they are read."""
+    """The row indices of batch 0, 1 ... of a run with any number of epochs, in reading order."""
 
     def __init__(self, batches: Callable[[int], Sequence[Indices]]) -> None:
-        """batches: those of round 0, 1 ...; at least one each."""
+        """batches: those of epoch 0, 1 ...; at least one each."""
         self._batches = batches
         self._planned: list[Indices] = []
         self._rounds = 0
@@ -26,7 +26,7 @@ class Rounds:
         return self._planned[step]
 
     def steps(self, settings: TrainSettings) -> int:
-        """How many steps these settings ask for; beyond any number where the clock ends the run."""
+        """Number of steps for these settings; practically unlimited if the clock ends the run."""
         if settings.seconds is not None:
             return settings.max_steps or sys.maxsize
         while self._rounds < settings.epochs:

@@ -1,4 +1,4 @@
-"""What the machine did when a training step failed, and what to do: a GPU that vanished, memory that ran out."""
+"""Explain machine failures in a training step (a lost GPU, out of memory), with what to do."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NO_DEVICE = ("CUDA error", "CUDA driver error", "CUBLAS_STATUS", "cuDNN error",
 
 
 def machine_failure(error: Exception, kept: int, folder: Path) -> ModelError | None:
-    """The error to raise in place of one that memory or a GPU caused in a step; None for any other.
+    """Return the error to raise in place of one caused by memory or a GPU in a step; None for any other.
 
-    kept: the step of the last checkpoint in ``folder``, 0 when there is none yet. torch says both by a RuntimeError
-    (its AcceleratorError and OutOfMemoryError are kinds of it), and on the CPU by the text alone.
+    kept: the step of the last checkpoint in ``folder``, 0 if there is none yet. torch reports both as RuntimeError (its
+    AcceleratorError and OutOfMemoryError are subclasses), on the CPU distinguishable by the text alone.
     """
     said = " ".join(str(error).split())[:200]
     stand = f"the checkpoint of step {kept} in {folder} is kept" if kept else f"{folder} holds no checkpoint yet"
@@ -35,7 +35,7 @@ def machine_failure(error: Exception, kept: int, folder: Path) -> ModelError | N
 
 @contextmanager
 def machine_failures(kept: int, folder: Path) -> Iterator[None]:
-    """Raises what ``machine_failure`` makes of an error inside; every other error passes through as it is."""
+    """Raise ``machine_failure``'s replacement for an error inside the block; other errors pass through."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:

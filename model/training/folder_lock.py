@@ -1,4 +1,4 @@
-"""One run at a time writes into a folder: two would remove each other's checkpoints."""
+"""Lock of a run's folder: two concurrent runs would remove each other's checkpoints."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from model.errors import ModelError
 
 @contextmanager
 def exclusive_run(folder: Path) -> Iterator[None]:
-    """Hold ``folder``, made where it is missing, for one run. Raises ModelError at once when another one holds it.
+    """Hold ``folder``, created if missing, for one run. Raises ModelError at once if another run holds it.
 
-    The lock is the kernel's and lies on the folder itself, so that it leaves no file and ends with its process, however
-    that ends. A folder that was made and is still empty at the end, because the run never began, is removed again.
+    It is a kernel lock on the folder itself, so that it leaves no file and ends with its process, however that ends. A
+    folder that was created and is still empty at the end, because the run never started, is removed.
     """
     made = not folder.exists()
     try:

@@ -1,4 +1,4 @@
-"""The training loop: schedule, precision, clipping, checkpoints and resuming, whatever the loss is."""
+"""The training loop: schedule, precision, clipping, checkpoints and resuming, for any loss."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _TRIM_EVERY = 25
 class TrainSettings:
     """Everything that determines a run besides its rows and its starting weights.
 
-    seconds: how long the run is to take, checkpoints included; the rate then falls with the clock and not with the
-    steps, ``epochs`` says nothing, and as many rounds are read as the time is enough for. Such a run is not repeated
-    exactly. None: the number of steps ends it.
+    seconds: duration of the run, including checkpoints; the rate then decays with the clock and not with the steps,
+    ``epochs`` is ignored, and as many epochs are read as time allows. Such a run is not exactly reproducible. None: the
+    number of steps ends it.
     """
 
     learning_rate: float = 2e-4
@@ -68,10 +68,10 @@ class TrainSettings:
 
 @dataclass(frozen=True, slots=True)
 class TrainProgress:
-    """One line of progress. loss: nats per answer token, averaged over recent steps. tokens: positions computed.
+    """A progress report. loss: nats per answer token, averaged over recent steps. tokens: positions computed.
 
-    steps: in all; of a run that the clock ends, as many as there will be at the rate so far.
-    began: the mean loss of the run's first steps; None before they are done.
+    steps: total number; for a run that the clock ends, an estimate from the rate so far. began: the mean loss of the
+    run's first steps; None before they are done.
     """
 
     step: int
@@ -83,16 +83,16 @@ class TrainProgress:
 
     @property
     def collapsed(self) -> bool:
-        """Whether the loss has risen so far above where it began that the run is lost."""
+        """Whether the loss has risen so far above its initial value that the run has collapsed."""
         return has_collapsed(self.step, self.loss, self.began)
 
 
 @dataclass(frozen=True, slots=True)
 class TrainResult:
-    """What a run came to. resumed_at: the step it went on from, 0 when it began anew.
+    """Result of a run. resumed_at: the step it was resumed from, 0 for a new run.
 
-    schedules: (from step, number of steps planned), more than one where the run was shortened or lengthened on the way.
-    began: the mean loss of the first steps, None for a run of fewer.
+    schedules: (from step, number of steps planned), more than one if the run was shortened or lengthened. began: the
+    mean loss of the first steps, None for a run of fewer.
     """
 
     steps: int
@@ -104,12 +104,12 @@ class TrainResult:
 
     @property
     def collapsed(self) -> bool:
-        """Whether the run ended with a loss far above where it began."""
+        """Whether the run ended with a loss far above its initial value."""
         return has_collapsed(self.steps, self.loss, self.began)
 
 
 def schedule(step: int, steps: int, warmup: float) -> float:
-    """Factor on the learning rate: linear rise over the first ``warmup`` share of steps, then linear fall to 0."""
+    """Factor on the learning rate: linear warmup over the first ``warmup`` share of steps, then linear decay to 0."""
     rise = max(1, round(steps * warmup))
     if step < rise:
         return (step + 1) / rise
@@ -117,7 +117,7 @@ def schedule(step: int, steps: int, warmup: float) -> float:
 
 
 def clock_schedule(spent: float, warmup: float) -> float:
-    """The same of the share of the time that is spent, in [0, 1]; a first step is never quite without a rate."""
+    """The same as a function of the share of time spent, in [0, 1]; the first step always has a positive rate."""
     if spent < warmup:
         return max(spent / warmup, 0.01)
     return (1 - spent) / (1 - warmup)
@@ -125,7 +125,7 @@ def clock_schedule(spent: float, warmup: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class StepLoss:
-    """loss: a scalar to descend, computed under autocast. tokens: positions computed for it, padding included."""
+    """loss: a scalar to minimise, computed under autocast. tokens: positions computed for it, padding included."""
 
     loss: Tensor
     tokens: int
@@ -145,10 +145,10 @@ def run_steps(
     """AdamW on ``loss_of(step)`` for step 0, 1 ...; checkpoints go to ``folder``, from which the same call resumes.
 
     identity: what, besides settings and starting weights, a checkpoint must agree with. With another number of steps
-    than before the schedule ends there instead; steps already done are not undone. Where ``settings.seconds`` ends the
-    run, ``steps`` is a limit beside it, and the time of all its parts counts, not that between them. Raises ModelError
-    when the folder holds another run's checkpoint, loss or gradient are no longer finite, the GPU vanishes, memory runs
-    out or a checkpoint cannot be written (the last one is kept).
+    than before the schedule ends there instead; steps already done are kept. If ``settings.seconds`` ends the run,
+    ``steps`` is an additional limit, and the time of all its parts counts, not that between them. Raises ModelError if
+    the folder holds another run's checkpoint, loss or gradient are no longer finite, the GPU is lost, memory runs out
+    or a checkpoint cannot be written (the last one is kept).
     """
     keep_freed_memory()
     device = next(model.parameters()).device
@@ -161,7 +161,7 @@ def run_steps(
         "starting weights": weights_sha256(model),
     }
     folder.mkdir(parents=True, exist_ok=True)
-    # Measured once a run: a resumed one must not go on in another precision because the machine is busy.
+    # Measured once a run: a resumed one must not continue in another precision because the machine is busy.
     found = load_state(folder, model, optimizer, whole) or Progress(
         0, 0.0, math.nan, bf16_pays(device), first=FirstLosses()
     )
@@ -195,7 +195,7 @@ def run_steps(
             planned = steps if limit is None else max(done, min(steps, round(min(done * limit / seconds, sys.maxsize))))
             speed = tokens / (now - started)
             progress(TrainProgress(done, planned, loss_average, seconds, speed, first.mean if first else None))
-        # Who looks on may take time too: what the last step is, is told only now.
+        # The progress callback may take time too: whether this is the last step is only decided now.
         over = limit is not None and found.seconds + time.monotonic() - started >= limit
         if now - saved > checkpoint_seconds or done == steps or over:
             if limit is not None:
@@ -215,7 +215,7 @@ def _by_clock(spent: float, limit: float, settings: TrainSettings) -> float:
 
 
 def _optimizer(learn: Sequence[nn.Parameter], settings: TrainSettings) -> torch.optim.AdamW:
-    """AdamW whose weight decay leaves biases and norms alone."""
+    """AdamW without weight decay on biases and norms."""
     return torch.optim.AdamW(
         [
             {"params": [p for p in learn if p.ndim > 1], "weight_decay": settings.weight_decay},
@@ -229,7 +229,7 @@ def _optimizer(learn: Sequence[nn.Parameter], settings: TrainSettings) -> torch.
 def _descend(
     loss: Tensor, learn: Sequence[nn.Parameter], optimizer: torch.optim.AdamW, clip: float, where: str, folder: Path
 ) -> float:
-    """One step down; returns the loss. Raises ModelError before a loss or gradient that is no number can do harm."""
+    """Run one step; returns the loss. Raises ModelError before a non-finite loss or gradient does harm."""
     value = float(loss.detach())
     if not math.isfinite(value):
         raise ModelError(
@@ -239,7 +239,7 @@ def _descend(
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]  # torch's own stub leaves it untyped
     norm = float(torch.nn.utils.clip_grad_norm_(learn, clip))
-    if not math.isfinite(norm):  # found before it reaches the weights, and with them the next checkpoint
+    if not math.isfinite(norm):  # detected before it reaches the weights, and with them the next checkpoint
         raise ModelError(
             f"the gradient became {norm} {where}: lower the learning rate; {folder} keeps a checkpoint",
             parameter="learning_rate",

@@ -1,4 +1,4 @@
-"""Pair rows (claims with one or more windows of evidence) and how they become padded batches of about equal size."""
+"""Pair rows (claims with one or more windows of evidence), and their padded batches of about equal size."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True)
 class RowClaim:
-    """A claim of a row: its tokens stand at start to end of every window of the row.
+    """A claim of a row: its tokens are at start to end of every window of the row.
 
-    wrong: of each of its tokens 1 (it makes the claim unsupported), 0 (it does not) or UNKNOWN; empty where nothing is
-    known. It holds for the claim as read against all of the evidence, so for whichever window decides. weight: of this
-    claim in the loss. target: the support in [0, 1] that is to be learned, where teachers have a say in it; None: what
-    ``supported`` says.
+    wrong: for each of its tokens 1 (it makes the claim unsupported), 0 (it does not) or UNKNOWN; empty if nothing is
+    known. It refers to all of the evidence, so it applies to whichever window decides. weight: of this claim in the
+    loss. target: support in [0, 1] to learn, from teachers; None: use ``supported``.
     """
 
     start: int
@@ -49,9 +48,8 @@ class RowClaim:
 class PairRow:
     """windows: token ids of [CLS] question [SEP] claims [SEP] evidence [SEP], one for each window of the evidence.
 
-    Question and claims stand at the same places in all of them. claims: one, or several of an answer that are read
-    together; no token belongs to two. source: of the claims, for those who treat sources apart; nothing is learned of
-    it.
+    Question and claims are at the same positions in all of them. claims: one, or several of an answer that are read
+    together; no token belongs to two. source: of the claims, for per-source treatment; it is not learned.
     """
 
     windows: tuple[tuple[int, ...], ...]
@@ -79,10 +77,12 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """token_ids (W, T). A reading is a claim in one of its windows: place (W, T) says which reading a token belongs to
-    (-1: none); window, claim (R): where a reading stands and of which claim it is. supported (a claim's target where it
-    has one, else 0 or 1), weights (C): of claims.
-    wrong (W, T): 0, 1 or UNKNOWN, each claim's labels in all of its windows."""
+    """A batch. A reading is a claim in one of its windows.
+
+    token_ids (W, T). place (W, T): the reading that a token belongs to (-1: none). window, claim (R): the window and
+    the claim of each reading. supported (a claim's target if it has one, else 0 or 1), weights (C): of claims. wrong
+    (W, T): 0, 1 or UNKNOWN, each claim's labels in all of its windows.
+    """
 
     token_ids: Tensor
     place: Tensor
@@ -123,10 +123,10 @@ def collate_pairs(rows: Sequence[PairRow], pad: int = 0) -> PairBatch:
 
 
 def pair_batches(rows: Sequence[PairRow], *, tokens: int, seed: int, epoch: int) -> tuple[tuple[int, ...], ...]:
-    """Row indices of every batch of a round, in order: a function of the rows, the limit, seed and round alone.
+    """Row indices of every batch of an epoch, in order: a function of the rows, the limit, seed and epoch alone.
 
-    Rows are sorted by their longest window with a little noise, cut where padding would pass ``tokens`` positions, and
-    the batches are shuffled.
+    Rows are sorted by their longest window with a little noise, split where padding would exceed ``tokens`` positions,
+    and the batches are shuffled.
     """
     rng = random.Random(f"{seed}:{epoch}")
     order = sorted(range(len(rows)), key=lambda i: rows[i].longest * (1 + 0.1 * rng.random()))
@@ -148,7 +148,7 @@ def pair_batches(rows: Sequence[PairRow], *, tokens: int, seed: int, epoch: int)
 
 
 def pair_rows_sha256(rows: Sequence[PairRow]) -> str:
-    """SHA-256 (hex) of what is learned from them: tells whether a run may be resumed on them."""
+    """SHA-256 (hex) of the learned content: determines whether a run may be resumed on these rows."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(array("i", (len(row.windows), len(row.claims))).tobytes())

@@ -1,4 +1,4 @@
-"""Pair rows as files that are small enough to carry: arrays in safetensors, compressed, a part of the rows in each."""
+"""Store pair rows in small files: compressed safetensors arrays, a part of the rows in each."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _COUNTS = ("windows", "claims", "source", "lengths", "start", "end", "supported"
 
 
 def pack_rows(rows: Sequence[PairRow], sources: Sequence[str], part_bytes: int = PART_BYTES) -> Iterator[bytes]:
-    """The parts, in order; together they hold the rows, in order.
+    """Return the parts, in order; together they hold the rows, in order.
 
-    sources: the names that rows have as ``source``; read back with the same. part_bytes: of a part that is not
-    compressed yet, at most (but one row). Raises ModelError for a row with targets: what teachers say is kept apart.
+    sources: the names used as ``source`` in the rows; pass the same to read. part_bytes: maximum size of a part before
+    compression (except a single row). Raises ModelError for a row with targets, because teachers' targets are stored
+    separately.
     """
     number = {source: index for index, source in enumerate(sources)}
     part: list[PairRow] = []
@@ -49,7 +50,7 @@ def pack_rows(rows: Sequence[PairRow], sources: Sequence[str], part_bytes: int =
 
 
 def unpacked(part: bytes, most: int = MOST_BYTES) -> bytes:
-    """What was compressed, ``most`` bytes at most: a small file may claim to be a large one. Raises ModelError."""
+    """Decompress at most ``most`` bytes: a small file may claim to be a large one. Raises ModelError."""
     try:
         reader = lzma.LZMADecompressor()
         content = reader.decompress(part, most)
@@ -62,7 +63,7 @@ def unpacked(part: bytes, most: int = MOST_BYTES) -> bytes:
 
 
 def unpack_rows(part: bytes, sources: Sequence[str], vocab_size: int) -> Iterator[PairRow]:
-    """The rows of one part. vocab_size: of the model that reads them. Raises ModelError where it is none."""
+    """Return the rows of one part. vocab_size: of the model that reads them. Raises ModelError if it is invalid."""
     try:
         found = _checked(load(unpacked(part)), len(sources), vocab_size)
         tokens, labels, weights = found["tokens"], found["wrong"].tolist(), found["weight"].tolist()
@@ -81,7 +82,7 @@ def unpack_rows(part: bytes, sources: Sequence[str], vocab_size: int) -> Iterato
 
 
 def _checked(found: dict[str, Arrays], sources: int, vocab_size: int) -> dict[str, Arrays]:
-    """Raises ValueError where the arrays are of other kinds, hold what cannot be, or do not use each other up."""
+    """Raise ValueError if the arrays have wrong types or invalid values, or do not match each other's lengths."""
     for name in (*_COUNTS, "tokens", "wrong", "weight"):
         array, kind = found[name], "f" if name == "weight" else "i"
         if array.ndim != 1 or array.dtype.kind != kind:

@@ -1,4 +1,4 @@
-"""Training a support encoder: cross-entropy of each claim in its best window, and of its words where they are known."""
+"""Train a support encoder: cross-entropy of each claim in its best window, and of its words where they are labelled."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ WORD_WEIGHT = 0.5
 def pair_loss(model: SupportEncoder, batch: PairBatch) -> Tensor:
     """Mean over claims of the binary cross-entropy of max over windows, plus WORD_WEIGHT times that of their words.
 
-    The maximum is how evidence of several windows is read later, so it is trained the same way (multiple-instance
-    learning, Dietterich et al. 1997). Where a claim has a target, the cross-entropy is with that: the loss of learning
-    from labels and teachers both (Hinton et al. 2015, section 2, at temperature 1). Words are judged where their claim
-    is: in the window of its maximum. Against another window even a supported claim's words fit nothing.
+    The maximum is how evidence of several windows is read at inference, so training does the same (multiple-instance
+    learning, Dietterich et al. 1997). If a claim has a target, the cross-entropy uses it: the loss of learning from
+    labels and teachers both (Hinton et al. 2015, section 2, at temperature 1). Words are judged in the window of their
+    claim's maximum, since in another window even a supported claim's words fit nothing.
     """
     out = model(batch.token_ids)
     readings = out.claim_logits(batch.place, batch.window)  # (R,)
@@ -51,8 +51,8 @@ def train_pairs(
 ) -> TrainResult:
     """Train ``model`` in place on ``rows``; checkpoints go to ``folder``, from which the same call resumes.
 
-    Raises ModelError when there are no rows, a window does not fit the positions, a token id is none of the model's,
-    and as run_steps does.
+    Raises ModelError if there are no rows, a window exceeds the positions, a token id is outside the vocabulary, and as
+    run_steps does.
     """
     if not rows:
         raise ModelError("there are no training rows")

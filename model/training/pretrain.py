@@ -1,7 +1,7 @@
 """Pretraining: the next-token objective on packed windows, for a causal Decoder.
 
-AdamW with a cosine schedule over windows of a token stream. Windows are packed: where a document ends the end token
-stands and the next one begins, and attention sees across it (Radford et al. 2019).
+AdamW with a cosine schedule over windows of a token stream. Windows are packed: documents follow each other, separated
+by the end token, and attention crosses their borders (Radford et al. 2019).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _RECENT = 20
 class PretrainSettings:
     """Everything that determines a run besides its corpus and its starting weights.
 
-    warmup: share of the steps in which the rate rises. floor: what the cosine ends at, as a share of learning_rate.
+    warmup: share of the steps in which the rate rises. floor: final rate of the cosine, as a share of learning_rate.
     tokens_per_step: targets of one step, in whole windows of ``context``. tokens_at_once: targets of one forward and
-    backward pass, whose gradients a step adds up; it bounds memory (the logits are tokens_at_once x V), not the result
-    but for rounding. epochs may be a fraction; max_steps, if given, ends run and schedule earlier.
+    backward pass, whose gradients a step accumulates; it limits memory (the logits are tokens_at_once x V), and changes
+    the result by rounding only. epochs may be a fraction; max_steps, if given, ends run and schedule earlier.
     """
 
     context: int
@@ -86,10 +86,10 @@ class PretrainSettings:
 
 @dataclass(frozen=True, slots=True)
 class PretrainProgress:
-    """One line of progress. loss: nats per token, averaged over about 20 steps; tokens_per_second: of this call.
+    """A progress report. loss: nats per token, averaged over about 20 steps; tokens_per_second: of this call.
 
-    matrix_share: the matrix products of the model per second, as a share of what one large product reaches on this
-    device. validation: made after this step, or None.
+    matrix_share: the model's matrix products per second, as a share of the rate of one large product on this device.
+    validation: computed after this step, or None.
     """
 
     step: int
@@ -103,7 +103,7 @@ class PretrainProgress:
 
 @dataclass(frozen=True, slots=True)
 class PretrainResult:
-    """What a run came to. step: steps done of ``steps``; fewer when it was told to stop. seconds: of all its calls."""
+    """Result of a run. step: steps done of ``steps``; fewer if it was stopped. seconds: of all its calls."""
 
     step: int
     steps: int
@@ -114,13 +114,13 @@ class PretrainResult:
 
     @property
     def finished(self) -> bool:
-        """Whether the schedule came to its end."""
+        """Whether the schedule is complete."""
         return self.step == self.steps
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationPlan:
-    """What to measure: a stream, the bytes each id stands for, the most tokens of it, and how often in a run."""
+    """What to measure: a stream, the bytes of each id, the maximum number of tokens, and how often in a run."""
 
     stream: TokenStream
     token_bytes: Sequence[int]
@@ -163,12 +163,12 @@ def pretrain(
 ) -> PretrainResult:
     """Train ``model`` in place on ``stream``; checkpoints go to ``folder``, from which the same call resumes.
 
-    corpus: names the stream's content; a checkpoint of another one is refused. A checkpoint holds weights and both
-    moments in fp32, and what a step learns is a function of its number, so that a resumed run ends with the same bits
-    as an undisturbed one (same machine, threads and precision; the precision is in the checkpoint). stop: asked after
-    each step; when true a checkpoint is written and the call returns. part_bytes: see save_checkpoint.
+    corpus: identifies the stream's content; a checkpoint of another one is refused. A checkpoint holds weights and both
+    moments in fp32, and a step's data is a function of its number, so that a resumed run ends with the same bits as an
+    uninterrupted one (same machine, threads and precision; the precision is in the checkpoint). stop: called after each
+    step; if true a checkpoint is written and the call returns. part_bytes: see save_checkpoint.
 
-    Raises ModelError when the stream is shorter than a window, the folder holds another run's checkpoint, the disk is
+    Raises ModelError if the stream is shorter than a window, the folder holds another run's checkpoint, the disk is
     full, the GPU fails, or loss or gradient are no longer finite; the last checkpoint is kept each time.
     """
     if settings.context > model.config.max_positions:
@@ -185,7 +185,7 @@ def pretrain(
     }
     optimizer = _adamw(model, settings)
     folder.mkdir(parents=True, exist_ok=True)
-    # Measured once a run: a resumed one must not go on in another precision because the machine is busy.
+    # Measured once a run: a resumed one must not continue in another precision because the machine is busy.
     found = load_checkpoint(folder, model, optimizer, identity) or Progress(0, 0.0, math.nan, bf16_pays(device))
     peak = matrix_rate(device, bf16=found.bf16)
     flops = training_flops_per_token(model.config, settings.context)
@@ -201,7 +201,7 @@ def pretrain(
             value = _step(model, optimizer, plan, step, steps, settings, found.bf16, folder)
             step += 1
             loss_average = value if step == 1 else loss_average + (value - loss_average) / min(step, _RECENT)
-            # The clock of the rate stops for validation, not that of the run.
+            # Validation does not count for the rate, but for the duration of the run.
             rate = (step - found.step) * tokens_per_step / max(time.monotonic() - started - validating, 1e-9)
             measured = None
             if validation is not None and (step % every == 0 or step == steps):
@@ -243,7 +243,10 @@ def _step(
     bf16: bool,
     folder: Path,
 ) -> float:
-    """One step; the loss, nats per token. Raises ModelError before a number that is not finite reaches the weights."""
+    """Run one step; returns the loss, nats per token.
+
+    Raises ModelError before a non-finite number reaches the weights.
+    """
     for group in optimizer.param_groups:
         group["lr"] = settings.learning_rate * cosine(step, steps, settings.warmup, settings.floor)
     optimizer.zero_grad(set_to_none=True)
@@ -266,7 +269,7 @@ def _step(
 
 
 def _adamw(model: Decoder, settings: PretrainSettings) -> torch.optim.AdamW:
-    """Matrices decay, norms do not."""
+    """AdamW with weight decay on matrices only."""
     learn = list(model.parameters())
     return torch.optim.AdamW(
         [

@@ -1,7 +1,7 @@
-"""A tokenised corpus on disk: two streams of 16-bit token ids in shards, written once, resumable, read by mapping.
+"""A tokenised corpus on disk: two streams of 16-bit token ids in shards, written once, resumable, memory-mapped.
 
-A stream is documents one after another, an end token after each. "train" is learnt; "validation" holds whole documents
-that are not. Knows nothing of text: it is given token ids.
+A stream is a sequence of documents, each followed by an end token. "train" is for training; "validation" holds whole
+documents that are not trained on.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class CorpusFacts:
-    """What corpus.json says. identity: what the corpus was made of (keys and values of the maker's choosing).
+    """Contents of corpus.json. identity: the origin of the corpus (keys and values chosen by the caller).
 
-    skipped: items of the source that were left out. documents: how many were written, of them validation_documents to
-    the validation stream.
+    skipped: items of the source that were left out. documents: number written, of them validation_documents to the
+    validation stream.
     """
 
     identity: str
@@ -55,7 +55,7 @@ class CorpusFacts:
 
 
 class CorpusWriter:
-    """Writes a corpus folder. Killed and made again with the same identity it goes on after ``documents`` documents."""
+    """Writes a corpus folder. If restarted with the same identity it continues after ``documents`` documents."""
 
     def __init__(self, folder: Path, identity: str, *, end_id: int, shard_bytes: int) -> None:
         if shard_bytes < _TOKEN_BYTES:
@@ -73,7 +73,7 @@ class CorpusWriter:
 
     @property
     def documents(self) -> int:
-        """Documents taken so far, those of earlier runs included."""
+        """Documents written so far, including earlier runs."""
         return self._documents
 
     def add(self, ids: Ids, *, held_out: bool) -> None:
@@ -86,7 +86,7 @@ class CorpusWriter:
         self._held += held_out
 
     def flush(self) -> None:
-        """Write what is pending, so that a kill from here on loses nothing. Raises ModelError when the disk is full."""
+        """Write pending data, so that a kill from here on loses nothing. Raises ModelError if the disk is full."""
         shards = list(self._facts.shards)
         try:
             for stream, parts in self._pending.items():
@@ -110,7 +110,7 @@ class CorpusWriter:
         self._pending = {stream: [] for stream in _STREAMS}
 
     def finish(self, skipped: tuple[str, ...]) -> CorpusFacts:
-        """Write the rest and corpus.json: only now is the corpus there."""
+        """Write the rest and corpus.json, which completes the corpus."""
         self._facts = replace(self._facts, skipped=skipped)
         self.flush()
         (self._folder / JOURNAL).replace(self._folder / FACTS)
@@ -118,7 +118,7 @@ class CorpusWriter:
 
 
 class TokenStream:
-    """One stream of a corpus, its shards mapped: memory holds what is read, not the corpus."""
+    """One stream of a corpus, memory-mapped: memory holds only what is read."""
 
     def __init__(self, folder: Path, facts: CorpusFacts, stream: str) -> None:
         shards = [shard for shard in facts.shards if shard.stream == stream]
@@ -131,9 +131,9 @@ class TokenStream:
         return self._starts[-1]
 
     def read(self, start: int, count: int) -> NDArray[np.int64]:
-        """``count`` ids from ``start`` on, (count,). The stream is a ring: after its last token comes its first.
+        """``count`` ids starting at ``start``, (count,). The stream is circular.
 
-        Raises ModelError when the stream is empty or ``count`` is more than one round.
+        Raises ModelError if the stream is empty or ``count`` exceeds its length.
         """
         if not 0 < count <= len(self):
             raise ModelError(f"{count} tokens were asked of a stream of {len(self)}")
@@ -150,9 +150,9 @@ class TokenStream:
 
 
 def open_corpus(folder: Path) -> CorpusFacts | None:
-    """The facts of a finished corpus, every shard checked; None when it is not finished.
+    """Return the facts of a finished corpus, after checking every shard; None if it is not finished.
 
-    Raises ModelError naming a shard that is missing or damaged.
+    Raises ModelError, naming a shard that is missing or damaged.
     """
     facts = _read_facts(folder / FACTS)
     if facts is None:
@@ -174,7 +174,7 @@ def _damaged(folder: Path, facts: CorpusFacts) -> str | None:
 
 
 def _read_facts(path: Path) -> CorpusFacts | None:
-    """None when the file is not there or not of this kind: the corpus is then made anew."""
+    """None if the file is missing or of another kind: the corpus is then rebuilt."""
     try:
         value = json.loads(path.read_text("utf-8"))
         fields = {**value, "shards": tuple(Shard(**s) for s in value["shards"]), "skipped": tuple(value["skipped"])}

@@ -1,4 +1,4 @@
-"""How fast the device multiplies matrices: what a training run's speed is measured against."""
+"""Measure the device's matrix multiplication rate, the reference for a training run's speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shapes of a decoder trained from nothing, how it starts, and what a token of its training costs.
+"""Shapes of a decoder trained from scratch, its initialisation, and the cost of a training token.
 
 "full" has 23.6 million parameters, so that in fp16 it is 47 MB and can be shipped:
 
@@ -62,7 +62,7 @@ def new_decoder(config: DecoderConfig, seed: int) -> Decoder:
     Matrices ~ N(0, 0.02^2); those that write into the residual stream are divided by sqrt(2 L), so that its variance
     does not grow with depth (Radford et al. 2019, section 2.3). Norms start at 1, biases at 0.
     """
-    with torch.random.fork_rng(devices=[]):  # what the constructors draw is overwritten
+    with torch.random.fork_rng(devices=[]):  # the constructors' initial values are overwritten
         model = Decoder(config)
     random = torch.Generator().manual_seed(seed)
     for name, parameter in model.named_parameters():
@@ -74,7 +74,7 @@ def new_decoder(config: DecoderConfig, seed: int) -> Decoder:
 
 
 def parameter_count(model: nn.Module) -> int:
-    """Numbers that are learnt; a tied head counts once."""
+    """Number of learned parameters; a tied head counts once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints of pretraining, whole (model.training.state) or cut in parts that are small enough to be carried.
+"""Checkpoints of pretraining, whole (model.training.state) or split into small parts.
 
 A checkpoint in parts is the same file, byte for byte, in pieces: a tensor may be longer than a part.
 """
@@ -27,9 +27,10 @@ def save_checkpoint(
     identity: dict[str, object],
     part_bytes: int | None = None,
 ) -> None:
-    """``save_state``; with ``part_bytes``, state.safetensors becomes state.safetensors.000, .001, ... of at most that.
+    """``save_state``; with ``part_bytes``, state.safetensors is split into state.safetensors.000, .001, ... of at most
+    that.
 
-    Raises ModelError when the disk is full; the checkpoint before is then kept.
+    Raises ModelError if the disk is full; the previous checkpoint is then kept.
     """
     if part_bytes is None:
         save_state(folder, model, optimizer, progress, identity)
@@ -48,7 +49,7 @@ def save_checkpoint(
             while part := file.read(part_bytes):
                 write_whole(aside / f"{_TENSORS}.{number:03d}", part)
                 number += 1
-        # The facts hold the SHA-256 of the parts joined.
+        # The facts hold the SHA-256 of the joined parts.
         (stage / target.name / _FACTS).replace(aside / _FACTS)
         shutil.rmtree(target, ignore_errors=True)
         aside.rename(target)
@@ -57,7 +58,7 @@ def save_checkpoint(
         raise ModelError(
             f"the checkpoint {target} could not be written ({error}); the one before it is kept"
         ) from error
-    except ModelError as error:  # it names the place where the parts are made, which is gone again
+    except ModelError as error:  # the message names a temporary location that no longer exists
         raise ModelError(str(error).replace(str(stage), str(folder))) from error
     finally:
         shutil.rmtree(stage, ignore_errors=True)
@@ -69,12 +70,12 @@ def save_checkpoint(
 def load_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, identity: dict[str, object]
 ) -> Progress | None:
-    """``load_state`` of the newest intact checkpoint, whole or in parts; None when there is none.
+    """``load_state`` of the newest intact checkpoint, whole or in parts; None if there is none.
 
-    Raises ModelError when it belongs to another run.
+    Raises ModelError if it belongs to another run.
     """
     stage = folder / _STAGE
-    shutil.rmtree(stage, ignore_errors=True)  # of a run killed while it joined
+    shutil.rmtree(stage, ignore_errors=True)  # of a run killed while it joined parts
     for path in sorted(folder.glob("step-*"), reverse=True):
         if (path / _TENSORS).is_file():
             return load_state(folder, model, optimizer, identity)
@@ -91,7 +92,7 @@ def load_checkpoint(
             found = load_state(stage, model, optimizer, identity)
         except OSError as error:
             raise ModelError(f"the parts of {path} could not be joined: {error}") from error
-        except ModelError as error:  # it names the place where the parts were joined, which is gone again
+        except ModelError as error:  # the message names a temporary location that no longer exists
             raise ModelError(str(error).replace(str(stage), str(folder))) from error
         finally:
             shutil.rmtree(stage, ignore_errors=True)

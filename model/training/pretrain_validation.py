@@ -1,4 +1,4 @@
-"""Next-token loss on a stream that was not learnt: per token, and per byte of text, which tokenizers can share."""
+"""Next-token loss on a held-out stream: per token, and per byte of text, which is comparable between tokenizers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from model.training.pretrain_corpus import TokenStream
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """nats: the sum of -log p over ``tokens`` predicted tokens, which stand for ``text_bytes`` bytes of UTF-8.
+    """nats: the sum of -log p over ``tokens`` predicted tokens, which represent ``text_bytes`` bytes of UTF-8.
 
-    End tokens are predicted and stand for no byte: per byte, the cost of ending documents is included.
+    End tokens are predicted and represent no byte: the loss per byte includes the cost of ending documents.
     """
 
     nats: float
@@ -32,7 +32,7 @@ class Validation:
 
     @property
     def perplexity(self) -> float:
-        """exp of the loss: the number of equally likely tokens it amounts to."""
+        """exp of the loss: the equivalent number of equally likely tokens."""
         return math.exp(self.loss)
 
     @property
@@ -61,8 +61,8 @@ def validate(
 ) -> Validation | None:
     """The loss on the first ``tokens`` tokens of the stream, each predicted once; None for an empty stream.
 
-    Windows of ``context`` tokens follow one another and share nothing, so that a token is predicted from between 0 and
-    ``context`` - 1 tokens of its window and the one before it. token_bytes: for each id, the bytes it stands for.
+    Windows of ``context`` tokens are consecutive and independent, so that a token is predicted from between 0 and
+    ``context`` - 1 tokens of its window and the one before it. token_bytes: number of bytes of each id.
     """
     count = min(tokens, len(stream))
     if count < 1:

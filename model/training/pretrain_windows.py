@@ -1,4 +1,4 @@
-"""Which windows of the stream each step learns from: a function of the stream's length, the settings and the seed."""
+"""Select the windows of each step: a function of the stream's length, the settings and the seed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class _Epoch:
 
 
 class WindowPlan:
-    """Windows of ``context`` + 1 tokens, ``batch`` a step, for any step at once: nothing has to be replayed.
+    """Windows of ``context`` + 1 tokens, ``batch`` a step, for any step directly: nothing has to be replayed.
 
-    An epoch cuts the ring of tokens into n = tokens // context windows that overlap by the one token that is target of
-    one and input of the next, beginning at an offset of its own: what is left over, and where documents are cut,
-    differs from epoch to epoch. Raises ModelError when the stream holds no window.
+    An epoch splits the circular stream into n = tokens // context windows that overlap by the one token that is target
+    of one and input of the next, starting at an epoch-specific offset: the remainder, and the cuts in documents, differ
+    from epoch to epoch. Raises ModelError if the stream holds no window.
     """
 
     def __init__(self, stream: TokenStream, *, context: int, batch: int, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Token rows, and how they become padded batches of about equal size."""
+"""Token rows, and their padded batches of about equal size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TokenRow:
 
     @property
     def length(self) -> int:
-        """Positions it takes: the last answer token is predicted, never read."""
+        """Number of positions: the last answer token is predicted but never read."""
         return len(self.prompt) + len(self.answer) - 1
 
 
@@ -70,10 +70,10 @@ def collate(rows: Sequence[TokenRow], pad: int = 0) -> Batch:
 def row_batches(
     rows: Sequence[TokenRow], *, tokens: int, answer_tokens: int, seed: int, epoch: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Row indices of every batch of a round, in order: a function of the rows, the limits, seed and round alone.
+    """Row indices of every batch of an epoch, in order: a function of the rows, the limits, seed and epoch alone.
 
-    Rows are sorted by length with a little noise, cut where padding would pass ``tokens`` positions or
-    ``answer_tokens`` answer positions (the vocabulary softmax is paid for those), and the batches are shuffled.
+    Rows are sorted by length with a little noise, split where padding would exceed ``tokens`` positions or
+    ``answer_tokens`` answer positions (which the vocabulary softmax is computed for), and the batches are shuffled.
     """
     rng = random.Random(f"{seed}:{epoch}")
     order = sorted(range(len(rows)), key=lambda i: rows[i].length * (1 + 0.1 * rng.random()))
@@ -96,7 +96,7 @@ def row_batches(
 
 
 def rows_sha256(rows: Sequence[TokenRow]) -> str:
-    """SHA-256 (hex) of the rows' ids: tells whether a run may be resumed on them."""
+    """SHA-256 (hex) of the rows' ids: determines whether a run may be resumed on them."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(array("i", (len(row.prompt), len(row.answer), *row.prompt, *row.answer)).tobytes())

@@ -1,4 +1,4 @@
-"""Checkpoints of a training run: safetensors and JSON, whole or not there, the last good one kept."""
+"""Checkpoints of a training run: safetensors and JSON, written atomically; the last valid one is kept."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from model.training.collapse import FirstLosses
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stood when the checkpoint was written: steps done, seconds spent, mean of the recent losses.
+    """State of a run at a checkpoint: steps done, seconds spent, mean of the recent losses.
 
-    bf16: whether it computes in bf16 autocast. schedules: (from step, number of steps planned), the last one holds.
-    first: the run's first losses; None where a checkpoint of before 2026-11-24 does not tell.
+    bf16: whether it computes in bf16 autocast. schedules: (from step, number of steps planned), the last one applies.
+    first: the run's first losses; None for a checkpoint from before 2026-11-24.
     """
 
     step: int
@@ -38,7 +38,7 @@ _LENGTHS = ("epochs", "max_steps", "seconds")  # of the settings; seconds are no
 
 
 def _without_length(identity: dict[str, object]) -> dict[str, object]:
-    """What a checkpoint must agree with: everything but how many steps there are to be."""
+    """The settings that a checkpoint must agree with: all except the number of steps."""
     kept = {name: value for name, value in identity.items() if name != "steps"}
     settings = kept.get("settings")
     if isinstance(settings, dict):
@@ -47,7 +47,7 @@ def _without_length(identity: dict[str, object]) -> dict[str, object]:
 
 
 def weights_sha256(model: nn.Module) -> str:
-    """SHA-256 (hex) of the weights that learn, as they are now: what a run started from."""
+    """SHA-256 (hex) of the current trainable weights: identifies the starting point of a run."""
     digest = hashlib.sha256()
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
@@ -59,7 +59,7 @@ def weights_sha256(model: nn.Module) -> str:
 def save_state(
     folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, progress: Progress, identity: dict[str, object]
 ) -> None:
-    """Write step-N/ (weights that learn, both moments, progress) beside the previous one, then remove that one."""
+    """Write step-N/ (trainable weights, both moments, progress) beside the previous checkpoint, then remove that."""
     target = folder / f"step-{progress.step:07d}"
     aside = folder / f".{target.name}.part"
     shutil.rmtree(aside, ignore_errors=True)
@@ -95,7 +95,7 @@ def save_state(
         raise ModelError(
             f"the checkpoint {target} could not be written ({error}); the one before it is kept"
         ) from error
-    # Older ones, and what a killed run left half written.
+    # Older checkpoints, and partial ones of killed runs.
     for old in (*folder.glob("step-*"), *folder.glob(".step-*.part")):
         if old != target:
             shutil.rmtree(old, ignore_errors=True)
@@ -104,11 +104,10 @@ def save_state(
 def load_state(
     folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, identity: dict[str, object]
 ) -> Progress | None:
-    """Put the newest intact checkpoint back into model and optimizer; None when there is none.
+    """Restore the newest intact checkpoint into model and optimizer; None if there is none.
 
-    The number of steps may differ: a run may be shortened or lengthened on the way, and its schedule then ends there.
-
-    Raises ModelError when the checkpoint belongs to other rows or settings: it would silently train something else.
+    The number of steps may differ: a run may be shortened or lengthened, and its schedule then ends there. Raises
+    ModelError if the checkpoint belongs to other rows or settings, which would silently train something else.
     """
     for path in sorted(folder.glob("step-*"), reverse=True):
         try:

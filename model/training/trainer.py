@@ -47,10 +47,9 @@ def train(
 ) -> TrainResult:
     """Train ``model`` in place on ``rows``; checkpoints go to ``folder``, from which the same call resumes.
 
-    The order of batches depends on rows and settings alone, so a resumed run sees what an undisturbed one would.
-    Raises ModelError when there are no rows, a row does not fit the context, the folder holds another run's
-    checkpoint, a token id is none of the model's, or loss or gradient are no longer finite (the last checkpoint is
-    kept).
+    The order of batches depends on rows and settings alone, so that a resumed run sees the same as an uninterrupted
+    one. Raises ModelError if there are no rows, a row exceeds the context, the folder holds another run's checkpoint, a
+    token id is outside the vocabulary, or loss or gradient are no longer finite (the last checkpoint is kept).
     """
     if not rows:
         raise ModelError("there are no training rows")

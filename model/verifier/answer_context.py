@@ -1,8 +1,8 @@
-"""Whether the words of a question stand around a short answer in its evidence, by rule. English.
+"""Rule-based check of whether the words of a question occur around a short answer in its evidence. English.
 
-A short answer that stands in a passage looks supported to a small encoder, whatever was asked. The sliding-window
-baseline of Richardson et al. 2013 ("MCTest", algorithm 1) scores answers by the words of question and answer that stand
-near each other; here the window is the answer's sentence and its two neighbours.
+A short answer that occurs in a passage looks supported to a small encoder, whatever the question was. The
+sliding-window baseline of Richardson et al. 2013 ("MCTest", algorithm 1) scores answers by the words of question and
+answer that are near each other; here the window is the answer's sentence and its two neighbours.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import lru_cache
 from model.verifier.content_words import content_words, word_count
 
 MOST_WORDS = 8
-"""A longer claim repeats enough of its question to be judged by itself."""
+"""A longer claim repeats enough of its question to be judged on its own."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _KEPT = 256
@@ -25,16 +25,16 @@ def is_short(claim: str) -> bool:
 
 
 def is_short_answer_claim(question: str, claim: str) -> bool:
-    """Whether a claim answers a question in a few words, and so is judged by what stands around it."""
+    """Whether a claim is a short answer to a question, so that its context in the evidence is checked."""
     return bool(question.strip()) and is_short(claim)
 
 
 def asked_around(question: str, answer: str, evidence: str) -> float:
-    """In [0, 1]: of the best sentence of the evidence, the share of the answer's words that it has, times the share of
-    the question's words that it and its neighbours have.
+    """Score in [0, 1] of the best evidence sentence.
 
-    Words are compared by their beginnings, without those that say nothing. An answer of such words alone ("yes")
-    stands everywhere. 1 for a question without words.
+    It is the share of the answer's words in the sentence, times the share of the question's words in it and its
+    neighbours. Words are compared by prefix, without stop words. An answer of stop words alone ("yes") occurs
+    everywhere. 1 for a question without words.
     """
     asked, said = content_words(question), content_words(answer)
     if not asked:

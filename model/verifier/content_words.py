@@ -1,4 +1,4 @@
-"""Content words of English text by their beginnings, and what share of a claim's a passage lacks."""
+"""Content words of English text by prefix, and the share of a claim's content words that a passage lacks."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _STOP_WORDS = frozenset(
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The distinct words that say something, each cut to its beginning, which most of its forms share."""
+    """The distinct content words, each truncated to a prefix, which most of its forms share."""
     lower = (word.lower() for word in _WORD.findall(text))
     return frozenset(_beginning(word) for word in lower if word not in _STOP_WORDS)
 
 
 def word_count(text: str, most: int) -> int:
-    """How many words a text has, stop words too; ``most`` where it has more."""
+    """Number of words in a text, including stop words; at most ``most``."""
     return sum(1 for _ in zip(range(most), _WORD.finditer(text), strict=False))
 
 
 def share_missing(claim: str, evidence: str) -> float:
-    """In [0, 1]: the share of the claim's content words that stand nowhere in the evidence; 0 for a claim of none."""
+    """Share in [0, 1] of the claim's content words that are not in the evidence; 0 for a claim without any."""
     words = content_words(claim)
     return len(words - _held(evidence)) / len(words) if words else 0.0
 

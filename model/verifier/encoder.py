@@ -1,17 +1,15 @@
-"""The embedded verifier's network: MiniLM's layers read claim and evidence together, and say if one bears the other.
+"""The embedded verifier's network: MiniLM's layers read claim and evidence together, and predict support.
 
-[CLS] question [SEP] claim [SEP] evidence [SEP]. Two things are added to a plain cross-encoder, because 22M parameters
+[CLS] question [SEP] claim [SEP] evidence [SEP]. Two features are added to a plain cross-encoder, because 22M parameters
 and an uncased vocabulary need help with names and numbers:
 
-- marks: every token learns whether it stands on the other side too, alone or together with a neighbour (an exact-match
-  feature as in DrQA, Chen et al. 2017, section 3.2);
-- a worst word: besides the [CLS] token, every claim token says how badly it fits, and the worst one counts. A claim is
-  as good as its weakest part, and this is also where the marking of words begins.
+- marks: whether each token also occurs on the other side, alone or together with a neighbour (an exact-match feature as
+  in DrQA, Chen et al. 2017, section 3.2);
+- a worst word: besides the [CLS] token, every claim token predicts how badly it fits, and the worst one counts. A claim
+  is as good as its weakest part, and this is also the source of marked words.
 
-Several claims of one answer may stand in the claim's place, one after another: each is then judged by its own worst
-word, and reads the others as its context.
-
-Word embeddings are frozen and read from the MiniLM package.
+Several claims of one answer may take the claim's place, one after another: each is then judged by its own worst word,
+and reads the others as its context. Word embeddings are frozen and read from the MiniLM package.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ PAD_ID, CLS_ID, SEP_ID, FIRST_ORDINARY_ID = 0, 101, 102, 104
 
 @dataclass(frozen=True, slots=True)
 class SupportFeatures:
-    """What stands beside the plain cross-encoder (see the module's text); each can be left out, to see its worth."""
+    """Features added to the plain cross-encoder (see the module docstring); each can be turned off for ablation."""
 
     marks: bool = True
     worst_word: bool = True
@@ -44,8 +42,9 @@ class SupportFeatures:
 
 @dataclass(frozen=True, slots=True)
 class SupportOutput:
-    """overall (W,): what the [CLS] token says of each window, as a logit of support. words (W, T): how badly each claim
-    token fits, -inf elsewhere. worst_word: whether the worst of them counts.
+    """overall (W,): the [CLS] token's support logit of each window. words (W, T): how badly each claim token fits.
+
+    words is -inf elsewhere. worst_word: whether the worst of them counts.
     """
 
     overall: Tensor
@@ -54,14 +53,14 @@ class SupportOutput:
 
     @property
     def logits(self) -> Tensor:
-        """(W,): of support, all that stands in the claim's place taken for one claim."""
+        """(W,): support logits, treating everything in the claim's place as one claim."""
         return self._less(self.overall, self.words.max(dim=1).values)
 
     def claim_logits(self, place: Tensor, window: Tensor) -> Tensor:
-        """(R,): of support, for each reading of a claim: one of perhaps several claims in a window.
+        """(R,): support logits, for each reading of a claim: one of perhaps several claims in a window.
 
-        place (W, T): the reading that a token belongs to, -1 for none. window (R,): where each reading stands. Claims
-        in one window share what the [CLS] token says and differ by their worst words.
+        place (W, T): the reading that a token belongs to, -1 for none. window (R,): the window of each reading. Claims
+        in one window share the [CLS] token's logit and differ by their worst words.
         """
         inside = place >= 0
         worst = torch.full(window.shape, -torch.inf, device=place.device, dtype=self.words.dtype)
@@ -80,7 +79,7 @@ def segments(token_ids: Tensor) -> Tensor:
 
 
 class SupportEncoder(nn.Module):
-    """Windows of (question, claim, evidence) to logits of support. config: the shape, MiniLM's unless a smaller one."""
+    """Maps windows of (question, claim, evidence) to support logits. config: the shape, by default MiniLM's."""
 
     def __init__(self, features: SupportFeatures | None = None, config: DecoderConfig = SUPPORT_CONFIG) -> None:
         super().__init__()
@@ -132,11 +131,11 @@ def warm_start_support(
     *,
     num_layers: int = MINILM_LAYERS,
 ) -> SupportEncoder:
-    """Layers trained elsewhere and fresh heads drawn from ``seed``; word embeddings frozen.
+    """Pretrained layers and new heads initialised from ``seed``; word embeddings frozen.
 
-    layers: a state that has the encoder's embeddings and blocks, perhaps its marks, and no other names; MiniLM's where
-    it is None. num_layers: how many there are; of MiniLM's the lowest. Raises ModelError when something is missing, too
-    many or of another shape, or for a number of layers that MiniLM does not have.
+    layers: a state with the encoder's embeddings and blocks, optionally its marks, and no other names; MiniLM's if it
+    is None. num_layers: how many; of MiniLM's the lowest. Raises ModelError if something is missing, unexpected or of
+    another shape, or for a number of layers that MiniLM does not have.
     """
     state = minilm_prefix_decoder_state(num_layers) if layers is None else layers
     with torch.random.fork_rng(devices=[]):

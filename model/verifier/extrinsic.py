@@ -1,10 +1,10 @@
-"""Numbers and names of a claim that stand nowhere in its evidence, by rule.
+"""Rule-based detection of numbers and names of a claim that do not occur in its evidence.
 
 Precision against the source of a summary's entities (Nan et al. 2021, "Entity-level Factual Consistency of Abstractive
-Text Summarization", section 2, prec_s), asked of one claim. An uncased encoder that cuts numbers into pieces is worst
-at these, and a supported claim hardly ever has one. English, and lenient: what may be another way to write the same
-(17:30 and 5:30 pm, 1.5 million and 1,500,000, the 16th century and 1536, about 200 and 212, March and 03/04/2021, NIH
-and National Institutes of Health, Wisconsin and WI, Wi-Fi and WiFi) is taken for it.
+Text Summarization", section 2, prec_s), applied to one claim. An uncased encoder that splits numbers into pieces is
+worst at these, and a supported claim rarely has one. English, and lenient: possible variants of the same (17:30 and
+5:30 pm, 1.5 million and 1,500,000, the 16th century and 1536, about 200 and 212, March and 03/04/2021, NIH and National
+Institutes of Health, Wisconsin and WI, Wi-Fi and WiFi) are accepted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SPELT = {
 _PERCENT = {"tenth": "10", "fifth": "20", "third": "33", "thirds": "67"}
 _SCALES = {"thousand": 3, "k": 3, "million": 6, "m": 6, "mn": 6, "billion": 9, "b": 9, "bn": 9, "trillion": 12}
 _MONTHS, _DAYS = frozenset(MONTHS), frozenset(WEEKDAYS)
-"""Never taken for missing: evidence says "tomorrow" as well."""
+"""Never treated as missing: evidence may say "tomorrow" instead."""
 _NUMBER = re.compile(
     r"(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)"
     r"(?:(?P<decade>s)\b|(?:st|nd|rd|th)[ -](?P<century>centur)|(?::[0-5]\d)?[ ]?(?P<half>[ap])\.?m\b"
@@ -38,7 +38,7 @@ _HEDGED = re.compile(
     re.IGNORECASE,
 )
 _NEAR = 0.2
-"""How far off a hedged number may be, as a share of it."""
+"""Allowed deviation of a hedged number, as a share of it."""
 
 _SHORT_RANGE = re.compile(r"(?<!\d)(\d\d)\d\d ?[–/-] ?(\d\d)(?!\d)")  # 1990–95
 _DATE = re.compile(r"(?<!\d)\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?!\d)")
@@ -47,20 +47,23 @@ _NAME = re.compile(r"(?<![\w'’.-])[A-Z][a-z][\w'’-]*[a-z]")
 _RUN = re.compile(r"(?<![\w'’-])(?:[A-Z][\w'’-]+(?: (?:of|the|and|for) (?:the )?| )){1,7}[A-Z][\w'’-]+")
 _ACRONYM = re.compile(r"(?<!\w)(?:[A-Z]\.?){2,8}(?!\w)")
 _BEGINS = re.compile(r"[.!?:;…\"“”(\[*•#][\s\"“'‘(\[*]*$")
-_LONGEST = 15  # digits of a number that is computed with; longer ones are compared as they are written
+_LONGEST = 15  # maximum digits of a number used in arithmetic; longer ones are compared as written
 _KEPT = 64
 
 
 class Extrinsic(NamedTuple):
-    """How many distinct numbers and names of a claim its evidence lacks."""
+    """Number of distinct numbers and names of a claim that its evidence lacks."""
 
     numbers: int
     names: int
 
 
 class _Known(NamedTuple):
-    """A text as it is asked. words: of letters only, in lower case. numbers: as ``_values`` writes them. acronyms:
-    without points. dated: whether it has a date in digits."""
+    """Precomputed forms of a text.
+
+    words: of letters only, in lower case. numbers: as ``_values`` writes them. acronyms: without points. dated: whether
+    it has a date in digits.
+    """
 
     lower: str
     words: frozenset[str]
@@ -71,9 +74,9 @@ class _Known(NamedTuple):
 
 @lru_cache(maxsize=_KEPT)  # asked for each window of the evidence
 def extrinsic(claim: str, evidence: str, question: str = "") -> Extrinsic:
-    """Numbers written in digits, and names, that stand neither in the evidence nor in the question the claim answers.
+    """Count numbers in digits, and names, that occur neither in the evidence nor in the question the claim answers.
 
-    A name is a word with a capital that does not begin a sentence. A claim that is mostly capitals, as a headline is,
+    A name is a word with a capital that does not start a sentence. A claim that is mostly capitals, such as a headline,
     has none.
     """
     texts = (_known(evidence), _known(question))
@@ -96,7 +99,7 @@ def _known(text: str) -> _Known:
 
 
 def _values(match: re.Match[str]) -> set[str]:
-    """All that a number may be written as."""
+    """All forms in which a number may be written."""
     plain = _plain(match["digits"])
     found = {plain}
     if len(plain) <= _LONGEST:
@@ -129,7 +132,7 @@ def _has_number(known: _Known, match: re.Match[str]) -> bool:
 
 
 def _near(known: _Known, match: re.Match[str]) -> bool:
-    """Whether the text has a number as near as a hedge allows."""
+    """Whether the text has a number within the hedge's tolerance."""
     said = {float(value) for value in _values(match) if len(value) <= _LONGEST}
     there = [float(value) for value in known.numbers if len(value) <= _LONGEST]
     return any(abs(value - number) <= _NEAR * number for number in said for value in there)

@@ -23,23 +23,22 @@ from model.verifier.tokens import MAX_CLAIM_TOKENS
 WEIGHTS, CONFIG = "verifier.safetensors", "verifier.json"
 MOST_LACK = 20
 LACK_RULES = 3
-"""Version of the rules that find lacks (extrinsic, content_words, answer_context): part of a verifier's name."""
+"""Version of the lexical rules (extrinsic, content_words, answer_context): part of a verifier's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SupportUse:
-    """How the weights are meant to be used. support = sigmoid(slope * logit + intercept - lack) (Platt 1999, eq. 2).
+    """Calibration of the weights. support = sigmoid(slope * logit + intercept - lack) (Platt 1999, eq. 2).
 
-    window_tokens: most tokens of evidence in a window, as trained. lack: ``number_lack`` if a number of the claim
-    stands nowhere in all of its evidence, plus ``name_lack`` if a name does not (model/verifier/extrinsic.py), plus
-    ``word_lack`` times the share of its content words that do not (model/verifier/content_words.py), plus, for a
-    short answer, ``question_lack`` times the share of its question that is not around it
-    (model/verifier/answer_context.py).
+    window_tokens: maximum evidence tokens in a window, as trained. lack: ``number_lack`` if a number of the claim is
+    missing from all of its evidence, plus ``name_lack`` if a name is (model/verifier/extrinsic.py), plus ``word_lack``
+    times the share of its content words that are missing (model/verifier/content_words.py), plus, for a short answer,
+    ``question_lack`` times the share of its question that is not around it (model/verifier/answer_context.py).
 
-    answer_tokens: most tokens of an answer's claims that may be read together, as trained; 0: each alone. Claims that
-    are read together have a calibration of their own, answer_slope and answer_intercept; so have short answers (a
+    answer_tokens: maximum tokens of an answer's claims that may be read together, as trained; 0: each alone. Claims
+    that are read together have their own calibration, answer_slope and answer_intercept; so have short answers (a
     question and a claim of few words, read alone), short_slope and short_intercept, unless short_slope is None: that a
-    passage holds the words says little of whether they answer.
+    passage contains the words says little about whether they answer.
     """
 
     window_tokens: int = 300
@@ -84,7 +83,7 @@ class SupportUse:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSupport:
-    """A verifier's network, how to use it, and the SHA-256 of all that decides its scores."""
+    """A verifier's network, its calibration, and the SHA-256 of everything that determines its scores."""
 
     model: SupportEncoder
     use: SupportUse
@@ -92,7 +91,7 @@ class LoadedSupport:
 
 
 def save_support(model: SupportEncoder, folder: Path, use: SupportUse, facts: dict[str, object]) -> None:
-    """Write the weights, how to use them and facts for the model card. A failure leaves what was there whole."""
+    """Write the weights, their calibration and facts for the model card, atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: t.half() for name, t in model.state_dict().items() if name != "embedding.weight"}
     weights = tensor_bytes(tensors)
@@ -108,8 +107,7 @@ def save_support(model: SupportEncoder, folder: Path, use: SupportUse, facts: di
 
 
 def rounded_as_saved(model: SupportEncoder) -> SupportEncoder:
-    """A copy whose weights are rounded as save_support writes them: what is read from the files later, before there are
-    any."""
+    """Return a copy with weights rounded as save_support writes them, to predict the results of the saved files."""
     copied = copy.deepcopy(model).requires_grad_(False).eval()
     with torch.no_grad():
         for name, tensor in copied.state_dict().items():
@@ -119,9 +117,9 @@ def rounded_as_saved(model: SupportEncoder) -> SupportEncoder:
 
 
 def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
-    """The network of a folder written by ``save_support``, in fp32, ready to score.
+    """Load a folder written by ``save_support``, in fp32, for scoring.
 
-    Raises ModelError naming the file when one is missing, damaged (SHA-256) or does not fit.
+    Raises ModelError, naming the file, if one is missing, damaged (SHA-256) or does not fit.
     """
     weights, config = folder / WEIGHTS, folder / CONFIG
     facts = support_facts(folder)
@@ -151,7 +149,7 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
-        reason = " ".join(str(error).split())[:300]  # torch lists every key on lines of their own
+        reason = " ".join(str(error).split())[:300]  # torch lists every key on separate lines
         raise ModelError(f"{weights} does not fit the support encoder: {reason}") from error
     decides = json.dumps([found, MINILM_SHA256, asdict(features), _deciding(use), LACK_RULES], sort_keys=True)
     return LoadedSupport(
@@ -160,13 +158,13 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
 
 
 def _deciding(use: SupportUse) -> dict[str, Any]:
-    """What decides a verifier's scores, and so its name: it does not change for what is not used."""
+    """What determines a verifier's scores, and so its name: unused settings do not change it."""
     unused = ("answer_",) * (not use.answer_tokens) + ("short_",) * (use.short_slope is None)
     return {key: value for key, value in asdict(use).items() if not key.startswith(unused)}
 
 
 def support_facts(folder: Path) -> dict[str, Any]:
-    """What verifier.json says. Raises ModelError when it is missing or damaged."""
+    """Return the contents of verifier.json. Raises ModelError if it is missing or damaged."""
     config = folder / CONFIG
     if not config.is_file():
         raise ModelError(f"{config} is missing: train a verifier (plumbline train verifier) or name another folder")

@@ -1,4 +1,4 @@
-"""What the evidence of a claim lacks by rule, beside what the network reads, in logits."""
+"""The lexical penalty of a claim, in logits, added to the network's reading."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from model.verifier.files import SupportUse
 
 
 def lack(pair: Pair, use: SupportUse) -> float:
-    """At least 0: what is taken off the pair's logit (see SupportUse).
+    """The non-negative amount subtracted from the pair's logit (see SupportUse).
 
-    The claim's words are looked for in all of the evidence, since they may stand in another window; the question's in
-    the window, where they are to stand around the answer.
+    The claim's words are searched in all of the evidence, since they may be in another window; the question's only in
+    the window, where they should be around the answer.
     """
     missing, whole = 0.0, pair.whole or pair.evidence
     if use.number_lack or use.name_lack:

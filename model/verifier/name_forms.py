@@ -1,13 +1,13 @@
-"""Other ways to write one name: a state and its postal code, a country and its people, a street and its short form."""
+"""Variants of a name: a state and its postal code, a country and its people, a street and its abbreviation."""
 
 from __future__ import annotations
 
 
 def other_forms(name: str) -> tuple[str, ...]:
-    """What a text may have in place of a name given in lower case: postal codes in capitals, other words in lower case.
+    """Return variants of a lower-case name: postal codes in capitals, other words in lower case.
 
-    States of the US and provinces of Canada of one word (longer ones have their initials as codes), countries for the
-    adjectives whose first letters are others, and the parts of an address.
+    States of the US and provinces of Canada of one word (longer ones have their initials as codes), countries for
+    adjectives that start with other letters, and the parts of an address.
     """
     return _FORMS.get(name, ())
 

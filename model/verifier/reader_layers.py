@@ -1,4 +1,4 @@
-"""A trained reader's layers as the beginning of a verifier: it has learned already what answers what in a passage."""
+"""Initialise a verifier from a trained reader's layers, which have already learned what answers what in a passage."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _A_PART = (MARKS - 1) // 3  # marks of each part: absent, present, present besid
 
 
 def is_reader(folder: Path) -> bool:
-    """Whether a folder holds a reader, and no verifier: what holds both is taken for the verifier it was named as."""
+    """Whether a folder holds a reader and no verifier; a folder with both counts as a verifier."""
     return (folder / CONFIG).is_file() and not (folder / VERIFIER).is_file()
 
 
 def support_from_reader(folder: Path, seed: int, features: SupportFeatures | None = None) -> SupportEncoder:
-    """A support encoder with the embeddings, marks and blocks of the reader in ``folder``, and fresh heads.
+    """A support encoder with the embeddings, marks and blocks of the reader in ``folder``, and new heads.
 
-    A reader's prompt has a question and evidence, but no claim: the claim's marks begin as the question's, which is
-    what the evidence is looked through for. A reader without marks leaves all of them at zero. seed: of the heads.
+    A reader's prompt has a question and evidence, but no claim: the claim's marks are initialised from the question's,
+    since both are matched with the evidence. A reader without marks leaves all of them at zero. seed: of the heads.
     Raises ModelError as load_prefix_decoder does.
     """
     reader = load_prefix_decoder(folder)

@@ -34,7 +34,7 @@ class SupportScorer:
     def __init__(self, loaded: LoadedSupport, *, bf16: bool | None = None) -> None:
         self._model, self._use, self._fingerprint = loaded.model, loaded.use, loaded.fingerprint
         self.tokens = SupportTokens(loaded.use.window_tokens)
-        # Claims and questions recur, with every window. Evidence is not kept: it is long, and would fill the memory.
+        # Claims and questions recur in every window. Evidence is not cached: it is long, and would fill the memory.
         self._encode = lru_cache(maxsize=4096)(self.tokens.tokenizer.encode)
         self._bf16 = bf16_pays(self._model.device) if bf16 is None else bf16
         keep_freed_memory()
@@ -54,12 +54,12 @@ class SupportScorer:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """What its encoder was trained on."""
+        """The languages of its encoder's training data."""
         return ("English",)
 
     @property
     def answer_tokens(self) -> int:
-        """Most tokens of claims that are read together; 0: each claim is read alone."""
+        """Maximum tokens of claims that are read together; 0: each claim is read alone."""
         return self._use.answer_tokens
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
@@ -73,10 +73,10 @@ class SupportScorer:
         return tuple(torch.sigmoid(slope * logits + intercept - self._lacks(pairs)).tolist())
 
     def logits(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> torch.Tensor:
-        """The uncalibrated logits (N,), fp64, in order. A window is read once for all the claims that stand in it.
+        """The uncalibrated logits (N,), fp64, in order. A window is read once for all of its claims.
 
-        Raises ModelError for an empty claim, and for a pair whose answer does not hold its claim or is longer than
-        ``answer_tokens`` (one claim by itself may be longer: its tail is not read).
+        Raises ModelError for an empty claim, and for a pair whose answer does not contain its claim or is longer than
+        ``answer_tokens`` (a single claim may be longer: it is truncated).
         """
         readings = [
             (pair.evidence, pair.question, pair.answer if self._together(pair) else (pair.claim,)) for pair in pairs
@@ -101,7 +101,7 @@ class SupportScorer:
         return torch.tensor(wanted, dtype=torch.float64)
 
     def _together(self, pair: Pair) -> bool:
-        if not self._use.answer_tokens or len(pair.answer) < 2:  # one claim by itself is read as any other
+        if not self._use.answer_tokens or len(pair.answer) < 2:  # a single claim is read as any other
             return False
         if pair.claim not in pair.answer:
             raise ModelError(f"the claim {pair.claim[:80]!r} is none of the {len(pair.answer)} of its answer")
@@ -118,15 +118,15 @@ class SupportScorer:
         return encoded
 
     def _lacks(self, pairs: Sequence[Pair]) -> torch.Tensor:
-        """What is taken off each logit for what the evidence lacks: (N,), fp64."""
+        """The lexical penalty subtracted from each logit: (N,), fp64."""
         lacks = {pair: lack(pair, self._use) for pair in dict.fromkeys(pairs)}
         return torch.tensor([lacks[pair] for pair in pairs], dtype=torch.float64)
 
     def window_logits(
         self, windows: Sequence[AnswerWindow], progress: Callable[[int, int], None] | None = None
     ) -> list[list[float]]:
-        """Logits of the claims of each window, in order. progress: called with (done, all) windows."""
-        # The longest first: it fits into memory, or nothing was lost when it does not.
+        """Logits of the claims of each window, in order. progress: called with (done, total) windows."""
+        # The longest windows come first, so that a lack of memory shows before any work is lost.
         order = sorted(range(len(windows)), key=lambda i: -len(windows[i].token_ids))
         found: list[list[float]] = [[] for _ in windows]
         done = 0
@@ -158,7 +158,7 @@ class SupportScorer:
 
 
 def load_support_scorer(folder: Path | None = None, *, device: str = "cpu") -> SupportScorer:
-    """The scorer of a verifier's folder, the shipped one for None. Raises ModelError as load_support does."""
+    """Load the scorer of a verifier's folder, by default the shipped one. Raises ModelError as load_support does."""
     loaded = load_support(folder or shipped_verifier(), device=device)
     place = loaded.model.device
     bf16 = bf16_pays(place)

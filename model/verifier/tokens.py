@@ -1,4 +1,4 @@
-"""The embedded verifier's input: [CLS] question [SEP] claim [SEP] evidence [SEP], used alike to train and to score."""
+"""The embedded verifier's input, [CLS] question [SEP] claim [SEP] evidence [SEP], for training and scoring."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MAX_CLAIM_TOKENS, MAX_QUESTION_TOKENS, _SPECIAL = 160, 48, 4
 
 @dataclass(frozen=True, slots=True)
 class AnswerWindow:
-    """A window's token ids, and of each of its claims where its tokens stand: (start, end)."""
+    """A window's token ids, and the token span (start, end) of each of its claims."""
 
     token_ids: tuple[int, ...]
     places: tuple[tuple[int, int], ...]
 
 
 class SupportTokens:
-    """Encodes texts once and joins them to windows. The tail of a long question or claim is not read."""
+    """Encodes texts once and joins them to windows. Long questions and claims are truncated."""
 
     def __init__(self, window_tokens: int) -> None:
         self.tokenizer = minilm_tokenizer()
@@ -38,13 +38,13 @@ class SupportTokens:
         return min(self._window, SUPPORT_CONFIG.max_positions - _SPECIAL - taken)
 
     def window(self, question: Encoding, claim: Encoding, evidence: Sequence[int]) -> tuple[int, ...]:
-        """The token ids of one window; evidence beyond the room is cut off. Raises ModelError for an empty claim."""
+        """The token ids of one window; evidence beyond the room is truncated. Raises ModelError for an empty claim."""
         return self.answer_window(question, [claim], evidence).token_ids
 
     def answer_window(self, question: Encoding, claims: Sequence[Encoding], evidence: Sequence[int]) -> AnswerWindow:
         """One window with claims of one answer, one after another. Raises ModelError for an empty claim.
 
-        Tokens of claims beyond MAX_CLAIM_TOKENS in all are not read.
+        Tokens of claims beyond MAX_CLAIM_TOKENS in total are dropped.
         """
         asked = question.token_ids[:MAX_QUESTION_TOKENS]
         first = len(asked) + 2

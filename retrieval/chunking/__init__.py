@@ -1,1 +1,1 @@
-"""Sentences, chunks, and how documents are cut into them."""
+"""Split documents into sentences and chunks."""

@@ -1,4 +1,4 @@
-"""Documents into chunks with exact offsets, by one of three strategies. Knows of encoders only how they count."""
+"""Split documents into chunks with exact character offsets, by one of three strategies."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ _TITLE_LIMIT = 160
 
 
 def chunk_document(document: Document, count: TokenCounter, params: ChunkingParams) -> tuple[Chunk, ...]:
-    """Cut a document into chunks, in order.
+    """Split a document into chunks, in document order.
 
-    Whole sentences are packed until the next one does not fit (other strategies: ``ChunkingParams``). A sentence over a
-    limit is cut between lines, then between words, and a word over a limit between characters. Every non-space
-    character lies in a chunk, and ``document.text[chunk.start:chunk.end] == chunk.text``. A chunk exceeds max_tokens
-    only if it is one character. Raises ValueError for half of a surrogate pair, which is no character.
+    Whole sentences are packed until the next one does not fit (see ``ChunkingParams`` for the other strategies). A
+    sentence over a limit is split at line breaks, then at word boundaries; a word over a limit is split between
+    characters. Every non-space character is in a chunk, and ``document.text[chunk.start:chunk.end] == chunk.text``. A
+    chunk exceeds max_tokens only if it is a single character.
+
+    Raises ValueError if the text contains an unpaired surrogate.
     """
     return chunks_from_spans(document, chunk_spans(document.text, count, params, document.outline))
 
 
 def chunks_from_spans(document: Document, spans: Sequence[Span]) -> tuple[Chunk, ...]:
-    """The chunks that lie at these spans of the document."""
+    """Return the chunks of the document at the given spans."""
     return tuple(
         Chunk(document.id, span.start, span.end, document.text[span.start : span.end], document.title) for span in spans
     )
@@ -46,7 +48,10 @@ def chunks_from_spans(document: Document, spans: Sequence[Span]) -> tuple[Chunk,
 def chunk_spans(
     text: str, count: TokenCounter, params: ChunkingParams, outline: Outline | None = None
 ) -> tuple[Span, ...]:
-    """Where the chunks of a text lie. See ``chunk_document``. outline: the text's, for the strategy "headings"."""
+    """Return the spans of a text's chunks. See ``chunk_document``.
+
+    outline: the headings of the text, used by the strategy "headings".
+    """
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -61,10 +66,10 @@ def chunk_spans(
 
 
 def searchable_text(chunk: Chunk) -> str:
-    """What is embedded and indexed for a chunk: "title. text".
+    """Return the text that is embedded and indexed for a chunk: "title. text".
 
-    A chunk from the middle of an article often does not name what the article is about; its title does. The title is
-    cut at 160 characters, so that a long one cannot push the text out of the encoder's window.
+    A chunk from the middle of an article often does not name the article's subject, but its title does. The title is
+    truncated to 160 characters, so that a long title cannot push the text out of the encoder's window.
     """
     title = " ".join(chunk.title.split())[:_TITLE_LIMIT].rstrip()
     if not title:

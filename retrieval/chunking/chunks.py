@@ -1,4 +1,4 @@
-"""The Chunk, and the Chunk as it was retrieved for one query."""
+"""Chunks, and chunks as retrieved for a query."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stretch of a document: ``document.text[start:end] == text``, always. Offsets in characters.
+    """A contiguous span of a document: ``document.text[start:end] == text``. Offsets are in characters.
 
-    title: the document's, carried along so that a prompt or a page can show it.
+    title: the document's title, kept so that prompts and pages can show it.
     """
 
     document_id: str
@@ -30,9 +30,9 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class RetrievedChunk:
-    """A chunk with the score and rank (from 1) it was retrieved at, and what each retriever said of it.
+    """A chunk with its final score and rank (from 1), and its score and rank in each retriever.
 
-    A rank and score of one retriever are None when that retriever did not return the chunk.
+    A retriever's rank and score are None when that retriever did not return the chunk.
     """
 
     chunk: Chunk

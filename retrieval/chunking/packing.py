@@ -1,4 +1,4 @@
-"""Three ways to pack the parts of a text into chunks."""
+"""Three strategies for packing text units into chunks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ _WORDS = re.compile(r"\w")
 def by_sentences(
     text: str, count: TokenCounter, params: ChunkingParams, headings: Sequence[Heading] = ()
 ) -> tuple[Span, ...]:
-    """Whole sentences until the next one does not fit; ``overlap_sentences`` of them begin the next chunk.
+    """Pack whole sentences until the next one does not fit; each chunk repeats the last ``overlap_sentences`` of the
+    one before.
 
-    headings: of the text. One that would end a chunk begins the next one instead, with the text that it is of.
+    headings: spans of the headings in the text. A heading that would end a chunk starts the next chunk instead,
+    together with the text below it.
     """
     units = sentence_units(text, count, params)
     return _pack(units, params, heading_units(text, units, headings))
 
 
 def heading_units(text: str, units: Sequence[Unit], headings: Sequence[Heading]) -> frozenset[Unit]:
-    """The units that hold a heading and no other words."""
+    """Return the units that contain a heading and no other words."""
     found: set[Unit] = set()
     starts = [heading.start for heading in headings]
     for unit in units:
@@ -45,10 +47,12 @@ def heading_units(text: str, units: Sequence[Unit], headings: Sequence[Heading])
 def by_headings(
     text: str, headings: Sequence[Heading], count: TokenCounter, params: ChunkingParams
 ) -> tuple[Span, ...]:
-    """As ``by_sentences`` within each section, which a heading begins. headings: in order; none makes one section.
+    """Pack sentences as ``by_sentences`` does, but within sections. Each heading starts a section.
 
-    No chunk reaches over the beginning of a section or overlaps it. A heading with no words below it goes with the next
-    one (the last with the one before): alone it would be found by everything and answer nothing.
+    headings: in text order; without headings the text is one section.
+
+    No chunk crosses a section boundary or overlaps into another section. A heading without text below it is merged with
+    the next section (the last one with the section before): on its own it would match many queries and answer none.
     """
     spans: list[Span] = []
     for left, right in pairwise([*_borders(text, headings), len(text)]):
@@ -57,7 +61,10 @@ def by_headings(
 
 
 def by_tokens(text: str, count: TokenCounter, params: ChunkingParams) -> tuple[Span, ...]:
-    """Windows of words, each as full as it can be; the next begins at most ``overlap_tokens`` before the end of one."""
+    """Pack words into windows that are as full as possible.
+
+    Consecutive windows overlap by at most ``overlap_tokens``.
+    """
     units = word_units(text, count, params)
     spans: list[Span] = []
     first = 0
@@ -72,7 +79,7 @@ def by_tokens(text: str, count: TokenCounter, params: ChunkingParams) -> tuple[S
         if last + 1 == len(units):
             break
         following, repeated = last + 1, 0
-        # Repeated words must leave room for the next one, so that every window brings something new.
+        # The repeated words must leave room for the next word, so that every window adds new text.
         while (
             following - 1 > first
             and (repeated := repeated + units[following - 1].tokens) <= params.overlap_tokens
@@ -84,7 +91,7 @@ def by_tokens(text: str, count: TokenCounter, params: ChunkingParams) -> tuple[S
 
 
 def _borders(text: str, headings: Sequence[Heading]) -> list[int]:
-    """Where sections begin: at the line of each heading that something stands below of."""
+    """Return the start of each section: the line of every heading that has text below it."""
     borders = [0]
     ends = [heading.start for heading in headings[1:]] + [len(text)]
     below = headings and _WORDS.search(text, 0, headings[0].start) is not None
@@ -111,8 +118,7 @@ def _pack(units: Sequence[Unit], params: ChunkingParams, headings: frozenset[Uni
                 continue
             chunks.append(Span(current[0].start, current[-1].end))
             current = current[len(current) - params.overlap_sentences :] if params.overlap_sentences else []
-            # An overlap that leaves no room for the next sentence is shortened, so that every chunk brings something
-            # new.
+            # An overlap that leaves no room for the next sentence is shortened, so that every chunk adds new text.
             while current and not fits(_joined([*current, unit]), params):
                 current.pop(0)
         current.append(unit)
@@ -122,7 +128,7 @@ def _pack(units: Sequence[Unit], params: ChunkingParams, headings: frozenset[Uni
 
 
 def _trailing(units: Sequence[Unit], headings: frozenset[Unit]) -> int:
-    """How many units at the end are headings."""
+    """Count the headings at the end of the units."""
     count = 0
     while count < len(units) and units[-1 - count] in headings:
         count += 1

@@ -1,4 +1,4 @@
-"""How documents are cut: the parameters, and how tokens are counted. Knows no way of cutting."""
+"""Chunking parameters and the token counter type."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 TokenCounter = Callable[[Sequence[str]], Sequence[int]]
-"""The number of tokens of each text, without special tokens, without truncation."""
+"""Return the number of tokens of each text, without special tokens and without truncation."""
 
 Strategy = Literal["sentences", "headings", "tokens"]
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkingParams:
-    """How documents are cut.
+    """Parameters of chunking.
 
-    max_tokens: the most tokens of the encoder a chunk may hold, as the sum over its parts (for word-piece encoders
-    that is the chunk's own count). overlap_sentences: how many sentences of a chunk are repeated at the head of the
-    next one, where they fit. max_characters: a second limit, because a tokenizer may turn a long run of characters
-    into one unknown token. strategy: "sentences" packs whole sentences; "headings" does so within the sections that the
-    document's headings make; "tokens" cuts windows of words that are as full as they can be, whatever the sentences.
-    overlap_tokens: how many tokens, at most, the next window of "tokens" repeats.
+    max_tokens: maximum number of encoder tokens in a chunk, as the sum over its parts (for word-piece encoders this
+    equals the chunk's own count). overlap_sentences: number of sentences repeated from one chunk at the start of the
+    next, where they fit. max_characters: a second limit, because a tokenizer may map a long run of characters to a
+    single unknown token. strategy: "sentences" packs whole sentences; "headings" packs sentences within the sections of
+    the document; "tokens" makes windows of words that are as full as possible, regardless of sentences. overlap_tokens:
+    maximum number of tokens that consecutive windows of "tokens" share.
     """
 
     max_tokens: int = 110
@@ -47,7 +47,9 @@ class ChunkingParams:
             raise ValueError("overlap_sentences is not for the strategy tokens, which takes overlap_tokens")
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object. What came later than the first indexes is left out at its default: their hashes stand."""
+        """Return a JSON object. Fields added after the first release are omitted at their default, so that hashes do
+        not change.
+        """
         value = asdict(self)
         for name in ("strategy", "overlap_tokens"):
             if value[name] == ChunkingParams.__dataclass_fields__[name].default:

@@ -1,4 +1,4 @@
-"""What writing systems ask of a tokeniser and a sentence splitter: unspaced scripts, vowel signs, sentence marks."""
+"""Script-specific rules for tokenising and sentence splitting: unspaced scripts, vowel signs, sentence marks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""For a character class: scripts written without spaces: Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar. Hangul has
-spaces, but its words carry particles, and pairs of characters are what search engines take there too."""
+"""Character class of scripts without spaces: Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar.
+
+Hangul has spaces, but particles are attached to its words; search engines use character bigrams for it too.
+"""
 
 VOWEL_SIGNS = "".join(
     chr(code)
@@ -18,15 +20,15 @@ VOWEL_SIGNS = "".join(
     for code in range(start, end + 1)
     if unicodedata.category(chr(code)).startswith("M")
 )
-"""For a character class: combining signs of Indic and South-East Asian scripts, which stand within words."""
+"""Character class of combining signs of Indic and South-East Asian scripts, which occur within words."""
 
 SENTENCE_MARKS = "。｡！？‼⁇⁈⁉।॥۔؟።፧፨။។៕᠃᠉"
-"""Marks that end a sentence whatever follows: CJK, Devanagari, Arabic, Ethiopic, Myanmar, Khmer, Mongolian."""
+"""Marks that always end a sentence: CJK, Devanagari, Arabic, Ethiopic, Myanmar, Khmer, Mongolian."""
 
 _OTHER_WORDS = re.compile(f"[{UNSPACED}{VOWEL_SIGNS}]")
 _CLOSING = "」』）】〉》〕］”’\"')\\]"
 _SENTENCE_END = re.compile(f"[{SENTENCE_MARKS}]+(?P<closed>[{_CLOSING}]*)\\s*")
-# A quotation goes on in its sentence: 「はい。」と言った。
+# A sentence continues after a closing quotation mark: 「はい。」と言った。
 _GOES_ON = "とっのはがをにで，、,;；"
 _THAI_SPACE = re.compile("(?<=[\u0e01-\u0e2e\u0e30-\u0e45\u0e47-\u0e4e])[ \u00a0]+(?=[\u0e01-\u0e44])")
 _THAI_CLAUSE = 15
@@ -34,20 +36,20 @@ _OWN_ENDS = re.compile(f"[{SENTENCE_MARKS}]|{_THAI_SPACE.pattern}")
 
 
 def has_other_words(text: str) -> bool:
-    """Whether the text has words that white space and letters alone do not find."""
+    """Return whether the text has words that cannot be found by white space and letters alone."""
     return _OTHER_WORDS.search(text) is not None
 
 
 def has_own_ends(text: str) -> bool:
-    """Whether a sentence of the text may end by other marks than those of European languages."""
+    """Return whether a sentence of the text may end with a mark that European languages do not use."""
     return _OWN_ENDS.search(text) is not None
 
 
 def own_starts(text: str) -> list[int]:
-    """Offsets at which a sentence begins behind a mark of ``SENTENCE_MARKS`` or behind a space in Thai, ascending.
+    """Return the ascending offsets at which a sentence starts after a sentence mark, or after a space in Thai.
 
-    Thai has no such mark: a space ends a sentence or a clause, and also stands around numerals and in lists. It counts
-    here between two stretches of at least ``_THAI_CLAUSE`` characters.
+    Thai has no sentence mark: a space ends a sentence or a clause, and also occurs around numerals and in lists. A
+    space counts as a boundary if both sides have at least ``_THAI_CLAUSE`` characters.
     """
     starts = {
         match.end()

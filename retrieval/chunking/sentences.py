@@ -1,4 +1,4 @@
-"""Sentence boundaries with exact offsets. Knows nothing of tokens, chunks or documents."""
+"""Split text into sentences with exact character offsets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Span:
 
 
 def strip_span(text: str, start: int, end: int) -> Span | None:
-    """The span without white space at either end (as ``str.strip`` sees it), or None if nothing is left."""
+    """Return the span without surrounding white space (as ``str.strip`` defines it), or None if nothing is left."""
     piece = text[start:end]
     left = len(piece) - len(piece.lstrip())
     if left == len(piece):
@@ -36,12 +36,12 @@ def strip_span(text: str, start: int, end: int) -> Span | None:
 
 
 def sentence_spans(text: str) -> tuple[Span, ...]:
-    """Sentences of ``text`` in order: non-overlapping, stripped, and every non-space character lies in one.
+    """Return the sentences of ``text`` in order: non-overlapping, stripped, and covering every non-space character.
 
-    Only the places where syntok starts a sentence are taken from it. A sentence runs from one start to the next, so
-    that nothing can be lost or rewritten, whatever the segmenter makes of the characters. A blank line always ends a
-    sentence, and so do the marks of other writing systems, which syntok does not know (``own_starts``). Time is linear
-    in the length of the text (about 1.5 microseconds a character).
+    Only the sentence starts are taken from syntok. A sentence runs from one start to the next, so that the segmenter
+    cannot lose or rewrite text. A blank line always ends a sentence, and so do the marks of other writing systems,
+    which syntok does not know (``own_starts``). Time is linear in the length of the text (about 1.5 microseconds a
+    character).
     """
     spans: list[Span] = []
     for start, end in _paragraphs(text):
@@ -65,24 +65,27 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _starts_within(text: str, start: int, end: int) -> list[int]:
-    """Offsets at which the second and later sentences of a paragraph start.
+    """Return the offsets at which the second and later sentences of a paragraph start.
 
-    A paragraph longer than _WINDOW is gone through in windows that each begin with one of the last sentences
-    of the one before, because syntok keeps some 300 bytes for each word: a line of 50 MB would need gigabytes.
+    A paragraph longer than _WINDOW is processed in overlapping windows, each starting at one of the last sentences of
+    the window before. syntok keeps some 300 bytes for each word, so that a line of 50 MB would otherwise need
+    gigabytes.
     """
     starts: list[int] = []
     while end - start > _WINDOW:
         cut = _last_space(text, start, start + _WINDOW)
-        # The last start is not believed: the segmenter has not seen what follows ("Dr." at the end is one).
+        # The last start is ignored: the segmenter has not seen the text after it ("Dr." at the end looks like a
+        # sentence).
         inner = _inner_starts(text[start:cut], start)[:-1]
-        # Where no two sentences are in a whole window, it ends one; a chunk could not hold such a sentence anyway.
+        # A window without a sentence boundary is treated as one sentence; a chunk could not hold such a sentence
+        # anyway.
         start = inner[-1] if inner else cut
         starts += inner or [cut]
     return starts + _inner_starts(text[start:end], start)
 
 
 def _last_space(text: str, start: int, end: int) -> int:
-    """The offset behind the last white space before ``end``, or ``end`` if it is far."""
+    """Return the offset after the last white space before ``end``, or ``end`` if there is none nearby."""
     for at in range(end, max(start, end - _LONGEST_WORD), -1):
         if text[at - 1].isspace():
             return at
@@ -90,9 +93,9 @@ def _last_space(text: str, start: int, end: int) -> int:
 
 
 def _inner_starts(paragraph: str, offset: int) -> list[int]:
-    """Offsets at which the second and later sentences of the paragraph start."""
-    # The paragraph is passed alone, with offset 0: syntok pads the text with as many spaces as the offset says, which
-    # makes a document of many paragraphs quadratic.
+    """Return the offsets at which the second and later sentences of the paragraph start."""
+    # The paragraph is passed on its own with offset 0: syntok pads the text with as many spaces as the offset, which
+    # would make documents with many paragraphs quadratic.
     tokens = Tokenizer(replace_not_contraction=False).tokenize(paragraph)
     starts: list[int] = []
     previous = 0

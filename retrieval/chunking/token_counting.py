@@ -1,4 +1,4 @@
-"""Counting the tokens of texts with a tokenizers file, as a value that can be sent to another process."""
+"""A picklable token counter based on a tokenizers file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SLICE = 1000
 
 
 class TokenizerCounter:
-    """Calls count: tokens of each text, without special tokens and without truncation. Can be pickled."""
+    """Counts the tokens of each text, without special tokens and without truncation. Can be pickled."""
 
     def __init__(self, definition: str) -> None:
         """definition: the text of a tokenizer.json."""
@@ -23,13 +23,13 @@ class TokenizerCounter:
 
     @property
     def definition(self) -> str:
-        """The tokenizer.json as it is used: without truncation and padding."""
+        """The tokenizer.json that is used, without truncation and padding."""
         return str(self._tokenizer.to_str())
 
     def __call__(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Tokens of each text."""
+        """Return the number of tokens of each text."""
         counts: list[int] = []
-        # In slices: the encodings of a whole book at once take a hundred times the room of the book.
+        # Encode in slices: the encodings of a whole book take a hundred times the memory of its text.
         for start in range(0, len(texts), _SLICE):
             with panics_named():
                 batch = self._tokenizer.encode_batch_fast(list(texts[start : start + _SLICE]), add_special_tokens=False)

@@ -1,4 +1,4 @@
-"""The parts that chunks are packed from: sentences, and pieces of what is too long, each with its number of tokens."""
+"""Text units that chunks are packed from: sentences, and pieces of long sentences, each with its token count."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LINE = re.compile(r"[^\n]+")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A stretch that is not cut any more, with its number of tokens."""
+    """A span that is not split further, with its token count."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Unit:
 
 
 def sentence_units(text: str, count: TokenCounter, params: ChunkingParams) -> list[Unit]:
-    """The sentences; one over a limit is cut between lines, then between words, then between characters."""
+    """Split text into sentences; one over a limit is split at line breaks, then words, then characters."""
     sentences = _counted(text, sentence_spans(text), count, params)
     units: list[Unit] = []
     for sentence in sentences:
@@ -36,12 +36,12 @@ def sentence_units(text: str, count: TokenCounter, params: ChunkingParams) -> li
 
 
 def word_units(text: str, count: TokenCounter, params: ChunkingParams) -> list[Unit]:
-    """The words; one over a limit in pieces."""
+    """Split text into words; one over a limit is split into pieces."""
     return _words_within(text, Unit(0, len(text), 0), count, params)
 
 
 def _words(text: str, line: Unit, count: TokenCounter, params: ChunkingParams) -> list[Unit]:
-    """The line in pieces of whole words that each fill a chunk as far as they can."""
+    """Split a line into pieces of whole words, each as long as a chunk allows."""
     packed: list[Unit] = []
     for piece in _words_within(text, line, count, params):
         if packed:
@@ -61,7 +61,7 @@ def _words_within(text: str, unit: Unit, count: TokenCounter, params: ChunkingPa
 
 
 def _characters(text: str, word: Unit, count: TokenCounter, params: ChunkingParams) -> list[Unit]:
-    """The word in pieces that fit: of max_characters first, then halved until each one does."""
+    """Split a word into pieces that fit: first by max_characters, then by halves."""
     done: list[Unit] = []
     step = params.max_characters
     pieces = [Span(start, min(start + step, word.end)) for start in range(word.start, word.end, step)]
@@ -82,12 +82,12 @@ def _inside(text: str, unit: Unit, pattern: re.Pattern[str]) -> list[Span]:
 
 
 def _counted(text: str, spans: Sequence[Span], count: TokenCounter, params: ChunkingParams) -> list[Unit]:
-    """The spans with their counts. What is too long in characters is cut anyway, so its tokens are not counted."""
+    """Attach token counts to spans. A span over max_characters is split anyway, so its tokens are not counted."""
     short = [span for span in spans if span.end - span.start <= params.max_characters]
     counts = dict(zip(short, count([text[span.start : span.end] for span in short]), strict=True))
     return [Unit(span.start, span.end, int(counts.get(span, params.max_tokens + 1))) for span in spans]
 
 
 def fits(unit: Unit, params: ChunkingParams) -> bool:
-    """Whether a chunk may hold the unit."""
+    """Return whether the unit fits into a chunk."""
     return unit.tokens <= params.max_tokens and unit.end - unit.start <= params.max_characters

@@ -1,1 +1,1 @@
-"""How texts become vectors: by sentence-transformers, or, for BERT on a CPU, by our own blocks of packed weights."""
+"""Text encoders: sentence-transformers models, with a fast path for BERT models on a CPU."""

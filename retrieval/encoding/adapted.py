@@ -1,4 +1,7 @@
-"""An encoder that embeds passages in one of several ways, each another fingerprint: which of them a collection gets."""
+"""Encoders with several passage modes, and the choice of the mode for a collection.
+
+Each mode has its own fingerprint.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +17,30 @@ from retrieval.encoding.encoder import Encoder, ReleasableEncoder
 
 @runtime_checkable
 class AdaptableEncoder(Encoder, Protocol):
-    """An Encoder that leaves open how passages are embedded; used as it is, it is one of its ways."""
+    """An Encoder that supports several passage modes. Without a choice it uses one of them."""
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Fingerprints of the encoders whose passages it can make; the one to take for new ones here comes first."""
+        """Fingerprints of the supported passage modes; the preferred one for new collections on this machine comes
+        first.
+        """
 
     @property
     def serves(self) -> frozenset[str]:
-        """Fingerprints of all encoders whose passages its queries go with."""
+        """Fingerprints of all encoders whose passages its queries are compatible with."""
 
     def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
-        """``encode_passages`` of the encoder with that fingerprint, one of ``ways``."""
+        """Encode passages in the mode with that fingerprint, one of ``ways``."""
 
     def portable_counter(self) -> TokenCounter:
-        """``count_tokens`` as a value that can be sent to another process."""
+        """A picklable version of ``count_tokens``."""
 
 
 def adapted(encoder: Encoder, indexed_with: str | None) -> Encoder:
-    """The encoder that a job on a collection takes: it goes on in the way the collection was indexed in.
+    """Return the encoder for a job on a collection, in the mode that the collection was indexed with.
 
-    indexed_with: the fingerprint that the collection was indexed with; None for a new one. Where that is none of the
-    encoder's ways, it is the first of them; an encoder that has no ways is taken as it is.
+    indexed_with: the fingerprint that the collection was indexed with; None for a new one. If it is not one of the
+    encoder's modes, the first mode is used. An encoder without modes is returned unchanged.
     """
     if not isinstance(encoder, AdaptableEncoder):
         return encoder
@@ -44,7 +49,7 @@ def adapted(encoder: Encoder, indexed_with: str | None) -> Encoder:
 
 
 class AdaptedEncoder:
-    """The Encoder that an adaptable one is in one of its ways. Models are that one's, and so are errors raised."""
+    """An adaptable encoder fixed to one of its modes. Errors are those of the wrapped encoder."""
 
     def __init__(self, encoder: AdaptableEncoder, way: str) -> None:
         """way: one of ``encoder.ways``."""
@@ -53,12 +58,12 @@ class AdaptedEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """The way's."""
+        """The fingerprint of the mode."""
         return self._way
 
     @property
     def serves(self) -> frozenset[str]:
-        """Fingerprints of the encoders whose passages its queries go with."""
+        """Fingerprints of the encoders whose passages its queries are compatible with."""
         return self._encoder.serves
 
     @property
@@ -68,7 +73,7 @@ class AdaptedEncoder:
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a text are read."""
+        """Maximum number of tokens read from a text."""
         return self._encoder.max_tokens
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -76,18 +81,18 @@ class AdaptedEncoder:
         return self._encoder.encode_passages_as(texts, self._way)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1; the same in all ways."""
+        """(N, E) vectors of length 1; the same in every mode."""
         return self._encoder.encode_queries(texts)
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Tokens of each text, without special tokens and without truncation."""
+        """Return the number of tokens of each text, without special tokens and without truncation."""
         return self._encoder.count_tokens(texts)
 
     def portable_counter(self) -> TokenCounter:
-        """``count_tokens`` as a value that can be sent to another process."""
+        """A picklable version of ``count_tokens``."""
         return self._encoder.portable_counter()
 
     def rest(self) -> None:
-        """As the other one rests, if it does."""
+        """Release the wrapped encoder's memory, if it supports that."""
         if isinstance(self._encoder, ReleasableEncoder):
             self._encoder.rest()

@@ -1,4 +1,4 @@
-"""BERT's transformer made of our own blocks, for inference on a CPU. Knows nothing of tokens' texts or of pooling."""
+"""A BERT transformer built from our own blocks, for inference on a CPU. Does not depend on tokenization or pooling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "g
 
 
 def bert_config(theirs: Any) -> DecoderConfig | None:
-    """A transformers config as our blocks' shape; None if it is not a plain BERT's."""
+    """Convert a transformers config to our model shape; None if the model is not a plain BERT."""
     if getattr(theirs, "model_type", "") != "bert" or theirs.hidden_act not in _ACTIVATIONS:
         return None
     if getattr(theirs, "is_decoder", False) or theirs.hidden_size % theirs.num_attention_heads:
@@ -47,14 +47,14 @@ def bert_config(theirs: Any) -> DecoderConfig | None:
 
 
 class Bert(nn.Module):
-    """Token ids to token vectors. Products in ``dtype``; what is summed, normalised and given back is fp32.
+    """Map token ids to token vectors. Matrix products use ``dtype``; sums, norms and outputs are fp32.
 
-    Weights are packed where this CPU can (model/decoder/packing.py) and products are then fused with their gelu;
-    elsewhere they stay plain, and bf16 is autocast's.
+    Weights are packed where this CPU supports it (model/decoder/packing.py), with gelu fused into the product.
+    Otherwise they stay plain, and bf16 uses autocast.
     """
 
     def __init__(self, config: DecoderConfig, theirs: Mapping[str, Tensor], dtype: torch.dtype) -> None:
-        """theirs: transformers' BertModel's tensors, in fp32. The embeddings are shared with it, not copied."""
+        """theirs: tensors of transformers' BertModel in fp32. The embeddings are shared, not copied."""
         super().__init__()
         self.dtype = dtype
         size = config.hidden_size
@@ -62,7 +62,7 @@ class Bert(nn.Module):
         self.positions = bert_positions(theirs)  # (Delta, E)
         self.norm = nn.LayerNorm(size, eps=config.norm_eps)
         self.norm.load_state_dict({kind: theirs[f"embeddings.LayerNorm.{kind}"] for kind in ("weight", "bias")})
-        with torch.device("meta"):  # their weights take the place of ours: none are drawn
+        with torch.device("meta"):  # the loaded weights replace ours, so no initialisation is needed
             self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.num_layers))
         self.blocks.load_state_dict(bert_blocks(theirs, config.num_layers), assign=True)
         self.eval()
@@ -72,9 +72,11 @@ class Bert(nn.Module):
 
     @torch.inference_mode()
     def forward(self, token_ids: Tensor, attention: Tensor) -> Tensor:
-        """token_ids, attention (B, T), the latter 1 where there is a token and 0 behind it -> (B, T, E) in fp32."""
+        """Run the model: token_ids and attention (B, T) -> (B, T, E) in fp32. attention is 1 for tokens and 0 for
+        padding.
+        """
         x = self.norm(F.embedding(token_ids, self.words) + self.positions[: token_ids.shape[1]])
-        # Without a mask the kernel neither reads nor adds one: texts of one length need none.
+        # Texts of equal length need no mask, and the kernel then reads none.
         mask = None if bool(attention.all()) else attention.bool()[:, None, None, :]  # (B, 1, 1, T)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.dtype == torch.bfloat16 and not self.packed):
             for block in self.blocks:

@@ -1,7 +1,7 @@
-"""Texts through a BERT encoder on a CPU: cut into tokens once, put into batches of alike lengths, packed weights.
+"""Encode texts with a BERT model on a CPU: tokenize once, batch by length, use packed weights.
 
-What it does otherwise than the library: weights in the layout that the CPU multiplies fastest, one product for queries,
-keys and values, gelu inside a product, texts sorted by tokens instead of characters, batches by tokens, not by texts.
+Differences from the library: weights are stored in the CPU's fastest layout; queries, keys and values are one product;
+gelu is fused; texts are sorted by tokens instead of characters; batches are limited by tokens, not by texts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from retrieval.encoding.text_kinds import Kind
 
 _TOKENS_PER_BATCH = 2048
 _TEXTS_AT_ONCE = 4096
-"""Sorted by length together. The tokens of a whole book at once would take a hundred times its room."""
+"""Number of texts sorted by length together. The tokens of a whole book would take a hundred times its memory."""
 _PLAIN_MODULES = ("Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
 _PROBES = ("  Ünïcode, CAPITALS and 1,000.50\n\tblanks ", "one word after another " * 400)
 _CLOSE = 1e-4
@@ -31,9 +31,9 @@ Pool = Callable[[Tensor, Tensor], Tensor]
 
 
 class BertPass:
-    """Calls embed: sentence vectors of texts, as the library's model gives them, not normalised unless it does that.
+    """Compute sentence vectors equal to the library's; normalised only if the library's model normalises.
 
-    Safe to use from several threads: forward passes take turns, since each uses all cores.
+    Thread-safe: forward passes run one at a time, since each uses all cores.
     """
 
     def __init__(
@@ -47,9 +47,10 @@ class BertPass:
         pad: int = 0,
         prompts: Mapping[Kind, str] | None = None,
     ) -> None:
-        """bert: the transformer in fp32. coarse: in bf16, if ever asked for. tokenizer: truncates, does no padding.
+        """bert: the transformer in fp32. coarse: the same in bf16, if requested. tokenizer: truncates and does not pad.
 
-        pool: (B, T, E) token vectors and (B, T) attention to (B, dimension). pad: a token id. prompts: before texts.
+        pool: maps (B, T, E) token vectors and (B, T) attention to (B, dimension). pad: a token id. prompts: text
+        prefixes.
         """
         self._bert = bert
         self._coarse = coarse
@@ -61,7 +62,7 @@ class BertPass:
         self._lock = Lock()
 
     def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
-        """(N, E) of N texts."""
+        """Return the (N, E) vectors of N texts."""
         bert = self._coarse if bf16 and self._coarse is not None else self._bert
         found = np.empty((len(texts), self._dimension), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
@@ -85,9 +86,9 @@ class BertPass:
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Places of texts of these lengths, in batches of at most so many tokens with their padding (or of one text).
+    """Group text positions into batches of at most so many tokens, padding included (or of one text).
 
-    The longest first: it fits into memory, or nothing was lost when it does not.
+    The longest texts come first, so that a lack of memory shows before any work is lost.
     """
     order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
     start = 0
@@ -98,10 +99,10 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
 
 
 def bert_pass(model: Any, bf16: bool) -> BertPass | None:
-    """The pass of a library's model on the CPU; None where it is no plain BERT, or computes what ours does not.
+    """Build the pass for a library model on the CPU; None if it is not a plain BERT or its vectors differ from ours.
 
-    bf16: whether products in it will be asked for. The proof is that some odd texts get the library's own vectors; one
-    that gives no numbers is left to the library too.
+    bf16: whether bf16 products will be requested. The check compares the vectors of several unusual texts with the
+    library's own; a model that gives non-finite values is left to the library too.
     """
     config = bert_config(model[0].auto_model.config) if hasattr(model[0], "auto_model") else None
     modules = tuple(model)[1:]
@@ -116,7 +117,7 @@ def bert_pass(model: Any, bf16: bool) -> BertPass | None:
         return None
     try:
         bert = Bert(config, theirs, torch.float32)
-    except (KeyError, RuntimeError):  # tensors of other names or shapes than BERT's
+    except (KeyError, RuntimeError):  # tensors with names or shapes that BERT does not have
         return None
     prompts: dict[Kind, str] = {
         "query": _prompt(model, ("query",)),
@@ -145,7 +146,7 @@ def bert_pass(model: Any, bf16: bool) -> BertPass | None:
 
 
 def _alike(model: Any, made: BertPass, kind: Kind) -> bool:
-    """Whether the probes get the library's vectors: cut, lower-cased and prompted as it does."""
+    """Return whether the probe texts get the library's vectors: truncated, lower-cased and prompted in the same way."""
     encode = model.encode_query if kind == "query" else model.encode_document
     expected = encode(list(_PROBES), show_progress_bar=False, convert_to_numpy=True)
     if not np.isfinite(expected).all():
@@ -156,7 +157,9 @@ def _alike(model: Any, made: BertPass, kind: Kind) -> bool:
 
 
 def _prompt(model: Any, names: Sequence[str]) -> str:
-    """What the library sets before a text: the first of these prompts that the model has, else its default one."""
+    """Return the prefix that the library adds to a text: the first of these prompts that the model has, else its
+    default.
+    """
     for name in names:
         if name in model.prompts:
             return str(model.prompts[name] or "")

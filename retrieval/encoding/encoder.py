@@ -1,4 +1,4 @@
-"""What an encoder is: text into vectors of length 1. Knows nothing of any library that makes them."""
+"""The Encoder interface: text to vectors of length 1. Does not depend on an embedding library."""
 
 from __future__ import annotations
 
@@ -14,35 +14,37 @@ from retrieval.errors import RetrievalError
 
 @runtime_checkable
 class PicklableCounting(Protocol):
-    """An encoder whose counting can be sent to other processes, so that they cut documents while it embeds."""
+    """An encoder whose token counter can be pickled, so that other processes can chunk documents while it embeds."""
 
     def portable_counter(self) -> TokenCounter:
-        """``count_tokens`` as a value that can be pickled."""
+        """A picklable version of ``count_tokens``."""
 
 
 @runtime_checkable
 class CompatibleQueries(Protocol):
-    """An encoder whose queries also go with passages that were embedded a little differently."""
+    """An encoder whose queries are compatible with passages embedded in slightly different ways."""
 
     @property
     def serves(self) -> frozenset[str]:
-        """Fingerprints of the encoders of such passages, its own among them."""
+        """Fingerprints of the compatible passage encoders, including its own."""
 
 
 @runtime_checkable
 class ReleasableEncoder(Protocol):
-    """An encoder that can give its memory back between calls."""
+    """An encoder that can release its memory between calls."""
 
     def rest(self) -> None:
-        """Give it back; the next call takes it again."""
+        """Release the memory; the next call allocates it again."""
 
 
 class Encoder(Protocol):
-    """Passages and queries into the same space, where the inner product is the cosine."""
+    """Embeds passages and queries into one space in which the inner product is the cosine similarity."""
 
     @property
     def fingerprint(self) -> str:
-        """Hex digest of everything that determines the vectors; two encoders with the same one are interchangeable."""
+        """Hex digest of everything that determines the vectors; encoders with equal fingerprints are
+        interchangeable.
+        """
 
     @property
     def dimension(self) -> int:
@@ -50,34 +52,34 @@ class Encoder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a text are read, special tokens included; the rest is cut off silently."""
+        """Maximum number of tokens read from a text, special tokens included. Longer texts are truncated silently."""
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises RetrievalError naming the text if one is not finite."""
+        """(N, E) vectors of length 1. Raises RetrievalError, naming the text, if a vector is not finite."""
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises RetrievalError naming the text if one is not finite."""
+        """(N, E) vectors of length 1. Raises RetrievalError, naming the text, if a vector is not finite."""
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Tokens of each text, without special tokens and without truncation."""
+        """Return the number of tokens of each text, without special tokens and without truncation."""
 
 
 def serves(encoder: Encoder, fingerprint: str) -> bool:
-    """Whether the encoder's queries may be put to passages of the encoder with this fingerprint."""
+    """Return whether the encoder's queries are compatible with passages of the encoder with this fingerprint."""
     if isinstance(encoder, CompatibleQueries):
         return fingerprint in encoder.serves
     return fingerprint == encoder.fingerprint
 
 
 def unit_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimension: int) -> NDArray[np.float32]:
-    """The (N, E) vectors divided by their L2 norms.
+    """Divide (N, E) vectors by their L2 norms.
 
-    Raises RetrievalError, naming the text, if a vector is not finite or is zero: it would be near to nothing or, worse,
-    to everything, and no search would ever say so.
+    Raises RetrievalError, naming the text, if a vector is zero or not finite: it would match nothing or everything, and
+    no search would report the error.
     """
     if vectors.shape != (len(texts), dimension):
         raise RetrievalError(f"the encoder gave vectors of shape {vectors.shape} for {len(texts)} texts of {dimension}")
-    # In float64: the squares of large float32 values overflow, and a norm of infinity would pass for a tiny vector.
+    # Computed in float64: the squares of large float32 values overflow, and an infinite norm would yield a tiny vector.
     norms = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1))
     bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
     if bad.size:

@@ -1,4 +1,4 @@
-"""Opening any sentence-transformers model by the library, which takes seconds to import."""
+"""Open any sentence-transformers model with the library, whose import takes seconds."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from retrieval.errors import RetrievalError
 
 
 def open_from_library(name: str, device: str, batch_size: int, *, local: bool, bf16: bool) -> OpenedEncoder:
-    """The model ``name``, a folder (``local``) or a hub id that may be downloaded.
+    """Open the model ``name``: a folder (``local``) or a hub id that may be downloaded.
 
-    batch_size: texts a forward pass of the library. bf16: whether passages will be asked for in it. Raises
-    RetrievalError if the library cannot load it, or if it has a tokenizer that cannot count.
+    batch_size: texts in a forward pass of the library. bf16: whether bf16 passages will be requested. Raises
+    RetrievalError if the library cannot load the model, or if its tokenizer cannot count tokens.
     """
     model = _load(name, device, local)
     counter = _counter(model, name)
@@ -53,7 +53,7 @@ def _load(name: str, device: str, local: bool) -> Any:
 
 def _pass(model: Any, device: str, batch_size: int, bf16: bool) -> EncodingPass:
     if device == "cpu":
-        # torch comes with it, which takes a second to import.
+        # Imported here because it imports torch, which takes a second.
         from retrieval.encoding.bert_pass import bert_pass
 
         own = bert_pass(model, bf16)
@@ -63,7 +63,7 @@ def _pass(model: Any, device: str, batch_size: int, bf16: bool) -> EncodingPass:
 
 
 def _counter(model: Any, name: str) -> TokenizerCounter:
-    """A copy of the model's tokenizer that neither truncates nor pads."""
+    """Return a copy of the model's tokenizer that neither truncates nor pads."""
     backend = getattr(model.tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise RetrievalError(f"the encoder {name!r} has no tokenizer.json, so its tokens cannot be counted; add one")
@@ -74,9 +74,9 @@ def _fingerprint(model: Any, counter: TokenizerCounter) -> str:
     digest = hashlib.sha256()
     for key, tensor in sorted(model.state_dict().items()):
         digest.update(f"{key}:{tensor.dtype}:{tuple(tensor.shape)};".encode())
-        # By way of bytes, because numpy has no bfloat16. On the CPU this copies nothing.
+        # Converted through bytes, because numpy has no bfloat16. On the CPU this copies nothing.
         digest.update(memoryview(tensor.detach().cpu().contiguous().flatten().view(_bytes()).numpy()))
-    # The transformer's own configuration is left out: the library adds keys to it from version to version.
+    # The transformer's own configuration is left out, because the library adds keys to it in new versions.
     modules = [(type(m).__name__, m.get_config_dict() if i else None) for i, m in enumerate(model)]
     rest = {
         "modules": modules,

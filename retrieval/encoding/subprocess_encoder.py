@@ -1,5 +1,7 @@
-"""An encoder in a process of its own, which ends when it rests: its library and weights (some 0.8 GB with MiniLM) are
-then not resident beside the index that a job builds. Knows nothing of any library that makes vectors."""
+"""An encoder in a separate process, which ends when it is released.
+
+Its library and weights (some 0.8 GB with MiniLM) are then not resident beside the index that a job builds.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ from retrieval.errors import RetrievalError
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What the encoder says of itself, kept while no process runs."""
+    """Properties of the encoder, kept while no process runs."""
 
     fingerprint: str
     dimension: int
@@ -39,7 +41,7 @@ class _Known:
 
 
 class _Call(NamedTuple):
-    """way: of passages, the fingerprint of the encoder whose they are; None for queries."""
+    """A call to the process. way: fingerprint of the passage mode; None for queries."""
 
     texts: list[str]
     way: str | None
@@ -51,17 +53,17 @@ class _Running(NamedTuple):
 
 
 class SubprocessEncoder:
-    """The Encoder that ``make`` opens, in another process: started by the first question, ended by ``rest`` and by
-    ``close``, and by itself when this process is killed (its pipe then ends). Vectors are the same as in this process.
+    """The Encoder that ``make`` opens, in another process. Vectors are the same as in this process.
 
-    Safe to use from several threads, one call at a time.
+    The first call starts the process; ``rest`` and ``close`` end it. It ends by itself when this process is killed (its
+    pipe closes). Thread-safe, one call at a time.
     """
 
     def __init__(self, make: Callable[[], Encoder]) -> None:
-        """make: can be pickled; what it returns need not be, but must be able to count elsewhere (PicklableCounting).
+        """make: picklable. Its result need not be, but its token counter must be (PicklableCounting).
 
-        Nothing is started yet. Raised by the first use: RetrievalError and ModelError as ``make`` raises them,
-        RuntimeError with the traceback for anything else.
+        Nothing is started yet. The first use raises RetrievalError and ModelError as ``make`` does, and RuntimeError
+        with the traceback for anything else.
         """
         self._make = make
         self._known: _Known | None = None
@@ -78,12 +80,12 @@ class SubprocessEncoder:
 
     @property
     def running(self) -> bool:
-        """Whether the process is there, and its memory with it."""
+        """Whether the process is running and holds its memory."""
         return self._running is not None
 
     @property
     def fingerprint(self) -> str:
-        """As Encoder's. Raises what ``make`` raises, and RetrievalError where the process ended by itself."""
+        """See Encoder. Raises what ``make`` raises, and RetrievalError if the process ended unexpectedly."""
         return self._said().fingerprint
 
     @property
@@ -93,41 +95,41 @@ class SubprocessEncoder:
 
     @property
     def max_tokens(self) -> int:
-        """How many tokens of a text are read; raises as ``fingerprint`` does."""
+        """Maximum number of tokens read from a text; raises as ``fingerprint`` does."""
         return self._said().max_tokens
 
     @property
     def serves(self) -> frozenset[str]:
-        """Fingerprints of the encoders whose passages its queries go with; raises as ``fingerprint`` does."""
+        """Fingerprints of compatible passage encoders; raises as ``fingerprint`` does."""
         return self._said().serves
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Fingerprints of the encoders whose passages it makes, the one to take first; raises as ``fingerprint``."""
+        """Fingerprints of the supported passage modes, preferred one first; raises as ``fingerprint`` does."""
         return self._said().ways
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError where its process ended."""
+        """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError if its process ended."""
         return self.encode_passages_as(texts, self.fingerprint)
 
     def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
-        """The same in another of its ``ways``, which is a fingerprint."""
+        """Encode passages in the mode ``way``, a fingerprint of ``ways``."""
         return self._encoded(_Call(list(texts), way))
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError where its process ended."""
+        """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError if its process ended."""
         return self._encoded(_Call(list(texts), None))
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
-        """Tokens of each text, counted in this process."""
+        """Return the number of tokens of each text, counted in this process."""
         return tuple(self._said().counter(texts))
 
     def portable_counter(self) -> TokenCounter:
-        """``count_tokens`` as a value that can be sent to another process."""
+        """A picklable version of ``count_tokens``."""
         return self._said().counter
 
     def rest(self) -> None:
-        """End the process, and with it what it holds; the next call that needs vectors starts another."""
+        """End the process and release its memory; the next call that needs vectors starts another."""
         with self._lock:
             running, self._running = self._running, None
             if running is None:
@@ -136,11 +138,11 @@ class SubprocessEncoder:
             end(running.process)
 
     def close(self) -> None:
-        """The same as ``rest``."""
+        """End the process; the same as ``rest``."""
         self.rest()
 
     def _said(self) -> _Known:
-        if self._known is not None:  # without the lock, which whoever embeds holds for seconds
+        if self._known is not None:  # without the lock, which an embedding call holds for seconds
             return self._known
         with self._lock:
             return self._known or self._start()[1]
@@ -152,12 +154,12 @@ class SubprocessEncoder:
                 return np.asarray(self._asked(running, call), dtype=np.float32)
             except (RetrievalError, ModelError):
                 raise
-            except BaseException:  # an interrupt: the answer still to come would be taken for the next call's
+            except BaseException:  # after an interrupt the pending reply would be taken for the next call's
                 self.rest()
                 raise
 
     def _start(self) -> tuple[_Running, _Known]:
-        # spawn: a forked child would inherit the locks of SQLite's threads in whatever state they are.
+        # spawn: a forked child would inherit the locks of SQLite's threads in an unknown state.
         context = multiprocessing.get_context("spawn")
         pipe, theirs = context.Pipe()
         running = self._running = _Running(
@@ -170,8 +172,8 @@ class SubprocessEncoder:
             before = self._known or said
             if (said.fingerprint, said.dimension) != (before.fingerprint, before.dimension):
                 raise RetrievalError(
-                    f"the encoder is another one now ({said.fingerprint[:12]}) than when it was asked first "
-                    f"({before.fingerprint[:12]}); run the same command again"
+                    f"the encoder has changed (fingerprint {said.fingerprint[:12]}, at first "
+                    f"{before.fingerprint[:12]}); run the same command again"
                 )
         except BaseException:
             self.rest()
@@ -180,7 +182,7 @@ class SubprocessEncoder:
         return running, said
 
     def _asked(self, running: _Running, call: _Call | None) -> Any:
-        """The answer to a call; None: to having been started."""
+        """Return the reply to a call; None stands for the start message."""
         try:
             if call is not None:
                 running.pipe.send(call)
@@ -190,8 +192,8 @@ class SubprocessEncoder:
             code = running.process.exitcode
             self.rest()
             raise RetrievalError(
-                f"the process of the encoder ended by itself (exit code {code}; -9 is what a lack of memory looks "
-                "like); what was embedded is kept: run the same command again"
+                f"the encoder's process ended unexpectedly (exit code {code}; -9 usually means out of memory); "
+                "embedded texts are kept: run the same command again"
             ) from error
         if isinstance(answer, BaseException):
             raise answer
@@ -199,15 +201,15 @@ class SubprocessEncoder:
 
 
 def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
-    """What the process does: open the encoder, say what it is, answer calls until the pipe ends."""
+    """Run the process: open the encoder, send its properties, and answer calls until the pipe closes."""
     work_quietly()
     bound_kernel_caches()
-    with suppress(EOFError, OSError):  # the parent is gone, or wants no more
+    with suppress(EOFError, OSError):  # the parent has ended or closed the pipe
         try:
             encoder = make()
             known = _known(encoder)
         except Exception as error:
-            leave_quietly()  # whoever hears of it ends this process
+            leave_quietly()  # the receiver ends this process
             pipe.send(_portable(error))
             return
         pipe.send(known)
@@ -216,7 +218,7 @@ def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
             answer: Any
             try:
                 answer = _encoded(encoder, call)
-            except Exception as error:  # raised again by whoever asked
+            except Exception as error:  # raised again in the caller
                 answer = _portable(error)
             pipe.send(answer)
 
@@ -242,7 +244,7 @@ def _ways(encoder: Encoder) -> tuple[str, ...]:
 
 
 def _portable(error: Exception) -> Exception:
-    """What is raised in the other process: not every class of a library's errors can be made again there."""
+    """Convert an error for transport: not every library error can be unpickled in the other process."""
     if type(error) in (RetrievalError, ModelError):
         return error
     return RuntimeError("in the process of the encoder:\n" + "".join(traceback.format_exception(error)))

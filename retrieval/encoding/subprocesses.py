@@ -1,4 +1,4 @@
-"""Starting and ending processes of one's own without a word where people press Ctrl-C, which every process hears."""
+"""Start and end subprocesses without output when the user presses Ctrl-C, which every process of the group receives."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from plumbline_packages import own_packages_first
 
 
 def start_without_sigint(process: BaseProcess) -> None:
-    """Start it with SIGINT held back, until it calls ``work_quietly``: importing what it needs takes it seconds, and an
-    interrupt there would print a traceback for each process."""
-    resource_tracker.ensure_running()  # started by the first process otherwise, which lets SIGINT through again
+    """Start the process with SIGINT blocked until it calls ``work_quietly``.
+
+    Its imports take seconds, and an interrupt during them would print a traceback for each process.
+    """
+    resource_tracker.ensure_running()  # the first process would start it otherwise, which unblocks SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         with own_packages_first():
@@ -26,8 +28,9 @@ def start_without_sigint(process: BaseProcess) -> None:
 
 
 def work_quietly() -> None:
-    """For the process itself: Ctrl-C is for its parent, which then ends it; SIGTERM ends it in good order, so that its
-    libraries take back what they took."""
+    """In the subprocess: ignore Ctrl-C, which its parent handles, and exit cleanly on SIGTERM, so that libraries can
+    clean up.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     sys.unraisablehook = _unraisable
@@ -35,12 +38,12 @@ def work_quietly() -> None:
 
 
 def leave_quietly() -> None:
-    """For the process itself, once its work is done: it is on its way out, and SIGTERM would only interrupt that."""
+    """In the subprocess, once its work is done: ignore SIGTERM, because it is exiting anyway."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def end(process: BaseProcess, seconds: float = 5.0) -> None:
-    """End it, in good order if that takes no longer than ``seconds``."""
+    """End the process, cleanly if that takes no longer than ``seconds``."""
     if process.pid is None:  # it could not be started
         return
     process.terminate()
@@ -51,7 +54,9 @@ def end(process: BaseProcess, seconds: float = 5.0) -> None:
 
 
 def _unraisable(found: sys.UnraisableHookArgs) -> None:
-    """End the process where the exit by SIGTERM met a destructor or a callback, which would print and drop it."""
+    """End the process if SIGTERM's exit was raised in a destructor or callback, where Python would print and drop
+    it.
+    """
     if issubclass(found.exc_type, SystemExit):
         os._exit(0)
     sys.__unraisablehook__(found)

@@ -1,4 +1,4 @@
-"""What a text is embedded as: models may set another prompt before a query than before a passage."""
+"""Kinds of text to embed: models may use a different prompt for queries and passages."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Kind = Literal["query", "passage"]
 
 
 class EncodingPass(Protocol):
-    """Texts through a model."""
+    """Callable that runs texts through a model."""
 
     def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
-        """(N, E) vectors of N texts, one at least; not checked, and not normalised unless the model does that.
+        """Return the (N, E) vectors of N >= 1 texts; not validated, and normalised only if the model does that.
 
-        bf16: with products in it, where that was asked for when the pass was made.
+        bf16: use bf16 products, if they were requested when the pass was created.
         """

@@ -1,1 +1,1 @@
-"""Index generations: folders, manifests, and which one is published."""
+"""Index generations: folders, manifests and publication."""

@@ -1,4 +1,4 @@
-"""Where a collection's files lie, what it may be called, and the lock that lets one process index it at a time."""
+"""The folder of a collection, its valid names, and the lock that allows one writer at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 
 
 def check_name(collection: str) -> str:
-    """The name, if it may be one: it names a folder, so nothing that a path could trip over. Else RetrievalError."""
+    """Return the name if it is valid as a folder name. Raises RetrievalError otherwise."""
     if not _NAME.fullmatch(collection):
         raise RetrievalError(
             f"{collection!r} cannot name a collection: use 1 to 64 letters (a-z, A-Z), digits, dots, dashes and "
@@ -40,11 +40,12 @@ def generations_folder(home: Path, collection: str) -> Path:
 
 @contextmanager
 def collection_lock(home: Path, collection: str) -> Iterator[None]:
-    """Hold the collection for writing. Raises CollectionBusyError at once, naming who has it, if another one holds it.
+    """Hold the collection's write lock. Raises CollectionBusyError at once, naming the holder, if another process has
+    it.
 
-    The lock is the kernel's and ends with the process, however that ends, so that the next one takes over what a killed
-    one left; the file is its handle and says who holds it. It lies outside the collection's folder and stays, because a
-    lock file that is removed can be locked twice.
+    It is a kernel lock that ends with the process, however that ends, so that a lock never outlives a killed process.
+    The file only carries the lock and names its holder. It is kept outside the collection's folder and never removed,
+    because a lock file that is removed can be locked twice.
     """
     path = home / "locks" / f"index-{check_name(collection)}.lock"
     make_private_folder(path.parent)
@@ -67,7 +68,7 @@ def collection_lock(home: Path, collection: str) -> Iterator[None]:
 
 
 def _holder(written: bytes) -> str:
-    """Who wrote the lock file, for a message; it may be empty for the moment between locking and writing."""
+    """Return who wrote the lock file, for a message; it may be empty briefly between locking and writing."""
     try:
         holder = json.loads(written)
         return f"process {int(holder['pid'])} on {holder['host']} since {holder['since']}"

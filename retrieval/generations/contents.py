@@ -1,4 +1,4 @@
-"""What a collection holds, page by page: the documents that it answers from, and its generations."""
+"""List a collection's documents, page by page, and its generations."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from data.store import Store
 from retrieval.generations.document_versions import DOCUMENT_COLUMNS, readable_rows, stored_document
 
 MOST_SORTED = 50_000
-"""So many documents are ordered with numbers by their value: their ids are read for every page."""
+"""Up to this many documents are sorted with numbers by value: all ids are read for every page."""
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFacts:
-    """A document without its text. characters: of the text. created_at: when this version of it was stored."""
+    """A document without its text. characters: length of the text. created_at: when this version was stored."""
 
     id: str
     title: str
@@ -33,7 +33,7 @@ class DocumentFacts:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPage:
-    """total: of all documents, not only those on the page."""
+    """A page of documents. total: count of all documents, not only those on the page."""
 
     documents: tuple[DocumentFacts, ...]
     total: int
@@ -41,7 +41,7 @@ class DocumentPage:
 
 @dataclass(frozen=True, slots=True)
 class GenerationFacts:
-    """An index of a collection. documents, chunks: as its manifest says, 0 where that cannot be read."""
+    """An index generation. documents, chunks: from its manifest, 0 if the manifest cannot be read."""
 
     hash: str
     status: str
@@ -53,10 +53,10 @@ class GenerationFacts:
 
 
 def list_documents(store: Store, name: str, limit: int, offset: int = 0) -> DocumentPage:
-    """The documents of the published generation of a collection, by id; none where there is no such collection.
+    """List the documents of a collection's published generation by id; empty if the collection does not exist.
 
-    Numbers in ids count by their value ("people.csv#2" before "people.csv#10"), up to MOST_SORTED documents; the
-    database orders those of larger collections, by characters.
+    Numbers in ids sort by value ("people.csv#2" before "people.csv#10"), up to MOST_SORTED documents. In larger
+    collections the database sorts ids by characters.
     """
     d = documents.c
     columns = (d.document_id, d.title, func.length(d.text).label("characters"), d.sha256, d.created_at)
@@ -75,7 +75,7 @@ def list_documents(store: Store, name: str, limit: int, offset: int = 0) -> Docu
 
 
 def find_document(store: Store, name: str, document_id: str) -> Document | None:
-    """A document that the collection answers from, or None. Raises RetrievalError when its row is damaged."""
+    """Return a document of the published generation, or None. Raises RetrievalError if its row is damaged."""
     with store.read() as connection, readable_rows("documents"):
         wanted = _held(name, *DOCUMENT_COLUMNS).where(documents.c.document_id == document_id)
         row = connection.execute(wanted).mappings().first()
@@ -83,7 +83,7 @@ def find_document(store: Store, name: str, document_id: str) -> Document | None:
 
 
 def list_generations(store: Store, name: str) -> tuple[GenerationFacts, ...]:
-    """The generations of a collection, the newest first; retired ones answer no more."""
+    """List the generations of a collection, newest first; retired ones no longer answer queries."""
     g = generations.c
     wanted = (
         select(g.hash, g.status, g.manifest, g.created_at, g.published_at)
@@ -111,7 +111,7 @@ def _facts(row: Mapping[Any, Any]) -> GenerationFacts:
 
 
 def _held(name: str, *columns: Any) -> Select[Any]:
-    """These columns of the document versions that a collection answers from."""
+    """Select these columns of the document versions in the published generation."""
     return (
         select(*columns)
         .select_from(documents)

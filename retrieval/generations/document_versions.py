@@ -1,4 +1,4 @@
-"""Documents as rows: each row one version of one document, kept as long as a generation answers from it."""
+"""Document versions as database rows. A row is kept as long as a generation refers to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOCUMENT_COLUMNS = (
     documents.c.metadata,
     documents.c.outline,
 )
-"""What a Document is made of, beside the key of its row."""
+"""The fields of a Document, without the key of its row."""
 
 _BATCH = 500
 T = TypeVar("T")
@@ -33,9 +33,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StoredVersion:
-    """row: its key. characters: the length of its text, for those who read many.
+    """A stored version. row: its key. characters: the length of its text, so that callers can batch reads.
 
-    reoutlined: the text was stored already, with another outline, so that cutting by headings may give other chunks.
+    reoutlined: the text was already stored with another outline, so that chunking by headings may give other chunks.
     """
 
     row: int
@@ -46,25 +46,25 @@ class StoredVersion:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A version as it was read back."""
+    """A version read from the database."""
 
     row: int
     document: Document
 
 
 def unknown_collection(connection: Connection, name: str) -> UnknownCollectionError:
-    """The error for a collection that there is not, with those there are."""
+    """Return the error for an unknown collection, with the known names."""
     known = connection.execute(select(collections.c.name).order_by(collections.c.name)).scalars().all()
     return UnknownCollectionError(name, known)
 
 
 def collection_key(connection: Connection, collection: str) -> int | None:
-    """The key of the collection's row, or None if there is none."""
+    """Return the key of the collection's row, or None if it does not exist."""
     return connection.execute(select(collections.c.id).where(collections.c.name == collection)).scalar()
 
 
 def create_collection(store: Store, collection: str) -> int:
-    """The key of the collection's row, which is made if there is none."""
+    """Return the key of the collection's row, creating the row if needed."""
     with store.write() as connection:
         key = collection_key(connection, collection)
         if key is None:
@@ -75,10 +75,10 @@ def create_collection(store: Store, collection: str) -> int:
 
 
 def store_documents(store: Store, collection_id: int, batch: Sequence[Document]) -> dict[str, StoredVersion]:
-    """Keep a version of each document, in one transaction; by document id.
+    """Store a version of each document in one transaction; the result is keyed by document id.
 
-    A version that is stored already is reused. Metadata and outline are no part of a version: the newest are written
-    over it.
+    An existing version is reused. Metadata and outline are not part of a version: the newest values overwrite the
+    stored ones.
     """
     wanted = {document.id: document for document in batch}
     hashes = {document.id: document.sha256 for document in batch}
@@ -92,7 +92,7 @@ def store_documents(store: Store, collection_id: int, batch: Sequence[Document])
                 documents.c.sha256,
                 documents.c.title,
                 documents.c.text,
-                # As text, because one that is no JSON any more is to be written over, not to stop the job.
+                # Read as text, because damaged JSON is to be overwritten and must not stop the job.
                 type_coerce(documents.c.metadata, Text),
                 type_coerce(documents.c.outline, Text),
             )
@@ -107,7 +107,7 @@ def store_documents(store: Store, collection_id: int, batch: Sequence[Document])
                     connection.execute(update(documents).where(documents.c.id == row).values(details))
                 if details["outline"] != _parsed(outline):
                     reoutlined.add(document_id)
-                if (title, text) != (document.title, document.text):  # the row was damaged: this is its content
+                if (title, text) != (document.title, document.text):  # the row was damaged: restore its content
                     whole = {"title": document.title, "text": document.text}
                     connection.execute(update(documents).where(documents.c.id == row).values(whole))
         fresh = [document_values(document, collection_id) for document in batch if document.id not in found]
@@ -125,7 +125,7 @@ def store_documents(store: Store, collection_id: int, batch: Sequence[Document])
 
 
 def _parsed(value: Any) -> Any:
-    """The value of a JSON column that was read as text (some drivers have parsed it all the same)."""
+    """Parse a JSON column that was read as text (some drivers parse it regardless)."""
     if not isinstance(value, str):
         return value
     try:
@@ -137,9 +137,9 @@ def _parsed(value: Any) -> Any:
 def read_documents(
     store: Store, versions: Sequence[StoredVersion], characters: int = 2_000_000
 ) -> Iterator[StoredDocument]:
-    """The documents of these versions, in this order, at most about ``characters`` of text in memory at a time.
+    """Yield the documents of these versions in order, with at most about ``characters`` of text in memory at a time.
 
-    Raises RetrievalError if a row is gone (which the collection's lock prevents) or is no document any more.
+    Raises RetrievalError if a row is missing (the collection's lock prevents that) or damaged.
     """
     start = 0
     while start < len(versions):
@@ -160,10 +160,10 @@ def read_documents(
 
 @contextmanager
 def readable_rows(table: str) -> Iterator[None]:
-    """Turn what a damaged row or a damaged index of a table raises into RetrievalError.
+    """Convert errors from a damaged row or a damaged table index into RetrievalError.
 
-    A value that is not of its column's type does while it is read; while writing, a row that is there although its own
-    index does not show it.
+    A value of the wrong type raises while it is read. A row that exists but is missing from its table's index raises
+    while it is written.
     """
     try:
         yield
@@ -179,7 +179,7 @@ def readable_rows(table: str) -> Iterator[None]:
 
 
 def stored_document(row: Mapping[Any, Any]) -> Document:
-    """The Document of a row with DOCUMENT_COLUMNS. Raises RetrievalError, naming the row, if it is none any more."""
+    """Return the Document of a row with DOCUMENT_COLUMNS. Raises RetrievalError, naming the row, if it is damaged."""
     try:
         return document_from_row(row)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
@@ -190,6 +190,6 @@ def stored_document(row: Mapping[Any, Any]) -> Document:
 
 
 def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Slices of at most ``size`` items. SQL limits how many values a statement may hold."""
+    """Yield slices of at most ``size`` items. SQL limits the number of values in a statement."""
     for start in range(0, len(items), size):
         yield items[start : start + size]

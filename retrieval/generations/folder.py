@@ -1,6 +1,7 @@
-"""Index generations on the disk: written aside, checked, moved into place, and read only after every hash is checked.
+"""Index generations on disk: written to a temporary folder, verified, moved into place, and hash-checked before
+reading.
 
-Knows nothing of the database: which generation is the published one is written there (publishing.py).
+Does not depend on the database, which records the published generation (publishing.py).
 """
 
 from __future__ import annotations
@@ -44,9 +45,10 @@ VECTORS = "vectors.faiss"
 
 @dataclass(frozen=True, slots=True)
 class ChunkTable:
-    """versions: the documents, sorted by id. rows: (N, 3) int64: place in ``versions``, start, end; in index order.
+    """Table of chunks.
 
-    texts: (N, 32), the SHA-256 of what was embedded for each chunk.
+    versions: the documents, sorted by id. rows: (N, 3) int64: index into ``versions``, start, end; in index order.
+    texts: (N, 32), the SHA-256 of the text embedded for each chunk.
     """
 
     versions: tuple[DocumentVersion, ...]
@@ -66,7 +68,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class WrittenIndexes:
-    """What was written of the vectors. dimension: E. kind, recall: see Manifest.index and Manifest.recall."""
+    """Description of the written vector index. dimension: E. kind, recall: see Manifest.index and Manifest.recall."""
 
     dimension: int
     kind: str
@@ -80,12 +82,14 @@ def write_generation(
     encoder: str,
     write_indexes: Callable[[Path], WrittenIndexes],
 ) -> Manifest:
-    """Write a generation to ``folder/<hash>`` so that it is there whole or not at all; an earlier copy is replaced.
+    """Write a generation to ``folder/<hash>`` atomically; an earlier copy is replaced.
 
     folder: the collection's generations. encoder: fingerprint. write_indexes: writes both indexes of the table's chunks
-    into the folder it is given, and leaves nothing else there. Everything is flushed to the disk, read back and checked
-    before it is moved. Raises RetrievalError if the parts do not fit each other or the disk did not keep them, OSError
-    if it is full; nothing but the hidden folder, which is removed, has been touched then.
+    into the given folder, and no other files. Everything is flushed to the disk, read back and verified before it is
+    moved.
+
+    Raises RetrievalError if the parts are inconsistent or the disk did not keep them, and OSError if the disk is full.
+    In both cases only the hidden temporary folder was written, and it is removed.
     """
     name = generation_hash(table.versions, table.rows, params, encoder)
     with naming_file(folder / name), build_folder(folder, name) as aside:
@@ -110,7 +114,7 @@ def write_generation(
 
 
 def place_generation(aside: Path, folder: Path, manifest: Manifest) -> None:
-    """Write the manifest into ``aside``, flush and check everything there, then move it to ``folder/<hash>``."""
+    """Write the manifest into ``aside``, flush and verify all files, then move the folder to ``folder/<hash>``."""
     (aside / MANIFEST).write_text(json.dumps(manifest.to_json(), indent=1, sort_keys=True), encoding="utf-8")
     make_private(aside)
     for path in (*aside.iterdir(), aside):
@@ -118,17 +122,18 @@ def place_generation(aside: Path, folder: Path, manifest: Manifest) -> None:
     load_generation(aside, manifest)
     target = folder / manifest.hash
     if target.exists():
-        # Left by a run that was killed before it published, or damaged: whatever it is, this one has been checked.
+        # Left by a run that was killed before it published, or damaged. The new folder has been verified, so it
+        # replaces it.
         target.replace(folder / f"{_BUILDING}old-{manifest.hash}")
     aside.replace(target)
     _flush(folder)
 
 
 def load_generation(folder: Path, manifest: Manifest) -> Generation:
-    """Read a generation after checking the size and SHA-256 of every file against the manifest.
+    """Load a generation after checking the size and SHA-256 of every file against the manifest.
 
-    manifest: as the database keeps it; the folder's copy must say the same, and its hash must be the one of what the
-    folder holds. Raises RetrievalError, naming the file and what to do, if anything is not as it was written.
+    manifest: from the database; the folder's copy must be equal, and its hash must match the folder's contents. Raises
+    RetrievalError, naming the file and what to do, if anything differs.
     """
     check_folder(folder, manifest)
     table = load_table(folder)
@@ -143,13 +148,13 @@ def load_generation(folder: Path, manifest: Manifest) -> Generation:
 
 
 def check_hash(folder: Path, table: ChunkTable, manifest: Manifest) -> None:
-    """Raise RetrievalError if the manifest's hash, counts or kind of index are not what its other parts give."""
+    """Raise RetrievalError if the manifest's hash, counts or index kind do not match its other parts."""
     told = (manifest.documents, manifest.chunks, manifest.index)
     held = (len(table.versions), len(table.rows), resolved_kind(manifest.params.dense, len(table.rows)))
     if told != held:
         raise RetrievalError(
-            f"the manifest of {folder} was changed: it tells of {told} (documents, chunks, kind of index), not "
-            f"{held} as its files; run `plumbline index` again with the same sources"
+            f"the manifest of {folder} was changed: it lists {told} (documents, chunks, kind of index), but its "
+            f"files have {held}; run `plumbline index` again with the same sources"
         )
     found = generation_hash(table.versions, table.rows, manifest.params, manifest.encoder)
     if found != manifest.hash:
@@ -160,7 +165,7 @@ def check_hash(folder: Path, table: ChunkTable, manifest: Manifest) -> None:
 
 
 def check_folder(folder: Path, manifest: Manifest) -> None:
-    """Raise RetrievalError, naming the files, if the folder is not what the manifest says."""
+    """Raise RetrievalError, naming the files, if the folder does not match the manifest."""
     problems = damaged_files(folder, manifest)
     if not problems:
         try:
@@ -177,7 +182,7 @@ def check_folder(folder: Path, manifest: Manifest) -> None:
 
 
 def load_table(folder: Path) -> ChunkTable:
-    """Read which chunks a generation holds. Its hashes must have been checked. Raises RetrievalError if unreadable."""
+    """Load the chunk table, whose hashes must have been checked. Raises RetrievalError if it is unreadable."""
     try:
         documents = json.loads((folder / _DOCUMENTS).read_text(encoding="utf-8"))
         rows = np.load(folder / _CHUNKS, allow_pickle=False)
@@ -195,7 +200,7 @@ def load_table(folder: Path) -> ChunkTable:
 
 
 def load_texts(folder: Path, manifest: Manifest) -> NDArray[np.uint8]:
-    """(N, 32): the hashes of what was embedded, after checking that one file only. Raises RetrievalError."""
+    """Load the (N, 32) hashes of the embedded texts, after checking that file only. Raises RetrievalError."""
     entries = [entry for entry in manifest.files if entry.name == _TEXTS]
     try:
         whole = [describe_file(folder / entry.name, entry.bytes) == entry for entry in entries] == [True]
@@ -208,9 +213,9 @@ def load_texts(folder: Path, manifest: Manifest) -> NDArray[np.uint8]:
 
 
 def remove_other_generations(folder: Path, keep: str | None) -> None:
-    """Remove what killed runs and earlier generations left in the folder, all but ``keep``.
+    """Remove folders of killed runs and earlier generations, all but ``keep``.
 
-    Only for the one who holds the collection's lock. A reader that has a file open keeps it, as POSIX promises.
+    The caller must hold the collection's lock. A reader with an open file can continue to read it (POSIX semantics).
     """
     if not folder.is_dir():
         return
@@ -221,7 +226,7 @@ def remove_other_generations(folder: Path, keep: str | None) -> None:
 
 @contextmanager
 def build_folder(folder: Path, name: str) -> Iterator[Path]:
-    """A hidden folder beside the generations to build one in; removed at the end, unless it was moved away."""
+    """Create a hidden folder beside the generations; it is removed at the end unless it was moved."""
     aside = folder / f"{_BUILDING}{name}"
     shutil.rmtree(aside, ignore_errors=True)
     shutil.rmtree(folder / f"{_BUILDING}old-{name}", ignore_errors=True)
@@ -234,7 +239,7 @@ def build_folder(folder: Path, name: str) -> Iterator[Path]:
 
 
 def _flush(path: Path) -> None:
-    """Have the file or folder on the disk before going on (fsync)."""
+    """Flush the file or folder to the disk (fsync)."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""The parameters an index is built with, as one value that the manifest keeps and the generation hash covers."""
+"""Parameters of an index, stored in the manifest and covered by the generation hash."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retrieval.vectors.params import DenseParams
 
 @dataclass(frozen=True, slots=True)
 class IndexParams:
-    """chunking, tokenising, bm25, dense: one value for each step between a document and its index."""
+    """One value for each step between a document and its index: chunking, tokenising, bm25, dense."""
 
     chunking: ChunkingParams = field(default_factory=ChunkingParams)
     tokenising: TokenisingParams = field(default_factory=TokenisingParams)
@@ -21,18 +21,21 @@ class IndexParams:
     dense: DenseParams = field(default_factory=DenseParams)
 
     def for_scripts(self, other_words: bool) -> IndexParams:
-        """The same with ``tokenising.cjk`` decided, if it is "auto". other_words: whether documents need the pairs."""
+        """Return the parameters with ``tokenising.cjk`` resolved if it is "auto".
+
+        other_words: whether the documents need character bigrams.
+        """
         if self.tokenising.cjk != "auto":
             return self
         return replace(self, tokenising=replace(self.tokenising, cjk="bigrams" if other_words else "runs"))
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object. What a later version adds must be left out at its default, or hashes would change."""
+        """Return a JSON object. Fields added later must be omitted at their default, or hashes would change."""
         return {**asdict(self), "chunking": self.chunking.to_json()}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> IndexParams:
-        """Back from ``to_json``. Raises TypeError, KeyError or ValueError if it is something else."""
+        """Parse the output of ``to_json``. Raises TypeError, KeyError or ValueError if it is invalid."""
         return cls(
             chunking=ChunkingParams(**value["chunking"]),
             tokenising=TokenisingParams(**value["tokenising"]),

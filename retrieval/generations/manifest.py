@@ -1,4 +1,4 @@
-"""The manifest of an index generation: what is in its folder, and the hash that names it."""
+"""The manifest of an index generation: the list of its files, and the hash that names it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from retrieval.generations.index_params import IndexParams
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 FORMAT = 2
-"""Raised by one whenever the same documents and parameters would give other chunks, words or files."""
+"""Incremented whenever the same documents and parameters would give other chunks, words or files."""
 
 MANIFEST = "manifest.json"
 MOST_MANIFEST_BYTES = 1 << 20
-"""The file of the folder that lists the others."""
+"""The file that lists the other files of the folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file of the folder: its name, size in bytes and SHA-256 (hex)."""
+    """A file of the folder: name, size in bytes and SHA-256 (hex)."""
 
     name: str
     bytes: int
@@ -39,7 +39,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class DocumentVersion:
-    """A document's id and the SHA-256 (hex) of the title and text it had."""
+    """A document's id and the SHA-256 (hex) of its title and text."""
 
     document_id: str
     sha256: str
@@ -47,10 +47,11 @@ class DocumentVersion:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """hash: the generation's. encoder: its fingerprint. dimension: E. documents, chunks: how many.
+    """The manifest of a generation.
 
-    index: the kind of vector index that was built ("flat", "hnsw", ...). recall: of an approximate one against exact
-    search, as it was measured when it was built (retrieval/vectors/recall.py); None for an exact one.
+    hash: of the generation. encoder: its fingerprint. dimension: E. documents, chunks: counts. index: the kind of
+    vector index that was built ("flat", "hnsw", ...). recall: recall of an approximate index against exact search,
+    measured at build time (retrieval/vectors/recall.py); None for an exact one.
     """
 
     hash: str
@@ -65,12 +66,12 @@ class Manifest:
     format: int = FORMAT
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return a JSON object."""
         return {**asdict(self), "params": self.params.to_json(), "files": [asdict(entry) for entry in self.files]}
 
     @classmethod
     def from_json(cls, value: Any, where: str) -> Manifest:
-        """Back from ``to_json``. Raises RetrievalError, naming ``where``, if it is something else."""
+        """Parse the output of ``to_json``. Raises RetrievalError, naming ``where``, if it is invalid."""
         try:
             if value["format"] != FORMAT:
                 raise RetrievalError(
@@ -94,17 +95,17 @@ class Manifest:
 
 
 def _hash(value: Any) -> str:
-    """Raises ValueError for anything but a SHA-256: it names a folder."""
+    """Validate a SHA-256, which becomes a folder name. Raises ValueError."""
     if not isinstance(value, str) or not _SHA256.fullmatch(value):
-        raise ValueError(f"{value!r} is no SHA-256")
+        raise ValueError(f"{value!r} is not a SHA-256")
     return value
 
 
 def _file(value: Any) -> FileEntry:
-    """Raises ValueError for a name that is more than a name: it will be joined to a folder."""
+    """Validate a plain file name, which is joined to a folder. Raises ValueError."""
     name = str(value["name"])
     if not name or name.startswith(".") or "/" in name or "\0" in name:
-        raise ValueError(f"{name!r} is no name of a file in the folder")
+        raise ValueError(f"{name!r} is not a plain file name")
     return FileEntry(name, int(value["bytes"]), str(value["sha256"]))
 
 
@@ -114,10 +115,10 @@ def generation_hash(
     params: IndexParams,
     encoder: str,
 ) -> str:
-    """SHA-256 (hex) of canonical JSON over everything that determines what an index answers.
+    """SHA-256 (hex) of canonical JSON over everything that determines the answers of an index.
 
-    versions: sorted by document id. chunks: (N, 3) rows of place in ``versions``, start, end. encoder: fingerprint. The
-    vectors' bytes are left out: they differ in the last bits between machines, and the encoder determines them.
+    versions: sorted by document id. chunks: (N, 3) rows of index into ``versions``, start, end. encoder: fingerprint.
+    The vectors' bytes are left out: they differ in the last bits between machines, and the encoder determines them.
     """
     content = {
         "format": FORMAT,
@@ -130,13 +131,15 @@ def generation_hash(
 
 
 def canonical_json(value: Any) -> bytes:
-    """One byte string for equal values: sorted keys, no spaces, ASCII, no NaN."""
+    """Serialise a value to the same bytes for equal values: sorted keys, no spaces, ASCII, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
 def describe_file(path: Path, expected: int | None = None) -> FileEntry:
-    """Name, size and SHA-256 of a regular file. expected: the size that it should have; a file of another one is not
-    hashed, and gets "" for its SHA-256. Raises OSError, also for what is no regular file."""
+    """Return name, size and SHA-256 of a regular file. Raises OSError, also if it is not a regular file.
+
+    expected: expected size. A file of another size is not hashed, and its SHA-256 is "".
+    """
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
         if expected is not None and size != expected:
@@ -145,8 +148,10 @@ def describe_file(path: Path, expected: int | None = None) -> FileEntry:
 
 
 def read_manifest_copy(folder: Path) -> Any:
-    """The JSON of a generation folder's own copy of its manifest. Raises OSError, also for what is no regular file of a
-    reasonable size, and ValueError."""
+    """Read the JSON of the manifest copy in a generation folder.
+
+    Raises OSError, also if it is not a regular file of a reasonable size, and ValueError if it is not JSON.
+    """
     try:
         return json.loads(read_plain_text(folder / MANIFEST, MOST_MANIFEST_BYTES))
     except RecursionError as error:
@@ -154,10 +159,10 @@ def read_manifest_copy(folder: Path) -> Any:
 
 
 def damaged_files(folder: Path, manifest: Manifest) -> tuple[str, ...]:
-    """What is wrong with the folder's files, each line with the file's path; empty if all are as the manifest says."""
+    """Return one line for each file that differs from the manifest, with its path; empty if all match."""
     problems: list[str] = []
     listed = {entry.name for entry in manifest.files}
-    # A file that is not listed was never checked, and might be read all the same.
+    # A file that is not listed has never been verified, but might still be read.
     strange = sorted(path.name for path in folder.iterdir() if path.name not in listed) if folder.is_dir() else []
     problems += [f"{folder / name} is not of this index" for name in strange if name != MANIFEST]
     for entry in manifest.files:

@@ -1,4 +1,4 @@
-"""Which generation of a collection answers: reading it, and putting another in its place in one transaction."""
+"""Read and replace the published generation of a collection, in one transaction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from retrieval.generations.manifest import Manifest
 
 @dataclass(frozen=True, slots=True)
 class PublishedGeneration:
-    """The row of a published generation. manifest: as JSON, not checked. folder: below the home."""
+    """The row of a published generation. manifest: JSON, not validated. folder: relative to the home."""
 
     key: int
     hash: str
@@ -29,7 +29,7 @@ class PublishedGeneration:
 
 
 def current_generation(connection: Connection, collection: str) -> PublishedGeneration | None:
-    """The generation that answers for the collection, or None if there is none or no such collection."""
+    """Return the published generation, or None if there is none or the collection does not exist."""
     with readable_rows("generations"):
         found = connection.execute(
             select(
@@ -42,7 +42,7 @@ def current_generation(connection: Connection, collection: str) -> PublishedGene
             .join(
                 collections,
                 (collections.c.current_generation_id == generations.c.id)
-                # Never another collection's, whatever became of the row.
+                # Never another collection's generation, even if the row is damaged.
                 & (generations.c.collection_id == collections.c.id),
             )
             .where(collections.c.name == collection, generations.c.status == "published")
@@ -54,7 +54,7 @@ def current_generation(connection: Connection, collection: str) -> PublishedGene
 
 
 def generation_versions(connection: Connection, generation: int) -> dict[str, str]:
-    """The SHA-256 of each document of a generation, by document id."""
+    """Return the SHA-256 of each document of a generation, by document id."""
     rows = connection.execute(
         select(documents.c.document_id, documents.c.sha256)
         .join(generation_documents, generation_documents.c.document_row == documents.c.id)
@@ -66,10 +66,10 @@ def generation_versions(connection: Connection, generation: int) -> dict[str, st
 def publish_generation(
     store: Store, collection_id: int, manifest: Manifest, folder: Path, versions: Sequence[StoredVersion]
 ) -> None:
-    """Make this generation the one that answers, in one transaction.
+    """Publish this generation in one transaction.
 
-    The one before is marked retired and lets go of its documents; versions that no generation uses are deleted, also
-    those that killed runs left. folder: relative to the home, so that the home can move.
+    The previous generation is marked retired and releases its documents. Versions that no generation uses are deleted,
+    including those that killed runs left. folder: relative to the home, so that the home can move.
     """
     values = {
         "folder": folder.as_posix(),

@@ -1,1 +1,1 @@
-"""The steps of the indexing job: reading, cutting, embedding and assembling, each of which works ahead of the next."""
+"""The stages of the indexing job: reading, chunking, embedding and assembling. They run concurrently as a pipeline."""

@@ -1,4 +1,4 @@
-"""Chunks and stored vectors into the two indexes of a generation, with bounded memory."""
+"""Assemble chunks and stored vectors into the two indexes of a generation, with bounded memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GROUP = 100
 
 
 def chunk_rows(documents: Sequence[ChunkedDocument]) -> NDArray[np.int64]:
-    """``ChunkTable.rows`` of these documents, which are sorted by id."""
+    """Return ``ChunkTable.rows`` of these documents, which are sorted by id."""
     rows = [
         np.column_stack([np.full(len(item.spans), place, dtype=np.int64), item.spans])
         for place, item in enumerate(documents)
@@ -41,9 +41,9 @@ def chunk_rows(documents: Sequence[ChunkedDocument]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class IndexAssembly:
-    """Writes the indexes of ``documents``, which are sorted by id and whose vectors are in the store.
+    """Writes the indexes of ``documents``, which are sorted by id and whose vectors are stored.
 
-    words, vectors: told how far each of the two is, as (done, total) in documents and in chunks.
+    words, vectors: callbacks for the progress of each index, as (done, total) in documents and in chunks.
     """
 
     store: Store
@@ -87,7 +87,7 @@ class IndexAssembly:
         with VectorFile(folder / "vectors.tmp", count, self.encoder.dimension) as file:
             missing = self._fill(file)
             if missing:
-                # Another collection's job may have pruned what it had made, between our look-up and now.
+                # Another collection's job may have pruned its vectors since our look-up.
                 with self.make_embedder() as embedder:
                     embedder.embed(self.documents, missing)
                 if self._fill(file):
@@ -95,7 +95,7 @@ class IndexAssembly:
                         f"{len(missing)} vectors that were stored cannot be read back; check the disk, and run the "
                         "same command again"
                     )
-            # VectorFile reads as build_dense reads an array: by len(), shape, slices and positions.
+            # build_dense uses VectorFile as an array: len(), shape, slices and positions.
             vectors = cast(NDArray[np.float32], file)
             built = build_dense(vectors, self.params.dense, self.vectors)
             built.index.save(folder / VECTORS)
@@ -103,7 +103,7 @@ class IndexAssembly:
         return WrittenIndexes(self.encoder.dimension, built.kind, recall)
 
     def _fill(self, file: VectorFile) -> list[MissingVector]:
-        """Copy every chunk's vector from the store into the file; returns those that are not there."""
+        """Copy every chunk's stored vector into the file; return those that are missing."""
         missing: dict[str, MissingVector] = {}
         waiting: list[MissingVector] = []
         written = 0

@@ -1,4 +1,4 @@
-"""Work that is handed over and done in order by a thread of its own, while the one who hands it over goes on."""
+"""A background thread that processes items in order while the caller continues."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ T = TypeVar("T")
 
 
 class BackgroundWorker(Generic[T]):
-    """Calls ``work`` with each item put, in order. Use it in a with statement: leaving it waits for all items.
+    """Calls ``work`` with each item, in order. Use it as a context manager: leaving it waits for all items.
 
-    What ``work`` raises is raised by the next ``put`` or ``drain``; nothing is worked on after that. When the with
-    statement is left by an exception (Ctrl-C, say), what was handed over is still done: it was paid for.
+    An exception in ``work`` is raised by the next ``put`` or ``drain``; later items are not processed. If the block is
+    left by an exception (such as Ctrl-C), queued items are still processed, because their input has already been
+    computed.
     """
 
     def __init__(self, work: Callable[[T], None], most: int) -> None:
-        """most: items that may wait; ``put`` pauses while there are so many."""
+        """most: maximum number of queued items; ``put`` blocks at the limit."""
         self._work = work
         self._most = most
         self._waiting: deque[T] = deque()
@@ -46,7 +47,7 @@ class BackgroundWorker(Generic[T]):
             self._thread.join()
 
     def put(self, item: T) -> None:
-        """Hand an item over."""
+        """Queue an item."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._waiting) < self._most or self._error is not None)
             self._check()
@@ -54,7 +55,7 @@ class BackgroundWorker(Generic[T]):
             self._changed.notify_all()
 
     def drain(self) -> None:
-        """Wait until everything that was handed over is done."""
+        """Wait until all queued items are processed."""
         with self._changed:
             self._changed.wait_for(lambda: (not self._waiting and not self._busy) or self._error is not None)
             self._check()
@@ -74,7 +75,7 @@ class BackgroundWorker(Generic[T]):
                 self._changed.notify_all()
             try:
                 self._work(item)
-            except BaseException as error:  # every kind: it is raised again in the thread that hands the items over
+            except BaseException as error:  # any exception: it is raised again in the thread that queues the items
                 with self._changed:
                     self._error = error
                     self._waiting.clear()

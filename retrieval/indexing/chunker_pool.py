@@ -1,4 +1,4 @@
-"""Cutting texts into spans, here or in processes of its own. Knows nothing of where texts come from or go."""
+"""Split texts into spans, in this process or in worker processes."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ Spans = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class TextToChunk:
-    """A text to be cut, and where its headings are."""
+    """A text to be split, and its headings."""
 
     text: str
     outline: Outline
 
 
 class ChunkerPool:
-    """Cuts many texts. With workers, in as many processes, which are started by the first call that is worth it.
+    """Splits many texts, with ``workers`` processes that start at the first call large enough.
 
-    The result does not depend on their number. Use it in a with statement; the processes end with it, and by themselves
-    when this process is killed (their pipe then ends).
+    The result does not depend on their number. Use it as a context manager; the workers end with it, or when this
+    process is killed (their pipe closes).
     """
 
     def __init__(
         self, counter: TokenCounter, params: ChunkingParams, workers: int = 0, worth_characters: int = 100_000
     ) -> None:
-        """counter: can be pickled if there are workers. worth_characters: calls with fewer are cut in this process."""
+        """counter: must be picklable if there are workers. worth_characters: smaller calls run in this process."""
         if workers < 0:
             raise RetrievalError(f"the number of workers must not be negative, not {workers}")
         self._counter = counter
@@ -59,19 +59,22 @@ class ChunkerPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for pipe in self._pipes:
-            pipe.close()  # a worker that waits for work sees the end of its pipe and ends
+            pipe.close()  # a worker that waits for work sees its pipe close and ends
         for process in self._processes:
             end(process)
         self._pipes, self._processes = [], []
 
     def cut(self, texts: Sequence[TextToChunk]) -> list[Spans]:
-        """The spans of each text, in order. Raises RetrievalError if a worker died (of memory, say)."""
+        """Return the spans of each text, in order.
+
+        Raises RetrievalError if a worker died (out of memory, for example).
+        """
         if not self._workers or sum(len(item.text) for item in texts) < self._worth:
             return [cut_text(item, self._counter, self._params) for item in texts]
         if not self._processes:
             self._start()
         parts = _parts(texts, len(self._pipes))
-        # One task at a time for each: with more, both ends of a pipe may wait for the other to read.
+        # One task at a time for each worker: with more, both ends of a pipe may wait for the other to read.
         try:
             for pipe, part in zip(self._pipes, parts, strict=False):
                 pipe.send(part)
@@ -79,8 +82,8 @@ class ChunkerPool:
         except (EOFError, OSError) as error:
             codes = ", ".join(str(process.exitcode) for process in self._processes)
             raise RetrievalError(
-                f"a process that cuts documents ended by itself (exit codes {codes}; -9 is what a lack of memory looks "
-                "like); index again, with fewer workers",
+                f"a chunking process ended unexpectedly (exit codes {codes}; -9 usually means out of memory); "
+                "index again, with fewer workers",
                 parameter="workers",
             ) from error
         done: list[Spans] = []
@@ -91,7 +94,7 @@ class ChunkerPool:
         return done
 
     def _start(self) -> None:
-        # spawn: a forked child would inherit the locks of torch's and SQLite's threads in whatever state they are.
+        # spawn: a forked child would inherit the locks of torch's and SQLite's threads in an unknown state.
         context = multiprocessing.get_context("spawn")
         for _ in range(self._workers):
             ours, theirs = context.Pipe()
@@ -103,13 +106,13 @@ class ChunkerPool:
 
 
 def cut_text(item: TextToChunk, counter: TokenCounter, params: ChunkingParams) -> Spans:
-    """The spans of one text as rows."""
+    """Return the spans of one text as rows."""
     spans = chunk_spans(item.text, counter, params, item.outline)
     return np.asarray([(span.start, span.end) for span in spans], dtype=np.int64).reshape(-1, 2)
 
 
 def _parts(texts: Sequence[TextToChunk], count: int) -> list[list[TextToChunk]]:
-    """The texts in at most ``count`` stretches of about equal length, none of them empty."""
+    """Split the texts into at most ``count`` non-empty runs of about equal length."""
     room = sum(len(item.text) for item in texts) / count
     parts: list[list[TextToChunk]] = [[]]
     filled = 0
@@ -122,7 +125,7 @@ def _parts(texts: Sequence[TextToChunk], count: int) -> list[list[TextToChunk]]:
 
 
 def _serve(pipe: Connection[Any, Any], counter: TokenCounter, params: ChunkingParams) -> None:
-    """What a worker does: cut what comes, until the pipe ends."""
+    """Run a worker: split incoming texts until the pipe closes."""
     work_quietly()
     while True:
         try:
@@ -132,9 +135,9 @@ def _serve(pipe: Connection[Any, Any], counter: TokenCounter, params: ChunkingPa
         answer: Any
         try:
             answer = [cut_text(item, counter, params) for item in texts]
-        except Exception as error:  # raised again by whoever asked
+        except Exception as error:  # raised again in the caller
             answer = error
         try:
             pipe.send(answer)
-        except OSError:  # the parent was killed meanwhile
+        except OSError:  # the parent has been killed
             return

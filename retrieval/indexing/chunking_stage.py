@@ -1,4 +1,4 @@
-"""Stored documents into the places of their chunks and the hashes of what will be embedded."""
+"""Chunk stored documents, and hash the texts that will be embedded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ChunkedDocument:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedBatch:
-    """A ReadBatch after cutting."""
+    """A ReadBatch after chunking."""
 
     collection_id: int
     documents: tuple[ChunkedDocument, ...]
@@ -41,26 +41,26 @@ class ChunkedBatch:
 
 @dataclass(slots=True)
 class ChunkingStage:
-    """How far the cutting is. Written by the thread that cuts, looked at by others."""
+    """Progress of chunking. Written by the chunking thread, read by others."""
 
     documents: int = 0
     ended: bool = False
 
 
 class KnownSpans:
-    """Where the chunks of an earlier generation's documents lie; nothing if it was cut in another way."""
+    """Chunk spans of the previous generation's documents; empty if it used other chunking parameters."""
 
     def __init__(self, table: ChunkTable | None) -> None:
         self._rows = table.rows if table is not None else np.zeros((0, 3), dtype=np.int64)
         self._first: Mapping[DocumentVersion, int] = {}
         if table is not None:
-            # Rows are in the order of the documents, so each document's are a stretch.
+            # Rows are in document order, so each document's rows are contiguous.
             places = np.arange(len(table.versions) + 1)
             self._starts = np.searchsorted(self._rows[:, 0], places)
             self._first = {version: place for place, version in enumerate(table.versions)}
 
     def get(self, version: DocumentVersion) -> Spans | None:
-        """The document's spans, if known."""
+        """Return the document's spans, if known."""
         place = self._first.get(version)
         if place is None:
             return None
@@ -73,7 +73,7 @@ def text_hash(text: str) -> bytes:
 
 
 def searchable_texts(document: Document, spans: Spans) -> list[str]:
-    """What is embedded and indexed for the document's chunks."""
+    """Return the texts that are embedded and indexed for the document's chunks."""
     places = [Span(start, end) for start, end in spans.tolist()]
     return [searchable_text(chunk) for chunk in chunks_from_spans(document, places)]
 
@@ -81,13 +81,13 @@ def searchable_texts(document: Document, spans: Spans) -> list[str]:
 def cut_batches(
     store: Store, batches: Iterable[ReadBatch], known: KnownSpans, cutters: ChunkerPool, state: ChunkingStage
 ) -> Iterator[ChunkedBatch]:
-    """Cut what was stored, batch by batch."""
+    """Chunk stored documents, batch by batch."""
     for batch in batches:
         documents = [item.document for item in read_documents(store, [version for _, version in batch.versions])]
         spans: list[Spans | None] = []
         todo: list[TextToChunk] = []
         for document, (document_id, version) in zip(documents, batch.versions, strict=True):
-            # Texts with marks of their own were cut otherwise by earlier versions; cutting them again costs little.
+            # Earlier versions chunked texts with script-specific marks differently; chunking them again is cheap.
             anew = version.reoutlined or cut_otherwise_before(document)
             found = None if anew else known.get(DocumentVersion(document_id, version.sha256))
             spans.append(found)

@@ -1,4 +1,4 @@
-"""A vector in the store for every chunk that is cut: looked up, or else embedded, sorted by length across documents."""
+"""Find or compute a vector for every chunk. Missing texts are sorted by length across documents and embedded."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from retrieval.indexing.vector_cache import read_vectors, write_vectors
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingResult:
-    """Everything that was cut, its vectors in the store. embedded: texts put through the encoder; reused: chunks that
-    needed none."""
+    """All chunked documents, whose vectors are stored.
+
+    embedded: texts that were encoded; reused: chunks that were not.
+    """
 
     collection_id: int
     documents: tuple[ChunkedDocument, ...]
@@ -33,7 +35,7 @@ class EmbeddingResult:
 
 
 class MissingVector(NamedTuple):
-    """A chunk whose text has no vector: which document, which of its chunks, and the hash of the text."""
+    """A chunk without a stored vector: its document, its index in the document, and the hash of its text."""
 
     place: int
     chunk: int
@@ -41,9 +43,9 @@ class MissingVector(NamedTuple):
 
 
 class Embedder:
-    """Puts texts through an encoder in calls of alike lengths; each call is committed while the next one runs.
+    """Embeds texts in calls of similar lengths; each call is committed while the next one runs.
 
-    Use it in a with statement: when that is left, everything is in the store.
+    Use it as a context manager: when it is left, all vectors are stored.
     """
 
     def __init__(
@@ -65,13 +67,16 @@ class Embedder:
         self._writing.__exit__(*error)  # type: ignore[arg-type]
 
     def known(self, hashes: Sequence[str]) -> set[str]:
-        """Which of these texts have a whole vector in the store, all calls so far included."""
+        """Return which of these texts have an intact stored vector, including all calls so far."""
         self._writing.drain()
         found = read_vectors(self._store, self._encoder.fingerprint, sorted(set(hashes)), self._encoder.dimension)
         return set(found)
 
     def embed(self, documents: Sequence[ChunkedDocument], wanted: Sequence[MissingVector]) -> None:
-        """Embed these chunks' texts. wanted: by place in ``documents``, ascending. RetrievalError for bad vectors."""
+        """Embed the texts of these chunks. Raises RetrievalError for invalid vectors.
+
+        wanted: by index in ``documents``, ascending.
+        """
         by_length = sorted(self._texts(documents, wanted), key=lambda item: (len(item[0]), item[1]))
         for call in batches(by_length, self._texts_per_call):
             texts = [text for text, _ in call]
@@ -95,10 +100,10 @@ class Embedder:
 
 
 def checked_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimension: int) -> NDArray[np.float32]:
-    """The (N, E) vectors if they are what an Encoder promises: that many, that wide, finite and of length 1.
+    """Return the vectors if they meet the Encoder contract: shape (N, E), finite and of length 1.
 
-    Raises RetrievalError naming the text: a bad vector would be near to nothing or to everything, and no search would
-    ever say so.
+    Raises RetrievalError, naming the text: an invalid vector would match nothing or everything, and no search would
+    report the error.
     """
     if vectors.shape != (len(texts), dimension):
         raise RetrievalError(
@@ -121,16 +126,16 @@ def embed_stream(
     texts_per_window: int,
     progress: Callable[[int], None],
 ) -> EmbeddingResult:
-    """Take batches as they are cut, until the last one is embedded.
+    """Consume batches as they are chunked, until the last one is embedded.
 
-    texts_per_window: texts that are gathered, in the order of the source, before they are sorted by length and
-    embedded; more waste less, because a call pads its texts to the longest. make_embedder: for a collection's key.
-    progress: called after each batch with the number of texts that are wanted so far.
+    texts_per_window: number of texts collected in source order before they are sorted by length and embedded. Larger
+    windows waste less padding. make_embedder: takes a collection's key. progress: called after each batch with the
+    number of texts to embed so far.
     """
     batches_cut = iter(cut)
     first = next(batches_cut, None)
     if first is None:
-        raise RetrievalError("nothing was cut, so there is nothing to embed")
+        raise RetrievalError("there are no chunks to embed")
     documents: list[ChunkedDocument] = []
     refused: list[Refused] = []
     window: dict[str, MissingVector] = {}

@@ -1,4 +1,4 @@
-"""Which encoder a collection was indexed with, published or not: a job that may choose goes on with that one."""
+"""Find the encoder that a collection was indexed with, published or not."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from retrieval.generations.publishing import PublishedGeneration
 
 
 def indexed_with(store: Store, collection: str, published: PublishedGeneration | None) -> str | None:
-    """The fingerprint in the published generation's manifest; where that cannot be read, or nothing is published, the
-    one of vectors that a job on this collection has left. None where there are none either.
+    """Return the encoder fingerprint of the published generation's manifest.
+
+    If nothing is published or the manifest cannot be read, return the fingerprint of vectors that a job on this
+    collection has stored; None if there are none.
     """
     if published is not None:
         try:
             return Manifest.from_json(published.manifest, f"the published index of {collection!r}").encoder
         except RetrievalError:
-            pass  # the job is about to build it again
+            pass  # the job is about to rebuild it
     with store.read() as connection:
         key = collection_key(connection, collection)
-        if key is None:  # NULL is what vectors of deleted collections have
+        if key is None:  # NULL marks vectors of deleted collections
             return None
         return connection.execute(select(vectors.c.encoder).where(vectors.c.collection_id == key).limit(1)).scalar()

@@ -1,7 +1,7 @@
-"""The indexing job: a stream of documents in, a published generation out; may be killed at any point and run again.
+"""The indexing job: reads a stream of documents and publishes a generation. It can be killed at any point and resumed.
 
-Reading, cutting and embedding work at the same time, each ahead of the next; what waits between them is in the store,
-not in memory. docs/indexing.md says how much memory the job takes.
+Reading, chunking and embedding run concurrently. Intermediate results are in the database, not in memory.
+docs/indexing.md describes the memory use.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ __all__ = ["JobParams", "ProgressListener", "index_documents"]
 
 ProgressListener = Callable[[IndexProgress], None]
 _SPECIAL_TOKENS = 2
-# Batches of at most characters_per_commit that a stage may be ahead. Between reading and cutting only row numbers wait;
-# after cutting 48 bytes a chunk, which the job keeps to its end anyway.
+# Maximum number of batches (of up to characters_per_commit) that a stage may be ahead. Between reading and chunking
+# only row numbers are queued; after chunking 48 bytes a chunk, which the job keeps until its end anyway.
 _AHEAD = 1000
 
 
@@ -76,16 +76,17 @@ def index_documents(
 ) -> IndexReport:
     """Make the collection hold exactly the source's documents, and publish an index of them.
 
-    The source is the whole new content: documents that it lacks are removed; it is gone through in a thread. Nothing
-    answers differently before the new generation is published, in one transaction, at the very end. Documents and
-    vectors are committed on the way, so that a run that was killed is taken up where it stopped and ends in the same
-    generation hash; only text that no run has embedded is embedded. ``progress`` is called in this thread, over and
-    over; what it raises ends the run like a kill. expected_hash: of the generation that must come out, if known. An
-    encoder of several precisions goes on in the collection's own (retrieval/encoding/adapted.py).
+    The source is the complete new content: documents that it lacks are removed. It is iterated in a thread. Queries see
+    no change until the new generation is published, in one transaction, at the very end. Documents and vectors are
+    committed on the way, so that a killed run resumes where it stopped and gives the same generation hash; only texts
+    without a stored vector are embedded. ``progress`` is called repeatedly in this thread; an exception from it ends
+    the run like a kill. expected_hash: required generation hash, if known. An encoder with several precisions uses the
+    collection's own (retrieval/encoding/adapted.py).
 
-    Raises RetrievalError for a bad name, another run on the same collection, parameters that the encoder cannot serve,
-    a source without a document, an encoder that gives no usable vectors, or another generation than expected; the old
-    one keeps answering. OSError and DataError when the disk is full or read-only: the same.
+    Raises RetrievalError for an invalid name, a concurrent run on the same collection, parameters that the encoder
+    cannot serve, a source without documents, an encoder without usable vectors, or a generation that differs from
+    expected_hash. Raises OSError or DataError if the disk is full or read-only. In all cases the old generation keeps
+    answering.
     """
     started = perf_counter()
     params = IndexParams(
@@ -110,7 +111,7 @@ def index_documents(
         content = work.stream(before, source, reading)
         work = replace(work, params=work.params.for_scripts(reading.other_words))
         if isinstance(encoder, ReleasableEncoder):
-            encoder.rest()  # what is built next needs the memory, and whoever watches a folder may wait for days
+            encoder.rest()  # the next stage needs the memory, and a folder watcher may be idle for days
         done = work.same(before, content, reading.own_ends) or work.build(before, content)
     new = {item.document_id: item.version.sha256 for item in content.documents}
     kept = sum(before.versions.get(document_id) == sha256 for document_id, sha256 in new.items())
@@ -138,7 +139,7 @@ def index_documents(
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """The generation that answers while the job runs. manifest, table: None if there is none or it is damaged."""
+    """The generation that is published while the job runs. manifest, table: None if there is none or it is damaged."""
 
     published: PublishedGeneration | None
     manifest: Manifest | None
@@ -191,12 +192,14 @@ class _Job:
             table = load_table(folder)
             check_hash(folder, table, manifest)
         except RetrievalError:
-            # A damaged generation is no reason to stop: rebuilding it is what the job is for.
+            # A damaged generation must not stop the job, which rebuilds it.
             return _Before(published, None, None, versions)
         return _Before(published, manifest, table, versions)
 
     def stream(self, before: _Before, source: Iterable[Document | Refused], reading: Reading) -> EmbeddingResult:
-        """Read, cut and embed the source, all at once; what comes back is sorted by document id. reading: is filled."""
+        """Read, chunk and embed the source concurrently; the result is sorted by document id. reading: updated in
+        place.
+        """
         cutting = ChunkingStage()
         embedded = wanted = 0
 
@@ -222,18 +225,18 @@ class _Job:
             )
             batches = Prefetcher(read, _AHEAD)
             cut = Prefetcher(cut_batches(self.store, batches, self.known_spans(before), cutters, cutting), _AHEAD)
-            # Left in this order, so that whoever waits for the reading is told that no more will come.
+            # Closed in this order, so that the consumer of the reader learns that no more items follow.
             with cut, batches:
                 try:
                     content = embed_stream(cut, lambda key: self.embedder(key, called), how.texts_per_window, gathered)
                 except BaseException:
-                    reading.stopped = True  # not after the two hundred documents of a batch, which may be large PDFs
+                    reading.stopped = True  # checked for each document: a batch may be two hundred large PDFs
                     raise
         say()
         return replace(content, documents=tuple(sorted(content.documents, key=lambda item: item.document_id)))
 
     def counter(self) -> TokenCounter:
-        """What counts tokens; something that can be sent to a process where there are any."""
+        """The token counter; picklable if there are worker processes."""
         if not self.how.workers:
             return self.encoder.count_tokens
         if not isinstance(self.encoder, PicklableCounting):
@@ -246,7 +249,7 @@ class _Job:
         return Embedder(self.store, self.encoder, collection_id, self.how.texts_per_call, progress)
 
     def known_spans(self, before: _Before) -> KnownSpans:
-        """Where the chunks of the published documents lie, if cutting them again would give the same."""
+        """Return the chunk spans of the published documents, if chunking them again would give the same."""
         manifest = before.manifest
         if manifest is None or (manifest.params.chunking, manifest.encoder) != (
             self.params.chunking,
@@ -256,10 +259,10 @@ class _Job:
         return KnownSpans(before.table)
 
     def same(self, before: _Before, content: EmbeddingResult, compare_chunks: bool) -> _Done | None:
-        """The published generation, if it is what the job would build.
+        """Return the published generation, if it equals what the job would build.
 
-        compare_chunks: whether chunks may lie elsewhere although nothing else has changed, because an earlier version
-        cut such texts otherwise.
+        compare_chunks: whether chunks may differ although nothing else has changed, because an earlier version chunked
+        such texts differently.
         """
         manifest, table = before.manifest, before.table
         if manifest is None or table is None:
@@ -302,7 +305,7 @@ class _Job:
         publish_generation(self.store, content.collection_id, manifest, relative, versions)
         kept = [(self.encoder.fingerprint, table.texts)]
         if before.manifest is not None and before.table is not None:
-            # Going back to the content of before must cost nothing.
+            # Reverting to the previous content must cost nothing.
             kept.append((before.manifest.encoder, before.table.texts))
         prune_collection(self.store, self.home, content.collection_id, kept)
         remove_other_generations(self.folder, manifest.hash)

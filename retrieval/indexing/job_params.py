@@ -1,4 +1,4 @@
-"""How the indexing job works, as one value."""
+"""Parameters of the indexing job."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class JobParams:
-    """How the work is done; no influence on what comes out, but on speed, memory, and how much a kill costs.
+    """How the work is done. The values affect speed, memory and the cost of a kill, but not the result.
 
-    workers: processes that cut documents; 0 cuts in a thread of this process. documents_per_commit,
-    characters_per_commit: read between two commits at most. texts_per_call: put through the encoder between two
-    commits. texts_per_window: sorted by length together.
+    workers: processes that chunk documents; 0 uses a thread of this process. documents_per_commit,
+    characters_per_commit: maximum read between two commits. texts_per_call: texts encoded between two commits.
+    texts_per_window: texts sorted by length together.
     """
 
     workers: int = 0

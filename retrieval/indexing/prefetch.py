@@ -1,4 +1,4 @@
-"""An iterator that works ahead in a thread of its own, a bounded number of items before whoever takes them."""
+"""An iterator that prefetches a bounded number of items in a separate thread."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ T = TypeVar("T")
 
 
 class Prefetcher(Generic[T]):
-    """The items of ``source`` in their order, made in a thread. Use it in a with statement.
+    """Yields the items of ``source`` in order, computed in a thread. Use it as a context manager.
 
-    The thread starts with the with statement and has ended when that is left: at the source's end, at its exception
-    (which is raised again where the item would have been taken), or at the item it is at when it is closed early. The
-    source is closed in its own thread, so that a generator's ``finally`` runs where its ``try`` did.
+    The thread starts when the block is entered and has ended when it is left: at the source's end, at its exception
+    (raised again in the consumer), or after the current item if it is closed early. The source is closed in its own
+    thread, so that a generator's ``finally`` runs in the same thread as its ``try``.
     """
 
     def __init__(self, source: Iterator[T], most: int) -> None:
-        """most: items that may wait to be taken; the thread pauses while there are so many."""
+        """most: maximum number of prefetched items; the thread pauses at the limit."""
         if most < 1:
             raise ValueError(f"at least one item must be allowed to wait, not {most}")
         self._source = source
@@ -65,7 +65,7 @@ class Prefetcher(Generic[T]):
                         return
                     self._waiting.append(item)
                     self._changed.notify_all()
-        except BaseException as error:  # every kind: it is raised again in the thread that takes the items
+        except BaseException as error:  # any exception: it is raised again in the consuming thread
             self._error = error
         finally:
             close = getattr(self._source, "close", None)

@@ -1,4 +1,4 @@
-"""Which stored vectors are still needed, and removing the others."""
+"""Remove stored vectors that no generation needs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from retrieval.indexing.vector_cache import TextHashes, prune_vectors
 def prune_collection(
     store: Store, home: Path, collection_id: int | None, kept: Sequence[tuple[str, TextHashes]]
 ) -> int:
-    """Remove the vectors made for this collection that neither ``kept`` nor a published generation needs; how many.
+    """Remove this collection's vectors that neither ``kept`` nor a published generation needs; return their number.
 
-    kept: encoder fingerprints with the hashes of texts. Where the needs of a published generation cannot be read,
-    nothing is removed: too many vectors are harmless.
+    kept: encoder fingerprints with the hashes of texts. If a published generation cannot be read, nothing is removed:
+    surplus vectors are harmless.
     """
     keep: dict[str, list[TextHashes]] = {}
     for encoder, texts in kept:

@@ -1,4 +1,4 @@
-"""Streaming a source of documents into the store. Knows nothing of chunks or vectors."""
+"""Read a source of documents into the database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _REFUSED_KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class ReadBatch:
-    """What one transaction stored: the versions with their document ids, in the source's order; what was refused."""
+    """The result of one transaction: stored versions with their document ids, in source order, and refused
+    documents.
+    """
 
     collection_id: int
     versions: tuple[tuple[str, StoredVersion], ...]
@@ -26,11 +28,11 @@ class ReadBatch:
 
 @dataclass(slots=True)
 class Reading:
-    """How far the reading is. Written by the thread that reads, looked at by others; but for ``stopped``, which others
-    set to have it end after the document it is at.
+    """Progress of reading. Written by the reading thread and read by others, except ``stopped``.
 
-    other_words, own_ends: whether a document so far needs the rules of retrieval/chunking/scripts.py for words, and
-    whether an earlier version cut one otherwise.
+    Other threads set ``stopped`` to end the reading after the current document. other_words, own_ends: whether any
+    document so far needs the rules of retrieval/chunking/scripts.py for words, and whether an earlier version chunked
+    any of them differently.
     """
 
     documents: int = 0
@@ -40,13 +42,13 @@ class Reading:
     own_ends: bool = False
 
     def look_at(self, document: Document) -> None:
-        """Take note of the document's scripts, before it is stored."""
+        """Record the document's scripts, before it is stored."""
         self.other_words = self.other_words or has_other_words(document.title) or has_other_words(document.text)
         self.own_ends = self.own_ends or cut_otherwise_before(document)
 
 
 def cut_otherwise_before(document: Document) -> bool:
-    """Whether an earlier version cut such a document otherwise: by other sentence ends, or behind its headings."""
+    """Return whether an earlier version chunked such a document differently, at sentence ends or after headings."""
     return bool(document.outline.headings) or has_own_ends(document.text)
 
 
@@ -58,10 +60,10 @@ def read_source(
     characters_per_commit: int,
     state: Reading,
 ) -> Iterator[ReadBatch]:
-    """Store every document of the source, some at a time, each lot in one transaction; yields what was stored.
+    """Store every document of the source, batch by batch, each in one transaction; yield what was stored.
 
-    The collection's row is made with the first document. A second document of the same id, and one that cannot be
-    written as UTF-8, is refused. Of refusals for one reason the first ``_REFUSED_KEPT`` are passed on, and then the
+    The collection's row is created with the first document. A document with a repeated id, or one that cannot be
+    encoded as UTF-8, is refused. For each reason the first ``_REFUSED_KEPT`` refusals are reported, followed by the
     number of the others. Raises RetrievalError at the end if there was no document.
     """
     seen: set[str] = set()
@@ -113,7 +115,9 @@ def read_source(
 
 
 def _closed_at_the_end(source: Iterable[Document | Refused]) -> Iterator[Document | Refused]:
-    """The source's items; a generator is closed even if it is left early, which ends the processes that parse."""
+    """Yield the source's items; a generator is closed even if iteration stops early, which ends the parsing
+    processes.
+    """
     try:
         yield from source
     finally:
@@ -123,7 +127,7 @@ def _closed_at_the_end(source: Iterable[Document | Refused]) -> Iterator[Documen
 
 
 def _unfit(document: Document, seen: bool) -> str:
-    """Why the document cannot be taken; empty if it can."""
+    """Return why the document is refused; empty if it is accepted."""
     if seen:
         return "an earlier document has the same id and is kept; give each its own"
     try:

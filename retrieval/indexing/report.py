@@ -1,4 +1,4 @@
-"""What the indexing job says while it works and when it is done."""
+"""Progress and report of the indexing job."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ IndexPhase = Literal["documents", "chunks", "vectors", "words", "index", "publis
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """phase: what is being worked on. done, total: in the phase's own unit; total None while unknown.
+    """Progress of a phase. done, total: in the phase's own unit; total is None while unknown.
 
-    "documents": documents read and stored. "chunks": documents cut into chunks. "vectors": chunk texts embedded, of
-    those that no earlier run has. These three go on at the same time. Then "words": documents counted for BM25,
-    "index": vectors put into their index, "publishing": 0 of 1, then 1 of 1. kind: of the index, in that phase.
+    "documents": documents read and stored. "chunks": documents chunked. "vectors": chunk texts embedded, of those
+    without a stored vector. These three phases run concurrently. Then "words": documents counted for BM25, "index":
+    vectors added to their index, "publishing": 0 of 1, then 1 of 1. kind: the kind of index, in the phase "index".
     """
 
     phase: IndexPhase
@@ -29,13 +29,13 @@ class IndexProgress:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IndexReport:
-    """What a run did. The first four count documents against the generation before; refused lists what was not read,
-    notes what was read in a way that a person should know of; of each reason the first and the number of the others.
+    """Result of an indexing run.
 
-    rebuilt: False when nothing had changed and the generation stayed. embedded: texts put through the encoder now;
-    reused: chunks that needed none. seconds: wall-clock time. index: the kind of vector index; recall: of an
-    approximate one against exact search, measured when it was built. removed_ids: of the documents that no longer
-    answer, sorted.
+    The first four fields count documents relative to the previous generation. refused lists the documents that were not
+    read, notes those that need attention; for each reason the first are listed, then the number of the others. rebuilt:
+    False if nothing had changed and the generation was kept. embedded: texts encoded in this run; reused: chunks that
+    needed no encoding. seconds: wall-clock time. index: the kind of vector index; recall: recall of an approximate one
+    against exact search, measured at build time. removed_ids: sorted ids of removed documents.
     """
 
     collection: str
@@ -63,7 +63,7 @@ class IndexReport:
         )
 
     def _repr_html_(self) -> str:
-        """The counts, for a notebook."""
+        """Render the counts as HTML for notebooks."""
         header = ("documents", "chunks", "added", "changed", "unchanged", "removed", "refused")
         counts = (
             self.documents,
@@ -78,5 +78,5 @@ class IndexReport:
 
     @property
     def refused_count(self) -> int:
-        """How many files and parts of files were refused."""
+        """Number of files and parts of files that were refused."""
         return sum(one.count for one in self.refused)

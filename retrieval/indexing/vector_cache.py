@@ -1,7 +1,6 @@
-"""Vectors by content, in SQL: text that was embedded once is never embedded again, not after a kill either.
+"""A content-addressed cache of vectors in the database: a text is embedded once, even if a run is killed.
 
-A row carries a checksum over encoder, text and vector, so that a row that was damaged, or swapped with another, counts
-as not stored instead of answering wrongly.
+A row contains a checksum over encoder, text and vector, so that a damaged or swapped row counts as missing.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from data.store import Store
 from retrieval.generations.document_versions import batches, readable_rows
 
 TextHashes = NDArray[np.uint8]
-"""(N, 32): the SHA-256 of each text that was embedded."""
+"""(N, 32): the SHA-256 of each embedded text."""
 
 _SUM = 16  # bytes of checksum before the vector
 
 
 def read_vectors(store: Store, encoder: str, hashes: Sequence[str], dimension: int) -> dict[str, NDArray[np.float32]]:
-    """The stored vectors, each (E,), by SHA-256 of the text. One that is damaged counts as not stored.
+    """Return the stored vectors, each (E,), by SHA-256 of the text. Damaged rows count as missing.
 
     encoder: fingerprint. dimension: E.
     """
@@ -44,7 +43,7 @@ def read_vectors(store: Store, encoder: str, hashes: Sequence[str], dimension: i
 def write_vectors(
     store: Store, encoder: str, by_hash: Mapping[str, NDArray[np.float32]], collection_id: int | None
 ) -> None:
-    """Store vectors in one transaction, over whatever was stored for these texts. collection_id: whom they are for."""
+    """Store vectors in one transaction, replacing existing rows. collection_id: the collection they are for."""
     if not by_hash:
         return
     rows = [
@@ -63,10 +62,10 @@ def write_vectors(
 
 
 def prune_vectors(store: Store, collection_id: int | None, keep: Mapping[str, Sequence[TextHashes]]) -> int:
-    """Remove the vectors that were made for this collection, or for one that is gone, and are not kept; how many.
+    """Remove vectors of this collection, or of deleted collections, that are not in ``keep``; return their number.
 
-    keep: by encoder, the text hashes that some generation still needs. Those made for another collection are left to
-    it: it may be in the middle of a job.
+    keep: by encoder, the text hashes that a generation still needs. Vectors of other collections are not touched, since
+    those may be in the middle of a job.
     """
     kept = {encoder: np.sort(_keys(np.concatenate(list(parts)))) for encoder, parts in keep.items() if parts}
     mine: ColumnElement[bool] = vectors.c.collection_id.is_(None)
@@ -94,18 +93,18 @@ def prune_vectors(store: Store, collection_id: int | None, keep: Mapping[str, Se
 
 
 def _keys(hashes: TextHashes) -> NDArray[np.bytes_]:
-    """(N,) byte strings that compare as the hashes do (numpy ignores zeros at the end, in both alike)."""
+    """(N,) byte strings that compare as the hashes do (numpy ignores trailing zeros in both alike)."""
     return np.ascontiguousarray(hashes).view("S32").reshape(-1)
 
 
 def _packed(encoder: str, text_sha256: str, vector: NDArray[np.float32]) -> bytes:
-    """Checksum, then little-endian float32."""
+    """Encode as checksum, then little-endian float32."""
     values = vector.astype("<f4").tobytes()
     return _checksum(encoder, text_sha256, values) + values
 
 
 def _unpacked(packed: bytes, encoder: str, text_sha256: str, dimension: int) -> NDArray[np.float32] | None:
-    """Back from ``_packed``; None unless it is whole, and a vector of length 1."""
+    """Decode the output of ``_packed``; None unless it is intact and a vector of length 1."""
     if len(packed) != _SUM + 4 * dimension:
         return None
     if _checksum(encoder, text_sha256, packed[_SUM:]) != packed[:_SUM]:

@@ -1,4 +1,4 @@
-"""A matrix on the disk that is written from top to bottom and read in slices, so that it never is in memory whole."""
+"""A matrix on disk that is written sequentially and read in slices, so that it is never fully in memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _BLOCK = 1 << 22  # bytes
 
 
 class VectorFile:
-    """(N, E) float32. Reads like an array where an array is only sliced or indexed; each read is a copy.
+    """(N, E) float32 matrix in a file. It supports slices and arrays of positions; each read is a copy.
 
-    Not a np.memmap: the pages of one count as the process's memory for as long as the system likes. Use it in a with
-    statement; the file is removed when that is left.
+    Not a np.memmap, whose pages count as the process's memory until the system evicts them. Use it as a context
+    manager; the file is removed when it is left.
     """
 
     def __init__(self, path: Path, count: int, dimension: int) -> None:
@@ -44,7 +44,7 @@ class VectorFile:
         return self.shape[0]
 
     def write(self, start: int, vectors: NDArray[np.float32]) -> None:
-        """Write rows from ``start`` on. Raises OSError if the disk is full."""
+        """Write rows starting at ``start``. Raises OSError if the disk is full."""
         rest = memoryview(np.ascontiguousarray(vectors, dtype=self.dtype).tobytes())
         place = start * self._row
         with naming_file(self._path):
@@ -53,7 +53,7 @@ class VectorFile:
                 rest, place = rest[done:], place + done
 
     def __getitem__(self, wanted: Any) -> NDArray[np.float32]:
-        """The rows of a slice or of an array of positions."""
+        """Return the rows of a slice or of an array of positions."""
         if isinstance(wanted, slice):
             start, stop, step = wanted.indices(len(self))
             return self._read(start, max(0, stop - start))[::step]
@@ -70,7 +70,9 @@ class VectorFile:
         return rows
 
     def _read_into(self, rows: NDArray[np.float32], start: int) -> None:
-        """Fill the contiguous ``rows`` from row ``start`` on, a block at a time: what is read is in memory once."""
+        """Fill the contiguous ``rows`` starting at row ``start``, block by block, so that the data is in memory only
+        once.
+        """
         rest, place = rows.data.cast("B"), start * self._row
         while rest:
             part = os.pread(self._descriptor, min(len(rest), _BLOCK), place)

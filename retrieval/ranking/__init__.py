@@ -1,1 +1,1 @@
-"""What may be done to a list of retrieved chunks before it is cut: another order, fewer repeats, more context."""
+"""Fusion, filtering, reranking, deduplication, diversification and context expansion of ranked chunks."""

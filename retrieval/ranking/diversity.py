@@ -1,4 +1,4 @@
-"""Maximal marginal relevance: each next chunk is relevant and unlike those chosen before it."""
+"""Maximal marginal relevance: select chunks that are relevant and dissimilar to those already selected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retrieval.ranking.fusion import min_max
 class MmrParams:
     """relevance: lambda, the weight of relevance against novelty, in [0, 1]; 1 changes nothing.
 
-    depth: how many of the first chunks take part.
+    depth: number of top-ranked chunks that are reordered.
     """
 
     relevance: float = 0.7
@@ -30,9 +30,10 @@ class MmrParams:
 
 
 def mmr_order(relevance: NDArray[np.float64], similarity: NDArray[np.float64], weight: float, k: int) -> list[int]:
-    """argmax of lambda relevance - (1 - lambda) max similarity to what is chosen: Carbonell and Goldstein, SIGIR 1998.
+    """Select argmax of lambda relevance - (1 - lambda) max similarity to the selected (Carbonell and Goldstein, SIGIR
+    1998).
 
-    relevance: (C,). similarity: (C, C). Result: k places, in the order chosen; ties by place.
+    relevance: (C,). similarity: (C, C). Returns k indices in the order of selection; ties by index.
     """
     chosen: list[int] = []
     nearest = np.full(len(relevance), -np.inf)
@@ -50,10 +51,10 @@ def mmr_order(relevance: NDArray[np.float64], similarity: NDArray[np.float64], w
 def diversify(
     found: Sequence[RetrievedChunk], vectors: NDArray[np.float32], params: MmrParams, k: int
 ) -> tuple[RetrievedChunk, ...]:
-    """The k chunks that MMR chooses among the first ``depth``, in its order, then the rest as they were.
+    """Return the k chunks that MMR selects among the first ``depth``, in its order, then the others in their order.
 
-    vectors: (C, E) of length 1, of the first ``depth`` chunks. Relevance is the score, min-max normalised over them,
-    and similarity the cosine. Scores stay what they were, so that they may rise along the list.
+    vectors: (C, E) of length 1, of the first ``depth`` chunks. Relevance is the score, min-max normalised over them;
+    similarity is the cosine. Scores are unchanged, so that they may rise along the list.
     """
     head, tail = list(found[: params.depth]), list(found[params.depth :])
     if not head:

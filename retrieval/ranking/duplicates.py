@@ -1,4 +1,4 @@
-"""Leaving out chunks that say the same in the same words as a better one."""
+"""Remove chunks that are near-duplicates of a higher-ranked chunk."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHINGLE = 4
 
 
 def shingles(text: str, size: int = _SHINGLE) -> frozenset[tuple[str, ...]]:
-    """All runs of ``size`` words, lower case: Broder 1997. A shorter text is one shingle."""
+    """Return all runs of ``size`` lower-case words (Broder 1997). A shorter text is one shingle."""
     words = _WORD.findall(text.lower())
     if len(words) <= size:
         return frozenset([tuple(words)])
@@ -21,16 +21,16 @@ def shingles(text: str, size: int = _SHINGLE) -> frozenset[tuple[str, ...]]:
 
 
 def resemblance(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    """Shared shingles over all of both, in [0, 1]: Broder 1997, "resemblance" (Jaccard)."""
+    """Jaccard similarity of two sets of shingles, in [0, 1]: "resemblance" in Broder 1997."""
     return len(one & other) / len(one | other)
 
 
 def without_duplicates(
     found: Sequence[RetrievedChunk], threshold: float, enough: int | None = None
 ) -> tuple[RetrievedChunk, ...]:
-    """The chunks whose resemblance to every better one kept is below ``threshold``; ranks are given anew.
+    """Keep chunks whose resemblance to every kept, higher-ranked chunk is below ``threshold``; ranks are renumbered.
 
-    enough: stop once so many are kept. Chunks of one document that only overlap at their ends stay.
+    enough: stop after so many kept chunks. Chunks of one document that only overlap at their ends are kept.
     """
     kept: list[RetrievedChunk] = []
     seen: list[frozenset[tuple[str, ...]]] = []

@@ -1,4 +1,4 @@
-"""Filters on documents' metadata, and which chunks they let through. Knows nothing of how the chunks are searched."""
+"""Metadata filters, and the chunks that pass them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retrieval.errors import RetrievalError
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 Metadata = Sequence[tuple[str, str]]
 BUILT_IN = ("document", "title")
-"""Keys that every document has; metadata of the same name comes before them."""
+"""Keys that every document has; metadata of the same name takes precedence."""
 
 _FILTER = re.compile(r"\s*([^\s=<>!](?:[^=<>!]*[^\s=<>!])?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
 _SHOWN = 12
@@ -24,11 +24,11 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """``key operator value``; of several values any may fit ("=": is one of them; "!=": is none of them).
+    """A filter ``key operator value``. With several values, "=" means any of them and "!=" none of them.
 
-    A document whose key has several values passes when any of them fits, and under "!=" when none is among the given.
-    One without the key passes "!=" only. "<" and its kin compare as numbers where both sides are numbers, and as text
-    otherwise (so that dates written 2024-05-31 compare rightly).
+    A document with several values of the key passes if any value matches, and under "!=" if no value is among the given
+    ones. A document without the key passes "!=" only. "<", "<=", ">" and ">=" compare as numbers if both sides are
+    numbers, otherwise as text (so that dates written 2024-05-31 compare correctly).
     """
 
     key: str
@@ -49,7 +49,7 @@ class Filter:
         return f"{self.key}{self.operator}{'|'.join(self.values)}"
 
     def passes(self, values: Sequence[str]) -> bool:
-        """Whether a document with these values of the key is let through."""
+        """Return whether a document with these values of the key passes."""
         if self.operator == "=":
             return any(value in self.values for value in values)
         if self.operator == "!=":
@@ -58,20 +58,20 @@ class Filter:
 
 
 def parse_filter(text: str) -> Filter:
-    """``language=en|de``, ``year>=2020``, ``source!=draft``. Raises RetrievalError, with the forms, otherwise."""
+    """Parse ``language=en|de``, ``year>=2020``, ``source!=draft``. Raises RetrievalError, with the accepted forms."""
     match = _FILTER.fullmatch(text)
     if match is None:
-        raise RetrievalError(f"{text!r} is no filter: write key=value, key=one|other, key!=value or key>=value")
+        raise RetrievalError(f"{text!r} is not a filter: write key=value, key=one|other, key!=value or key>=value")
     key, operator, rest = match.groups()
     values = tuple(value.strip() for value in rest.split("|")) if operator in ("=", "!=") else (rest,)
     return Filter(key, operator, values)  # type: ignore[arg-type]
 
 
 class DocumentFilters:
-    """Which chunks filters let through. Chunks of one document stand together, as an index holds them."""
+    """Evaluates filters for chunks. Chunks of one document are contiguous, as in an index."""
 
     def __init__(self, chunks: Sequence[Chunk], metadata: Mapping[str, Metadata]):
-        """metadata: by document id; a document that it lacks has none."""
+        """metadata: by document id; a missing document has no metadata."""
         ids: list[str] = []
         titles: list[str] = []
         starts: list[int] = []
@@ -89,11 +89,14 @@ class DocumentFilters:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """What can be filtered by."""
+        """The keys that filters can use."""
         return tuple(sorted({*self._keys, *BUILT_IN}))
 
     def allowed(self, filters: Iterable[Filter]) -> NDArray[np.bool_]:
-        """(N,) which chunks pass all filters. Raises RetrievalError, listing the keys, for one that no document has."""
+        """(N,) mask of the chunks that pass all filters.
+
+        Raises RetrievalError, listing the keys, for an unknown key.
+        """
         mask = np.ones(len(self._ids), dtype=bool)
         for one in filters:
             passes = [one.passes(values) for values in self._values(one.key)]
@@ -101,7 +104,7 @@ class DocumentFilters:
         return np.repeat(mask, self._counts)
 
     def described(self, one: Filter) -> str:
-        """The filter, and values that its key has, for a message that nothing passed."""
+        """Describe the filter with some of its key's values, for a message that no document passed."""
         values = sorted({value for found in self._values(one.key) for value in found})
         more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
         return f"{one} ({one.key} is {', '.join(map(repr, values[:_SHOWN]))}{more})"

@@ -1,4 +1,4 @@
-"""Fusing ranked lists into one. Pure functions over hits; knows nothing of the retrievers that made them."""
+"""Fuse ranked lists into one. Pure functions over hits."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def reciprocal_rank(rank: int, constant: float = 60.0) -> float:
 
 
 def min_max(scores: ArrayLike) -> Floats:
-    """(s - min) / (max - min) of (k,) scores, in [0, 1]: Lee, SIGIR 1997. All 1 when the scores do not differ.
+    """(s - min) / (max - min) of (k,) scores, in [0, 1]: Lee, SIGIR 1997. All 1 if the scores are equal.
 
-    Equal scores say that the retriever liked all of them alike, and it did return them; 0 would say the opposite.
+    Equal scores mean that the retriever returned all chunks as equally good; 0 would mean that it returned none.
     """
     given = np.asarray(scores, dtype=np.float64)
     if not given.size:
@@ -34,15 +34,15 @@ def min_max(scores: ArrayLike) -> Floats:
 
 
 def z_score(scores: ArrayLike) -> Floats:
-    """(s - mean) / standard deviation, less the lowest of them, so that 0 is "not returned" as it is for min-max.
+    """(s - mean) / standard deviation, minus its lowest value, so that 0 means "not returned", as for min-max.
 
-    Renda and Straccia, SAC 2003, "ZMUV"; the shift is ours and changes no order within a run. All 1 when the scores do
-    not differ.
+    Renda and Straccia, SAC 2003, "ZMUV"; the shift is our addition and does not change the order within a run. All 1 if
+    the scores are equal.
     """
     given = np.asarray(scores, dtype=np.float64)
     if not given.size:
         return given
-    # Summed one after the other: numpy's own sum adds in an order that depends on the machine.
+    # Summed sequentially: the order of numpy's own sum depends on the machine.
     values = given.tolist()
     mean = sum(values) / len(values)
     deviation = sqrt(sum((value - mean) ** 2 for value in values) / len(values))
@@ -54,10 +54,10 @@ def z_score(scores: ArrayLike) -> Floats:
 def fuse_reciprocal_rank(
     runs: Sequence[Sequence[Hit]], constant: float = 60.0, weights: Sequence[float] | None = None
 ) -> Hits:
-    """Sum of the reciprocal ranks; a run that lacks a position adds nothing (Cormack et al. 2009, k = 60).
+    """Sum reciprocal ranks; a run without a position adds 0 (Cormack et al. 2009, k = 60).
 
-    runs: each best first. weights: of the runs, 1 each unless given. Result: best first, equal scores by position.
-    Raises ValueError for weights that do not fit.
+    runs: each best first. weights: one for each run, 1 by default. Returns best first, equal scores by position. Raises
+    ValueError for invalid weights.
     """
     weights = _checked(weights if weights is not None else (1.0,) * len(runs), len(runs))
     held = [Hits.of(run) for run in runs]
@@ -70,14 +70,16 @@ def fuse_reciprocal_rank(
 def fuse_min_max(runs: Sequence[Sequence[Hit]], weights: Sequence[float]) -> Hits:
     """Weighted sum of min-max normalised scores (Lee, SIGIR 1997; weighted: Bruch, Gai and Ingber, TOIS 2023).
 
-    A run that lacks a position adds 0, its lowest normalised score. weights: one a run, not negative, not all 0.
-    Raises ValueError if they are not. Result: best first, equal scores by position.
+    A run without a position adds 0, its lowest normalised score. weights: one for each run, not negative, not all 0.
+    Returns best first, equal scores by position. Raises ValueError for invalid weights.
     """
     return _fuse_normalised(runs, weights, min_max)
 
 
 def fuse_z_score(runs: Sequence[Sequence[Hit]], weights: Sequence[float]) -> Hits:
-    """``fuse_min_max`` with ``z_score`` in place of min-max: an outlier at the top does not flatten the rest."""
+    """``fuse_min_max`` with ``z_score`` in place of min-max: an outlier at the top does not flatten the other
+    scores.
+    """
     return _fuse_normalised(runs, weights, z_score)
 
 
@@ -95,9 +97,9 @@ def _checked(weights: Sequence[float], runs: int) -> Sequence[float]:
 
 
 def _summed(runs: Sequence[Hits], parts: Sequence[Floats]) -> Hits:
-    """Positions by the sum of their parts, best first. parts: (k,) for each run, what its hits add.
+    """Positions by the sum of their parts, best first. parts: (k,) for each run, the summands of its hits.
 
-    bincount adds in the order in which things stand, that is of the runs: the same sum on every machine.
+    bincount adds in array order, that is by run: the same sum on every machine.
     """
     if not any(map(len, runs)):
         return NO_HITS

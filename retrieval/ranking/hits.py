@@ -1,7 +1,4 @@
-"""The Hit: a chunk's position in an index with a score; ranked lists of them; and picking the best.
-
-Knows nothing of what scored them.
-"""
+"""Hits (index positions with scores), ranked lists of hits, and top-k selection."""
 
 from __future__ import annotations
 
@@ -15,16 +12,16 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """position: of the chunk in its index, from 0. In a result list the rank is the place in the list, from 1."""
+    """position: index of the chunk, from 0. The rank of a hit is its place in the result list, from 1."""
 
     position: int
     score: float
 
 
 class Hits(Sequence[Hit]):
-    """A ranked list, best first, kept as two arrays: a Hit is made when it is looked at, and most never are.
+    """A ranked list, best first, stored as two arrays; Hit objects are created on access.
 
-    Equal to any sequence of the same hits. The arrays are not to be written to.
+    Equal to any sequence of the same hits. The arrays must not be modified.
     """
 
     __slots__ = ("positions", "scores")
@@ -36,7 +33,7 @@ class Hits(Sequence[Hit]):
 
     @classmethod
     def of(cls, hits: Sequence[Hit]) -> Hits:
-        """Any sequence of hits as arrays."""
+        """Convert a sequence of hits to arrays."""
         if isinstance(hits, Hits):
             return hits
         positions = np.asarray([hit.position for hit in hits], dtype=np.int64)
@@ -73,15 +70,15 @@ NO_HITS = Hits(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 def best_hits(scores: NDArray[Any], candidates: NDArray[np.int64], k: int) -> Hits:
-    """The k candidates with the highest scores, best first; equal scores by position, so that runs repeat exactly.
+    """Return the k candidates with the highest scores, best first; ties by position, so that runs are reproducible.
 
-    scores: (N,), one for every position. candidates: (C,) distinct positions, any order.
+    scores: (N,), one for every position. candidates: (C,) distinct positions, in any order.
     """
     if k <= 0 or candidates.size == 0:
         return NO_HITS
     values = scores[candidates]
     if candidates.size > k:
-        # Everything that ties with the k-th score stays in: which of them is kept is decided by position below.
+        # Keep everything that ties with the k-th score; the position breaks the tie below.
         threshold = np.partition(values, candidates.size - k)[candidates.size - k]
         keep = values >= threshold
         candidates, values = candidates[keep], values[keep]
@@ -89,6 +86,6 @@ def best_hits(scores: NDArray[Any], candidates: NDArray[np.int64], k: int) -> Hi
 
 
 def ranked(positions: NDArray[np.int64], scores: NDArray[Any]) -> Hits:
-    """All of them, best first, equal scores by position. positions: (C,) distinct. scores: (C,), of these."""
+    """Return all hits, best first, ties by position. positions: (C,) distinct. scores: (C,)."""
     order = np.lexsort((positions, -scores))
     return Hits(positions[order], scores[order])

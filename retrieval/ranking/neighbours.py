@@ -1,4 +1,4 @@
-"""The chunks that stand beside a retrieved one in its document."""
+"""Add the neighbouring chunks of retrieved chunks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from retrieval.chunking.chunks import Chunk, RetrievedChunk
 def with_neighbours(
     found: Sequence[RetrievedChunk], chunks: Sequence[Chunk], position: Callable[[Chunk], int], count: int
 ) -> tuple[RetrievedChunk, ...]:
-    """Each chunk, then up to ``count`` chunks before and behind it in its document that the list does not hold yet.
+    """Return each chunk followed by up to ``count`` neighbours on each side in its document that are not in the list
+    yet.
 
-    chunks: all, in index order. position: of a chunk in it. A neighbour has the score of the chunk that brought it and
-    no rank or score of a retriever. Chunks stay separate: what lies between two of them is not part of either.
+    chunks: all, in index order. position: index of a chunk in it. A neighbour has the score of the retrieved chunk and
+    no rank or score of a retriever. Chunks are not merged: text between two of them is not part of either.
     """
     held = {item.chunk.id for item in found}
     listed: list[RetrievedChunk] = []

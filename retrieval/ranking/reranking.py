@@ -1,4 +1,4 @@
-"""The first chunks in the order of a cross-encoder, which reads query and passage together."""
+"""Rerank the top chunks with a cross-encoder, which reads query and passage together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class RerankParams:
-    """depth: how many of the first chunks are read again; the others keep their order behind them."""
+    """depth: number of top chunks that are reranked; the others keep their order after them."""
 
     depth: int = 50
 
@@ -27,10 +27,10 @@ def rerank_many(
     scorer: PairScorer,
     params: RerankParams,
 ) -> tuple[tuple[RetrievedChunk, ...], ...]:
-    """Each list with its first ``depth`` by the scorer's support, the pairs of all queries scored in one call.
+    """Rerank the first ``depth`` chunks of each list by the scorer's support; all pairs are scored in one call.
 
-    Title and text are the evidence, the query is the claim; what does not fit beside the query is cut off by the
-    scorer. Equal scores keep their order. Chunks behind the depth keep theirs, with a score below all that were read.
+    The evidence is title and text, the claim is the query; the scorer truncates evidence that does not fit. Ties keep
+    their order. Chunks after ``depth`` keep theirs, with a score below all reranked chunks.
     """
     pairs = [
         Pair(searchable_text(item.chunk), query)

@@ -1,1 +1,1 @@
-"""Other queries for the same question: feedback from the first results, a generator's rewrites, further hops."""
+"""Query reformulation: relevance feedback, generated rewrites and multi-hop retrieval."""

@@ -1,4 +1,4 @@
-"""Several hops: retrieve, read what was found, ask again for what is missing, within a budget."""
+"""Multi-hop retrieval: search, read the results, and query again for what is missing, within a budget."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from retrieval.ranking.fusion import reciprocal_rank
 
 Retrieve = Callable[[Sequence[str], int], Sequence[Sequence[RetrievedChunk]]]
 AskAgain = Callable[[str, Sequence[RetrievedChunk]], str | None]
-"""(question, chunks found so far, best first) -> the next query; None or blank when nothing is missing."""
+"""(question, chunks found so far, best first) -> the next query; None or blank if nothing is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class HopBudget:
-    """hops: searches in all, the first among them. read: how many of the chunks found so far are shown to who asks
-    again.
-    """
+    """hops: maximum number of searches. read: number of chunks shown to the query writer."""
 
     hops: int = 2
     read: int = 4
@@ -29,17 +27,18 @@ class HopBudget:
 
 @dataclass(frozen=True, slots=True)
 class HopResult:
-    """queries: that were asked, the question first. found: best first, of all hops together."""
+    """queries: all queries, the question first. found: best first, fused over all hops."""
 
     queries: tuple[str, ...]
     found: tuple[RetrievedChunk, ...]
 
 
 def retrieve_in_hops(retrieve: Retrieve, question: str, k: int, ask_again: AskAgain, budget: HopBudget) -> HopResult:
-    """Search, show the best chunks to ``ask_again``, search for what it asks, and so on; fused by reciprocal rank.
+    """Search, pass the best chunks to ``ask_again``, search for its query, and so on; results are fused by reciprocal
+    rank.
 
-    Ends when the budget is spent, when nothing more is asked, or when a query comes again. One hop gives exactly what
-    ``retrieve`` gives.
+    Stops when the budget is spent, when there is no further query, or when a query repeats. One hop gives exactly the
+    result of ``retrieve``.
     """
     queries = [question]
     runs = [tuple(retrieve((question,), k)[0])]
@@ -53,9 +52,9 @@ def retrieve_in_hops(retrieve: Retrieve, question: str, k: int, ask_again: AskAg
 
 
 def fuse_runs(runs: Sequence[Sequence[RetrievedChunk]], k: int) -> tuple[RetrievedChunk, ...]:
-    """The k best chunks of several queries' results by reciprocal rank; a single run as it is.
+    """Return the k best chunks of several runs by reciprocal rank; a single run is returned unchanged.
 
-    What the retrievers said of a chunk is kept from the first run that holds it. Ties by that order.
+    Retriever ranks and scores of a chunk come from the first run that has it. Ties by that order.
     """
     if len(runs) == 1:
         return tuple(runs[0][:k])
@@ -70,9 +69,9 @@ def fuse_runs(runs: Sequence[Sequence[RetrievedChunk]], k: int) -> tuple[Retriev
 
 
 def by_best_title(question: str, found: Sequence[RetrievedChunk]) -> str | None:
-    """Ask again without a language model: the question with the title of the best chunk whose title it lacks.
+    """Write the next query without a language model: the question and the best chunk title that it lacks.
 
-    What a question that needs two articles names is often only the first of them; its chunks then name the second.
+    A question that needs two articles often names only the first; the chunks of that article name the second.
     """
     known = question.lower()
     for item in found:

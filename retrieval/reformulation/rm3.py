@@ -1,4 +1,4 @@
-"""RM3: the query's words, and those of the passages it finds first, weighted. No language model. Pure functions."""
+"""RM3 query expansion with weighted words of the top passages. Pure functions, no language model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rm3Params:
-    """passages: how many of the first found give words. words: how many are kept. original: weight of the query's own.
+    """passages: number of feedback passages. words: number of expansion words. original: weight of the original query.
 
     The defaults are Anserini's (10, 10, 0.5).
     """
@@ -26,14 +26,14 @@ class Rm3Params:
 
 
 def likelihood(words: Sequence[str]) -> dict[str, float]:
-    """P(w | text), the share of the text's words that are w: maximum likelihood. Empty for no words."""
+    """P(w | text) by maximum likelihood: the share of the text's words that are w. Empty without words."""
     return {word: count / len(words) for word, count in Counter(words).items()}
 
 
 def relevance_model(passages: Sequence[Sequence[str]], scores: Sequence[float]) -> dict[str, float]:
     """P(w | R) = sum over passages of P(w | passage) P(passage | query): RM1, Lavrenko and Croft, SIGIR 2001.
 
-    P(passage | query) is its score's share of all, with a uniform prior; equal shares where no score is positive.
+    P(passage | query) is the passage's share of the scores, with a uniform prior; equal shares if no score is positive.
     """
     positive = [max(score, 0.0) for score in scores]
     total = sum(positive)
@@ -48,9 +48,11 @@ def relevance_model(passages: Sequence[Sequence[str]], scores: Sequence[float]) 
 def rm3(
     query: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[float], params: Rm3Params
 ) -> Mapping[str, float]:
-    """original P(w | query) + (1 - original) P(w | R), R cut to its likeliest words: Abdul-Jaleel et al., TREC 2004.
+    """original P(w | query) + (1 - original) P(w | R), R truncated to its likeliest words: Abdul-Jaleel et al., TREC
+    2004.
 
-    The cut model is normalised anew. Words tie alphabetically. Where nothing was found, the query's own words.
+    The truncated model is renormalised. Ties between words are alphabetical. Without feedback passages the query is
+    unchanged.
     """
     own = likelihood(query)
     model = relevance_model(passages, scores) if passages else {}

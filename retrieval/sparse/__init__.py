@@ -1,1 +1,1 @@
-"""BM25: its parameters, its arrays served by bm25s, and rank-bm25 as the reference."""
+"""BM25: parameters, an index served by bm25s, and rank-bm25 as the reference."""

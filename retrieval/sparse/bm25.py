@@ -1,7 +1,7 @@
 """BM25 over tokenised chunks: weights computed here, served by bm25s, or by rank-bm25 as the reference.
 
-bm25s has no method that gives rank-bm25's scores, so its arrays (a sparse matrix, one column a word) are filled with
-weights from bm25_formulae. Knows nothing of text: words in, positions out.
+bm25s has no method with rank-bm25's scores, so its arrays (a sparse matrix, one column a word) are filled with weights
+from retrieval/sparse/formulae.py. Works on words and positions, not on text.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ __all__ = [
 
 
 class Bm25Builder:
-    """Takes the words of one chunk after another; ``build`` makes the index.
+    """Collects the words of one chunk after another; ``build`` creates the index.
 
-    Keeps 8 bytes for every word of every chunk (its number and how often it stands there), and ``build`` allocates 8
-    more (12 for rank-bm25's weightings, in float64) and works in blocks: 30 million pairs peak at about 0.6 GB.
+    Keeps 8 bytes for every distinct word of every chunk (word number and count). ``build`` allocates 8 more (12 for
+    rank-bm25's weightings, in float64) and works in blocks: 30 million pairs peak at about 0.6 GB.
     """
 
     def __init__(self, params: Bm25Params):
@@ -63,7 +63,10 @@ class Bm25Builder:
         self._chunks: list[Words] = []
 
     def add(self, words: Words) -> None:
-        """The words of the next chunk. One without a word is never found; it counts in N and in the mean length."""
+        """Add the words of the next chunk.
+
+        A chunk without words is never found but counts in N and in the mean length.
+        """
         if self._params.backend == "rank-bm25":
             self._chunks.append(words)
             return
@@ -74,7 +77,7 @@ class Bm25Builder:
         self._lengths.append(len(words))
 
     def build(self) -> LexicalIndex:
-        """The index of all chunks added."""
+        """Build the index of all added chunks."""
         params = self._params
         if params.backend == "rank-bm25":
             return RankBm25Index(self._chunks, params)
@@ -93,7 +96,7 @@ class Bm25Builder:
         ends = np.cumsum(np.asarray(self._pairs, dtype=np.int64))
         free = indptr[:-1].copy()
         for block in _blocks(len(words)):
-            # A stable sort by word leaves chunks in order; what stands where in its column follows from what is free.
+            # A stable sort by word keeps chunks in order; the place in a column follows from the running count.
             order = np.argsort(words[block], kind="stable")
             word = words[block][order]
             chunk = np.searchsorted(ends, np.arange(block.start, block.stop)[order], side="right")
@@ -115,14 +118,14 @@ def _blocks(count: int) -> Iterator[slice]:
 
 @dataclass(frozen=True, slots=True)
 class _Weigher:
-    """weigh: (P,) counts, words and chunks -> (P,) weights. absent: (V,) what a word is worth to a chunk without it."""
+    """weigh: (P,) counts, words and chunks -> (P,) weights. absent: (V,) weight of a word for a chunk without it."""
 
     weigh: Callable[[Floats, NDArray[np.int32], NDArray[np.int64]], Floats]
     absent: Floats | None = None
 
 
 def _weigher(frequencies: NDArray[np.int64], relative: Floats, params: Bm25Params) -> _Weigher:
-    """frequencies: (V,) chunks that hold each word. relative: (N,) relative lengths of the chunks."""
+    """frequencies: (V,) number of chunks with each word. relative: (N,) relative lengths of the chunks."""
     size = len(relative)
     norms = length_norm(relative, params.k1)
     if params.weighting == "lucene":
@@ -134,7 +137,7 @@ def _weigher(frequencies: NDArray[np.int64], relative: Floats, params: Bm25Param
     if params.weighting == "bm25l":
         long = bm25l_idf(frequencies, size)
         return _Weigher(lambda tf, word, chunk: bm25l_weight(tf, relative[chunk], long[word], params.k1, params.shift))
-    # BM25+ adds delta idf for every word of the query to every chunk, also to those that lack it: it stands apart.
+    # BM25+ adds delta idf for every query word to every chunk, also to chunks without it, so it is kept separately.
     plus = plus_idf(frequencies, size)
     return _Weigher(lambda tf, word, chunk: okapi_weight(tf, norms[chunk], plus[word], params.k1), plus * params.shift)
 
@@ -148,8 +151,8 @@ def build_bm25(chunks: Iterable[Words], params: Bm25Params) -> LexicalIndex:
 
 
 def load_bm25(folder: Path, params: Bm25Params) -> LexicalIndex:
-    """Read what ``save`` wrote, memory-mapped. The files' hashes are to be checked before (generations.py).
+    """Load the output of ``save``, memory-mapped. The caller checks the files' hashes first.
 
-    Raises RetrievalError if the files cannot be read or do not fit each other.
+    Raises RetrievalError if the files cannot be read or are inconsistent.
     """
     return load_reference(folder, params) if params.backend == "rank-bm25" else load_served(folder)

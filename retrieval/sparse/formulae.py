@@ -34,17 +34,20 @@ def okapi_idf(frequencies: Counts, chunks: int, epsilon: float) -> Floats:
 
 
 def bm25l_idf(frequencies: Counts, chunks: int) -> Floats:
-    """ln(N + 1) - ln(df + 0.5), positive: Lv and Zhai, SIGIR 2011, as rank-bm25's BM25L writes it. Result: (V,)."""
+    """ln(N + 1) - ln(df + 0.5), positive: Lv and Zhai, SIGIR 2011, as implemented in rank-bm25's BM25L.
+
+    Result: (V,).
+    """
     return np.asarray(np.log(chunks + 1.0) - np.log(frequencies + 0.5), dtype=np.float64)
 
 
 def plus_idf(frequencies: Counts, chunks: int) -> Floats:
-    """ln((N + 1) / df), positive: Lv and Zhai, CIKM 2011, as rank-bm25's BM25Plus writes it. Result: (V,)."""
+    """ln((N + 1) / df), positive: Lv and Zhai, CIKM 2011, as implemented in rank-bm25's BM25Plus. Result: (V,)."""
     return np.asarray(np.log((chunks + 1.0) / frequencies), dtype=np.float64)
 
 
 def relative_length(lengths: Floats, mean_length: float, b: float) -> Floats:
-    """1 - b + b dl / avgdl, how long a chunk counts as being: 1 for the mean length, or always with b = 0."""
+    """1 - b + b dl / avgdl, the length normalisation factor: 1 at the mean length, or always if b = 0."""
     return np.asarray(1 - b + b * lengths / mean_length, dtype=np.float64)
 
 
@@ -59,14 +62,14 @@ def lucene_weight(counts: Floats, norms: Floats, idf: Floats) -> Floats:
 
 
 def okapi_weight(counts: Floats, norms: Floats, idf: Floats, k1: float) -> Floats:
-    """idf tf (k1 + 1) / (tf + norm): Robertson et al., TREC-3 1994, as rank-bm25 writes it. All (P,)."""
+    """idf tf (k1 + 1) / (tf + norm): Robertson et al., TREC-3 1994, as implemented in rank-bm25. All (P,)."""
     return idf * (counts * (k1 + 1) / (counts + norms))
 
 
 def bm25l_weight(counts: Floats, relative: Floats, idf: Floats, k1: float, delta: float) -> Floats:
     """idf tf (k1 + 1) (c + delta) / (k1 + c + delta), c = tf / (1 - b + b dl / avgdl): rank-bm25's BM25L. All (P,).
 
-    Lv and Zhai (SIGIR 2011) have no factor tf before the fraction; rank-bm25 0.2.2 does, so its scores are these.
+    Lv and Zhai (SIGIR 2011) do not have the factor tf; rank-bm25 0.2.2 does, so these are its scores.
     """
     c = counts / relative
     return idf * counts * (k1 + 1) * (c + delta) / (k1 + c + delta)

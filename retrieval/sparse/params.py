@@ -1,4 +1,4 @@
-"""The parameters of BM25, as one value that the manifest keeps."""
+"""Parameters of BM25, stored in the manifest."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ Backend = Literal["bm25s", "rank-bm25"]
 class Bm25Params:
     """weighting: "lucene" (the default for quality), or one of rank-bm25's: "okapi", "bm25l", "bm25+".
 
-    backend: what serves. "rank-bm25" serves its own weightings only, some 30 times slower, and is there to be compared
-    with. epsilon: okapi's floor. delta: of BM25L and BM25+; None is rank-bm25's own (0.5 and 1).
+    backend: the library that serves the index. "rank-bm25" supports only its own weightings, is some 30 times slower,
+    and serves as a reference. epsilon: okapi's floor. delta: of BM25L and BM25+; None is rank-bm25's default (0.5 and
+    1).
     """
 
     weighting: Weighting = "lucene"
@@ -38,11 +39,11 @@ class Bm25Params:
 
     @property
     def shift(self) -> float:
-        """delta, or rank-bm25's own for the weighting."""
+        """delta, or rank-bm25's default for the weighting."""
         if self.delta is not None:
             return self.delta
         return {"bm25l": 0.5, "bm25+": 1.0}.get(self.weighting, 0.0)
 
 
 REFERENCE_BM25 = Bm25Params(weighting="okapi", k1=1.5, b=0.75)
-"""rank-bm25's own defaults."""
+"""rank-bm25's defaults."""

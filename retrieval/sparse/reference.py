@@ -1,4 +1,4 @@
-"""The LexicalIndex served by rank-bm25 itself: the reference, slow."""
+"""The reference LexicalIndex, served by rank-bm25. Slow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RankBm25Index:
 
     def __init__(self, chunks: Sequence[Words], params: Bm25Params):
         self._chunks = tuple(tuple(words) for words in chunks)
-        # It divides by the size of the vocabulary and by the mean length, so it cannot be built without a word.
+        # rank-bm25 divides by the size of the vocabulary and by the mean length, so it needs at least one word.
         self._served = _build([list(words) for words in self._chunks], params) if any(self._chunks) else None
 
     @property
@@ -39,11 +39,11 @@ class RankBm25Index:
         return np.asarray(self._served.get_scores(list(query)), dtype=np.float64)
 
     def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
-        """At most k chunks that hold at least one word of the query, best first, equal scores by position."""
+        """Return at most k chunks with at least one query word, best first, ties by position."""
         return best_hits(self.scores(query), self._holding(query, allowed), k)
 
     def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
-        """``search`` for words that count as often as their weights say; weights of 0 and below are left out."""
+        """``search`` with weighted words; words with weights of 0 and below are ignored."""
         scores = np.zeros(self.size)
         wanted = {word: weight for word, weight in query.items() if weight > 0}
         for word, weight in wanted.items():
@@ -51,7 +51,7 @@ class RankBm25Index:
         return best_hits(scores, self._holding(tuple(wanted), allowed), k)
 
     def save(self, folder: Path) -> None:
-        """Write bm25_chunks.json, the words of every chunk, from which the index is built anew."""
+        """Write bm25_chunks.json, the words of every chunk, from which the index is rebuilt."""
         (folder / _FILE).write_text(json.dumps(self._chunks, ensure_ascii=False), encoding="utf-8")
 
     def _holding(self, query: Words, allowed: Allowed | None) -> NDArray[np.int64]:
@@ -65,7 +65,7 @@ class RankBm25Index:
 
 
 def load_reference(folder: Path, params: Bm25Params) -> RankBm25Index:
-    """Read what ``save`` wrote. Raises RetrievalError if it cannot be read."""
+    """Load the output of ``save``. Raises RetrievalError if it cannot be read."""
     try:
         return RankBm25Index(json.loads((folder / _FILE).read_text(encoding="utf-8")), params)
     except (OSError, ValueError, TypeError) as error:

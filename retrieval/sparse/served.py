@@ -1,4 +1,4 @@
-"""The LexicalIndex served by bm25s from arrays that were filled here: a sparse matrix, one column a word."""
+"""The LexicalIndex served by bm25s from precomputed arrays: a sparse matrix, one column a word."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Bm25Index:
     ):
         """data, indices: (P,) weight and chunk of each pair, by word, then by chunk. indptr: (V + 1,). words: (V,).
 
-        absent: (V,) what a word is worth to a chunk that lacks it (BM25+), already taken off ``data``.
+        absent: (V,) weight of a word for a chunk without it (BM25+), already subtracted from ``data``.
         """
         self._size = size
         self._vocabulary = {word: i for i, word in enumerate(words)}
@@ -57,14 +57,14 @@ class Bm25Index:
         return np.asarray(self._served.get_scores_from_ids(known), dtype=np.float64)
 
     def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
-        """At most k chunks that hold at least one word of the query, best first, equal scores by position."""
+        """Return at most k chunks with at least one query word, best first, ties by position."""
         known = self._known(query)
         if not known or k <= 0:
             return NO_HITS
         return best_hits(self._served.get_scores_from_ids(known), self._holding(known, allowed), k)
 
     def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
-        """``search`` for words that count as often as their weights say; weights of 0 and below are left out."""
+        """``search`` with weighted words; words with weights of 0 and below are ignored."""
         known = [
             (self._vocabulary[word], weight)
             for word, weight in query.items()
@@ -76,7 +76,7 @@ class Bm25Index:
         scores = np.zeros(self._size)
         for word, weight in known:
             column = slice(served["indptr"][word], served["indptr"][word + 1])
-            # A chunk stands once in a column, so that adding through an index loses nothing.
+            # A chunk occurs once in a column, so that fancy-indexed addition loses nothing.
             scores[served["indices"][column]] += weight * served["data"][column]
             if self._absent is not None:
                 scores += weight * self._absent[word]
@@ -95,7 +95,7 @@ class Bm25Index:
         return [self._vocabulary[word] for word in query if word in self._vocabulary]
 
     def _holding(self, words: list[int], allowed: Allowed | None) -> NDArray[np.int64]:
-        """Positions that hold one of the words: not those with a positive score, since okapi's weights may be 0."""
+        """Positions with one of the words. A positive score is not sufficient, since okapi's weights may be 0."""
         indptr, indices = self._served.scores["indptr"], self._served.scores["indices"]
         found = np.zeros(self._size, dtype=bool)
         for word in set(words):
@@ -106,9 +106,9 @@ class Bm25Index:
 
 
 def load_served(folder: Path) -> Bm25Index:
-    """Map what ``save`` wrote into memory: pages are read when a query touches them, and shared between processes.
+    """Memory-map the output of ``save``: pages are read on access, and shared between processes.
 
-    Raises RetrievalError if the files cannot be read or do not fit each other.
+    Raises RetrievalError if the files cannot be read or are inconsistent.
     """
     try:
         data, indices, indptr = (
@@ -124,5 +124,5 @@ def load_served(folder: Path) -> Bm25Index:
     fits = data.shape == indices.shape and indptr.shape == (len(words) + 1,) and indptr[-1] == data.size
     if not fits or (absent is not None and absent.shape != (len(words),)):
         raise RetrievalError(f"the BM25 files in {folder} do not fit each other; index the collection again")
-    # As plain arrays over the same pages: indexing a np.memmap makes a new one each time, which costs more than adding.
+    # Plain arrays over the same pages: indexing a np.memmap creates a new one each time, which costs more than adding.
     return Bm25Index(np.asarray(data), np.asarray(indices), np.asarray(indptr), words, size, absent)

@@ -1,6 +1,6 @@
-"""Words that only bind, by language: articles, prepositions, pronouns, auxiliaries and question words.
+"""Stop words by language: articles, prepositions, pronouns, auxiliaries and question words.
 
-Short lists written for this project: what stands in nearly every passage, so that leaving it out costs no meaning.
+Short lists written for this project: words that occur in nearly every passage and carry little meaning.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 _WORDS = {
-    # The last ten are what an apostrophe leaves behind ("it's", "don't", "we'll").
+    # The last ten remain after an apostrophe is split ("it's", "don't", "we'll").
     "english": """
             a an and are as at be been but by did do does for from had has have he her his how i if in into is it its me
             my no not of on or our she so such than that the their them then there these they this to us was we were
@@ -67,4 +67,4 @@ _WORDS = {
 STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {language: frozenset(words.split()) for language, words in _WORDS.items()}
 )
-"""Lower case, composed (NFC); by the language names that Snowball uses."""
+"""Lower case, composed (NFC); keyed by the language names that Snowball uses."""

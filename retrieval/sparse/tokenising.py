@@ -1,4 +1,4 @@
-"""Text into the words that BM25 counts. Knows nothing of how they are weighted."""
+"""Split text into words for BM25."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from retrieval.sparse.stop_words import STOP_WORDS
 
 Cjk = Literal["runs", "bigrams", "auto"]
 
-# Letters and digits of any script; punctuation, white space and the underscore separate.
+# Letters and digits of any script; punctuation, white space and the underscore are separators.
 _WORD = re.compile(r"[^\W_]+")
 _WORD_WITH_SIGNS = re.compile(f"(?:[^\\W_]|[{VOWEL_SIGNS}])+")
 _RUNS = re.compile(f"([{UNSPACED}]+)")
-# 1,000.50 and 3.14: digits with single points or commas inside, not part of a longer row such as 1.2.3.
+# 1,000.50 and 3.14: digits with single points or commas inside, not part of a longer sequence such as 1.2.3.
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)+(?![\w]|[.,]\d)")
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
-# parseHTTPResponse2 -> parse HTTP Response 2: before an upper-case letter that begins a word, and around digits.
+# parseHTTPResponse2 -> parse HTTP Response 2: split before an upper-case letter that starts a word, and around digits.
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenisingParams:
-    """stemming: words to their stems, by Snowball's stemmer of that language. stop_words: leave out words that only
-    bind, in that language; "none" for either.
+    """Parameters of tokenisation. The same value must be used for the index and the query.
 
-    cjk: what becomes of a run of a script without spaces (Chinese, Japanese, Korean, Thai, ...): one word, or its
-    overlapping pairs of characters, vowel signs of Thai and Indic scripts being part of words; "auto" is "bigrams" for
-    an index whose documents have such scripts, and "runs" (which gives the same words then) for all others. numbers:
-    1,000.50 as "1000.50" too, beside its parts. code: snake_case and camelCase identifiers whole and in parts,
-    unstemmed. The same value must serve the index and the query.
+    stemming: language of the Snowball stemmer. stop_words: language of the stop words to remove. "none" turns either
+    off. cjk: treatment of a run of a script without spaces (Chinese, Japanese, Korean, Thai, ...): "runs" keeps it as
+    one word, "bigrams" takes overlapping pairs of characters (vowel signs of Thai and Indic scripts are then part of
+    words); "auto" is "bigrams" for an index whose documents have such scripts, and otherwise "runs" (which gives the
+    same words then). numbers: add 1,000.50 as "1000.50", beside its parts. code: add snake_case and camelCase
+    identifiers whole and in parts, unstemmed.
     """
 
     stemming: str = "english"
@@ -56,9 +56,9 @@ class TokenisingParams:
 
 
 def for_language(language: str) -> TokenisingParams:
-    """Stemming and stop words of a language, as far as there are any, and pairs for scripts without spaces.
+    """Return stemming and stop words of a language, as far as available, and bigrams for scripts without spaces.
 
-    Raises ValueError, listing the languages, for one that has neither.
+    Raises ValueError, listing the languages, if neither is available.
     """
     stemming = language if language in Stemmer.algorithms() else "none"
     stop_words = language if language in STOP_WORDS else "none"
@@ -70,19 +70,19 @@ def for_language(language: str) -> TokenisingParams:
 
 
 def tokenise(text: str, params: TokenisingParams) -> tuple[str, ...]:
-    """Lower-case words of the text in order; may be empty. The same parameters must serve the index and the query."""
+    """Return the lower-case words of the text in order; may be empty. Use the same parameters for index and query."""
     return next(iter(tokenise_all((text,), params)))
 
 
 def tokenise_all(texts: Iterable[str], params: TokenisingParams) -> Iterable[tuple[str, ...]]:
     """``tokenise`` for many texts, lazily."""
-    # A Stemmer keeps a cache and is not safe to share between threads, so every call has its own.
+    # A Stemmer keeps a cache and is not thread-safe, so every call creates its own.
     stem: Callable[[list[str]], list[str]] | None = None
     if params.stemming != "none":
         stem = Stemmer.Stemmer(params.stemming).stemWords
     stop = STOP_WORDS.get(params.stop_words, frozenset())
     for text in texts:
-        # NFKC first: the same word typed with combining accents, ligatures or full-width letters must be one token.
+        # NFKC first: the same word with combining accents, ligatures or full-width letters must be one token.
         normal = unicodedata.normalize("NFKC", text)
         words = (_WORD if params.cjk == "runs" else _WORD_WITH_SIGNS).findall(normal.lower())
         if params.cjk != "runs":
@@ -98,7 +98,9 @@ def tokenise_all(texts: Iterable[str], params: TokenisingParams) -> Iterable[tup
 
 
 def _bigrams(word: str) -> Iterator[str]:
-    """Overlapping pairs of each run of an unspaced script; a run of one character and everything else as it is."""
+    """Return overlapping pairs of each run of an unspaced script; a run of one character and other text are
+    unchanged.
+    """
     for i, part in enumerate(_RUNS.split(word)):
         if i % 2 == 0 or len(part) < 2:
             if part:
@@ -108,13 +110,15 @@ def _bigrams(word: str) -> Iterator[str]:
 
 
 def _numbers(text: str) -> Iterator[str]:
-    """Numbers with points or commas inside, whole, thousands' commas left out. Their digits stand as words already."""
+    """Return numbers with points or commas inside, without thousands separators. Their digits are already words."""
     for number in _NUMBER.findall(text):
         yield number.replace(",", "") if _GROUPED.fullmatch(number) else number
 
 
 def _identifiers(text: str) -> Iterator[str]:
-    """Of identifiers in several parts: what the plain words lack. snake_case lacks its whole, camelCase its parts."""
+    """Return the forms of compound identifiers that the plain words lack: the whole of snake_case, the parts of
+    camelCase.
+    """
     for name in _IDENTIFIER.findall(text):
         if len(name) > 200:
             continue
@@ -134,4 +138,4 @@ def _languages() -> tuple[str, ...]:
 LANGUAGES: Mapping[str, TokenisingParams] = MappingProxyType(
     {language: for_language(language) for language in (*_languages(), "chinese", "japanese", "korean", "thai")}
 )
-"""What to tokenise each known language with."""
+"""Recommended tokenisation for each known language."""

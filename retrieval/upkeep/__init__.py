@@ -1,1 +1,1 @@
-"""Looking after collections: checking everything, rebuilding what can be rebuilt, and moving them between machines."""
+"""Verify, repair, export and import collections."""

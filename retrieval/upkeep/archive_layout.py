@@ -1,11 +1,11 @@
-"""How an exported collection is laid out in its file: names, the format's number, and what a move reports."""
+"""Layout of an exported collection: member names, format number and report."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 ARCHIVE_FORMAT = 1
-"""Raised by one when the layout changes."""
+"""Incremented when the layout changes."""
 
 HEADER = "plumbline-collection.json"
 """The first member: format, name, manifest, and the size and hash of the documents."""
@@ -14,15 +14,15 @@ DOCUMENTS = "documents.jsonl"
 """One document a line."""
 
 SEARCH = "search"
-"""In the header: how the collection is searched, where ``plumbline tune`` chose."""
+"""Header field with the search parameters saved by ``plumbline tune``."""
 
 INDEX = "index/"
-"""Before the name of each file that the manifest lists."""
+"""Prefix of the files that the manifest lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReport:
-    """What was written or taken in. bytes: of the file."""
+    """Contents of an export or import. bytes: size of the file."""
 
     collection: str
     generation_hash: str

@@ -1,4 +1,4 @@
-"""Writing a collection into one file that another machine can take in: a tar with a manifest, no pickle."""
+"""Export a collection to one file: a tar with a manifest, without pickle."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from retrieval.upkeep.verifying import verify_collection
 
 
 def export_collection(store: Store, home: Path, name: str, file: Path) -> ArchiveReport:
-    """Write a collection into one new file, which is there whole or not at all.
+    """Export a collection to a new file, atomically.
 
-    Everything is checked first. Raises RetrievalError if there is no such collection, it is damaged, it is being
-    written, or the file exists; OSError if the disk is full.
+    Everything is verified first. Raises RetrievalError if the collection does not exist, is damaged or is being
+    written, or if the file exists; OSError if the disk is full.
     """
     if file.exists() or file.is_symlink():
         raise RetrievalError(f"{file} exists already and is not overwritten: name another file, or remove it")
@@ -40,7 +40,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path) -> Archiv
         verified = verify_collection(store, home, name)
         if verified.problems:
             raise RetrievalError(
-                f"{name!r} is damaged and was not written to a file ({verified.problems[0]}); run `plumbline "
+                f"{name!r} is damaged and was not exported ({verified.problems[0]}); run `plumbline "
                 f"collections repair {name}`"
             )
         with store.read() as connection:
@@ -81,7 +81,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path) -> Archiv
 
 @contextmanager
 def _removed(path: Path) -> Iterator[None]:
-    """Remove a file at the end, if it is there."""
+    """Remove a file at the end, if it exists."""
     try:
         yield
     finally:
@@ -104,7 +104,7 @@ def _document_lines(store: Store, name: str, versions: tuple[DocumentVersion, ..
 
 
 def _add(tar: tarfile.TarFile, name: str, size: int, content: IO[bytes]) -> None:
-    """A member without an owner or a time, so that equal collections give equal files."""
+    """Add a member without owner or time, so that equal collections give equal files."""
     member = tarfile.TarInfo(name)
     member.size = size
     tar.addfile(member, content)

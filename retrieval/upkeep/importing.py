@@ -1,4 +1,4 @@
-"""Taking in a collection that another machine has written: nothing in the file is believed before it is checked."""
+"""Import a collection exported on another machine. The file is untrusted: everything is checked before use."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ _BLOCK = 1 << 20
 
 
 def import_collection(store: Store, home: Path, file: Path, name: str | None = None) -> ArchiveReport:
-    """Take in what ``export_collection`` wrote, under its own name or another.
+    """Import the output of ``export_collection``, under its own name or another.
 
-    Nothing is believed: names, kinds, sizes and hashes of the members must be those the header lists, every document
-    must have its hash, and the whole is verified; else it is removed again. Raises RetrievalError, naming the member,
-    if anything is amiss or the name is taken; OSError if the file cannot be read or the disk is full.
+    Names, types, sizes and hashes of the members must match the header, every document must match its hash, and the
+    whole collection is verified; otherwise it is removed again. Raises RetrievalError, naming the member, if a check
+    fails or the name is taken; OSError if the file cannot be read or the disk is full.
     """
     try:
         with tarfile.open(file, mode="r|") as tar:
             wanted, manifest = _take_in(store, home, file, tar, name)
     except (tarfile.TarError, EOFError) as error:
-        raise RetrievalError(f"{file} is not a whole export of a collection ({error})") from error
+        raise RetrievalError(f"{file} is not a complete export of a collection ({error})") from error
     verified = verify_collection(store, home, wanted)
     if verified.problems:
         delete_collection(store, home, wanted)
-        raise RetrievalError(f"{file} was not taken in: {'; '.join(map(str, verified.problems[:5]))}")
+        raise RetrievalError(f"{file} was not imported: {'; '.join(map(str, verified.problems[:5]))}")
     return ArchiveReport(wanted, manifest.hash, manifest.documents, manifest.chunks, file.stat().st_size)
 
 
 def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: str | None) -> tuple[str, Manifest]:
-    """Read, check and publish; what was stored is removed again if that fails."""
+    """Read, verify and publish; stored rows are removed if that fails."""
     members = iter(tar)
     header = _read_header(file, tar, next(members, None))
     manifest = Manifest.from_json(header.get("manifest"), str(file))
@@ -109,14 +109,14 @@ def _search(header: dict[str, Any], file: Path) -> SavedSearch | None:
 
 
 def _plain(member: tarfile.TarInfo) -> bool:
-    """A plain file: no link, device, folder or file with holes."""
+    """Return whether the member is a plain file: not a link, device, folder or sparse file."""
     return member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
 
 
 def _targets(
     header: dict[str, Any], manifest: Manifest, aside: Path, beside: Path
 ) -> dict[str, tuple[FileEntry, Path]]:
-    """What must be in the file, and where it goes: only names that we give ourselves are ever joined to a folder."""
+    """Return the expected members and their targets: only file names chosen by us are ever joined to a folder."""
     try:
         listed = header["documents"]
         documents = FileEntry(DOCUMENTS, int(listed["bytes"]), str(listed["sha256"]))
@@ -133,11 +133,11 @@ def _unpack(
     for member in members:
         if member.name not in left:
             why = "comes twice" if member.name in targets else "is not listed in its header"
-            raise RetrievalError(f"{file} was not taken in: the member {member.name[:200]!r} {why}")
+            raise RetrievalError(f"{file} was not imported: the member {member.name[:200]!r} {why}")
         entry, path = left.pop(member.name)
         if not _plain(member) or member.size != entry.bytes:
             raise RetrievalError(
-                f"{file} was not taken in: the member {member.name!r} is no plain file of {entry.bytes} bytes"
+                f"{file} was not imported: the member {member.name!r} is not a plain file of {entry.bytes} bytes"
             )
         stream = tar.extractfile(member)
         digest = hashlib.sha256()
@@ -147,10 +147,10 @@ def _unpack(
                 target.write(block)
         if digest.hexdigest() != entry.sha256:
             raise RetrievalError(
-                f"{file} was not taken in: the member {member.name!r} has changed since it was written"
+                f"{file} was not imported: the member {member.name!r} has changed since it was written"
             )
     if left:
-        raise RetrievalError(f"{file} was not taken in: it lacks {', '.join(sorted(left))}")
+        raise RetrievalError(f"{file} was not imported: it lacks {', '.join(sorted(left))}")
 
 
 def _check_free(store: Store, name: str) -> None:
@@ -164,7 +164,7 @@ def _check_free(store: Store, name: str) -> None:
 
 
 def _remove_unpublished(store: Store, home: Path, name: str) -> None:
-    """What a failed import has stored."""
+    """Remove what a failed import has stored."""
     with store.read() as connection:
         half = collection_key(connection, name) is not None and current_generation(connection, name) is None
     if half:
@@ -191,13 +191,13 @@ def _publish(store: Store, home: Path, name: str, manifest: Manifest, lines: Pat
     if waiting:
         keep()
     if set(rows) != set(generation.table.versions):
-        raise RetrievalError(f"{DOCUMENTS} does not hold the documents that the index lists; nothing was taken in")
+        raise RetrievalError(f"{DOCUMENTS} does not hold the documents that the index lists; nothing was imported")
     if tuned is not None:
         save_search(home, name, tuned)
     publish_generation(
         store, key, manifest, folder.relative_to(home), [rows[version] for version in generation.table.versions]
     )
-    if "int8" not in manifest.index:  # else the vectors are not what an encoder gave, and are made anew when needed
+    if "int8" not in manifest.index:  # otherwise the vectors are not the encoder's, and are recomputed when needed
         for positions in batches(range(generation.dense.size), 1000):
             kept = generation.dense.vectors(np.asarray(positions, dtype=np.int64))
             keys = [generation.table.texts[position].tobytes().hex() for position in positions]
@@ -215,7 +215,7 @@ def _document(line: str, number: int) -> Document:
             outline=Outline.from_json(value["outline"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise RetrievalError(f"line {number} of {DOCUMENTS} is no document ({error})") from error
+        raise RetrievalError(f"line {number} of {DOCUMENTS} is not a document ({error})") from error
     if document.sha256 != value["sha256"]:
         raise RetrievalError(f"line {number} of {DOCUMENTS}: the text of {document.id!r} is not what was exported")
     return document

@@ -1,4 +1,4 @@
-"""What is wrong with the vectors and the words of a generation whose files are as they were written."""
+"""Check the vectors and words of a generation whose files match their hashes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from retrieval.vectors.building import load_dense
 Progress = Callable[[str, int, int], None]
 
 _BLOCK = 5000
-_WHOLE_NORM, _QUANTISED_NORM = 1e-3, 0.05  # how far from 1 the length of a kept vector may be
+_WHOLE_NORM, _QUANTISED_NORM = 1e-3, 0.05  # maximum deviation from 1 of the length of a stored vector
 
 
 def vector_problems(
     store: Store, folder: Path, manifest: Manifest, table: ChunkTable, progress: Progress
 ) -> Iterator[str]:
-    """Every vector must be finite, of length 1, and the stored one of its text where that is stored."""
+    """Check that every vector is finite, of length 1, and equal to the stored vector of its text, if there is one."""
     size = next((entry.bytes for entry in manifest.files if entry.name == VECTORS), 0)
     try:
         dense = load_dense(folder / VECTORS, size)
@@ -78,10 +78,10 @@ def word_problems(
     aside: Path,
     progress: Progress,
 ) -> Iterator[str]:
-    """The word index must be what the documents' words give when they are counted again.
+    """Check that the word index equals one rebuilt from the documents.
 
-    aside: an empty folder to count in. Numbers may differ in their last bits, which the logarithm of another machine
-    does.
+    aside: an empty folder for the rebuild. Numbers may differ in their last bits, because logarithms differ between
+    machines.
     """
     builder = Bm25Builder(manifest.params.bm25)
     starts = np.searchsorted(table.rows[:, 0], np.arange(len(table.versions) + 1))
@@ -101,7 +101,7 @@ def word_problems(
 
 
 def _difference(kept: Path, counted: Path) -> str:
-    """What sets a kept file apart from the one that was counted anew; empty if nothing does."""
+    """Describe how a file differs from the rebuilt one; empty if it does not."""
     try:
         if counted.suffix != ".npy":
             same = json.loads(kept.read_text(encoding="utf-8")) == json.loads(counted.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Rebuilding what can be rebuilt of a damaged collection: its rows from its folder, its folder from its rows."""
+"""Repair a damaged collection: its rows from its folder, its folder from its rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from retrieval.upkeep.verifying import VerificationReport, verify_collection
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """done: what was rebuilt, one line each, empty if nothing had to be. after: what a check says now."""
+    """done: what was rebuilt, one line each; empty if nothing was needed. after: result of a check afterwards."""
 
     done: tuple[str, ...]
     after: VerificationReport
@@ -42,7 +42,7 @@ class RepairReport:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """A document of the collection as it lies in the database, by what it really contains."""
+    """A document in the database, identified by the hash of its actual content."""
 
     row: int
     version: DocumentVersion
@@ -57,11 +57,11 @@ def repair_collection(
     progress: ProgressListener | None = None,
     job: JobParams | None = None,
 ) -> RepairReport:
-    """Check a collection and mend what its own parts allow.
+    """Check a collection and repair what its own data allows.
 
-    If a whole index folder is there, the database rows are set right from it, and its stored vectors; else the index is
-    built anew from the documents in the database, which gives the same generation hash. What neither holds any more
-    (a document whose text was changed) cannot be made up: then RetrievalError says which, and nothing is touched.
+    If the index folder is intact, the database rows and stored vectors are restored from it. Otherwise the index is
+    rebuilt from the documents in the database, which gives the same generation hash. Content that neither holds (a
+    document whose text was changed) cannot be recovered: RetrievalError then names it, and nothing is changed.
     """
     before = verify_collection(store, home, name)
     if not before.problems:
@@ -76,7 +76,7 @@ def repair_collection(
 
 
 def _held(store: Store, name: str) -> tuple[int, dict[DocumentVersion, _Held]]:
-    """The collection's key, and its readable documents by id and true hash."""
+    """Return the collection's key, and its readable documents by id and actual hash."""
     with store.read() as connection:
         key = collection_key(connection, name)
         if key is None:
@@ -96,7 +96,7 @@ def _held(store: Store, name: str) -> tuple[int, dict[DocumentVersion, _Held]]:
 
 
 def _whole_folder(home: Path, name: str) -> Manifest | None:
-    """The manifest of a generation folder that is whole by its own copy of the manifest."""
+    """Return the manifest of a generation folder that is intact according to its own copy of the manifest."""
     for folder in sorted(generations_folder(home, name).glob("[!.]*")):
         try:
             manifest = Manifest.from_json(read_manifest_copy(folder), str(folder / MANIFEST))
@@ -120,7 +120,7 @@ def _relink(
             mended = sum(_mend_row(connection, item) for item in rows)
         versions = [StoredVersion(item.row, item.version.sha256, item.characters) for item in rows]
         publish_generation(store, key, manifest, folder.relative_to(home), versions)
-        done = [f"the rows of generation {manifest.hash[:12]} were written again from its folder"]
+        done = [f"the rows of generation {manifest.hash[:12]} were restored from its folder"]
         if mended:
             done.append(f"the hashes of {mended} document rows were computed again")
         if "int8" not in manifest.index:
@@ -128,12 +128,12 @@ def _relink(
                 kept = generation.dense.vectors(np.asarray(positions, dtype=np.int64))
                 keys = [generation.table.texts[position].tobytes().hex() for position in positions]
                 write_vectors(store, manifest.encoder, dict(zip(keys, kept, strict=True)), key)
-            done.append(f"{generation.dense.size} stored vectors were written again from the index")
+            done.append(f"{generation.dense.size} stored vectors were restored from the index")
     return done
 
 
 def _mend_row(connection: Connection, item: _Held) -> bool:
-    """Whether the row said something else of its document than the document itself does."""
+    """Return whether the row differed from its document's content."""
     wrong = (documents.c.id == item.row) & or_(
         documents.c.sha256 != item.version.sha256, documents.c.document_id != item.version.document_id
     )
@@ -188,18 +188,19 @@ def _rebuild(
         dense=params.dense,
         progress=progress,
         job=job,
-        # What says how it was indexed may itself be damaged: then another generation comes out, and is not published.
+        # The record of the parameters may itself be damaged: the rebuild then gives another generation, which is not
+        # published.
         expected_hash=manifest.hash,
     )
     return [
-        f"the index was built again from {report.documents} stored documents, {report.embedded} chunks of which were "
+        f"the index was rebuilt from {report.documents} stored documents, {report.embedded} chunks of which were "
         f"embedded again: the same generation {report.generation_hash[:12]}"
     ]
 
 
 def _readable_manifest(store: Store, home: Path, name: str, key: int) -> tuple[Manifest, ChunkTable | None]:
-    """How the collection was indexed: the database's word or the folder's, whichever can be proven; and the chunk table
-    if it is whole.
+    """Return how the collection was indexed, from the database or the folder, whichever can be verified, and the chunk
+    table if it is intact.
     """
     candidates: list[Manifest] = []
     with store.read() as connection:
@@ -249,7 +250,7 @@ def _whole_table(folder: Path, manifest: Manifest) -> ChunkTable | None:
 
 
 def _linked(store: Store, key: int) -> tuple[DocumentVersion, ...]:
-    """The versions that the database says the published generation holds, as their rows have them."""
+    """Return the versions that the database links to the published generation, with the data of their rows."""
     with store.read() as connection:
         rows = connection.execute(
             select(documents.c.id, documents.c.document_id, documents.c.sha256)
@@ -261,7 +262,7 @@ def _linked(store: Store, key: int) -> tuple[DocumentVersion, ...]:
 
 
 def _all_held(name: str, wanted: Sequence[DocumentVersion], held: dict[DocumentVersion, _Held]) -> list[_Held]:
-    """The row of each version. Raises RetrievalError, naming them, if some are nowhere in the database."""
+    """Return the row of each version. Raises RetrievalError, naming them, if some are missing from the database."""
     gone = [version.document_id for version in wanted if version not in held]
     if gone:
         raise RetrievalError(

@@ -1,4 +1,4 @@
-"""Checking all of a collection: every hash, count, offset, vector, word weight and database row."""
+"""Verify a collection: every hash, count, offset, vector, word weight and database row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """what: the artefact. reason: what is wrong with it."""
+    """what: the damaged artefact. reason: the problem."""
 
     what: str
     reason: str
@@ -44,7 +44,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """problems: empty if everything is as it was written. The numbers say how much of each was looked at."""
+    """problems: empty if everything is intact. The counts say how many items of each kind were checked."""
 
     collection: str
     generation_hash: str | None
@@ -57,7 +57,7 @@ class VerificationReport:
 
 @dataclass(slots=True)
 class _Check:
-    """What was found so far."""
+    """The findings so far."""
 
     store: Store
     home: Path
@@ -76,13 +76,15 @@ class _Check:
 def verify_collection(
     store: Store, home: Path, name: str, progress: Callable[[str, int, int], None] = lambda *_: None
 ) -> VerificationReport:
-    """Check a collection against itself. Raises RetrievalError if there is no such collection, or if SQLite itself says
-    that its file is damaged: rows that its indexes do not show can neither be trusted nor mended one by one.
+    """Verify a collection's consistency.
 
-    Looked at: the rows of the collection, its generation and its documents; size and SHA-256 of every file; both copies
-    of the manifest, and the generation hash, computed anew; every document's hash; every chunk's place, and that what
-    stands there is what was embedded; every vector's length, against the stored vectors; the word index, counted anew.
-    progress: (phase, done, total).
+    Checked: the rows of the collection, its generation and its documents; size and SHA-256 of every file; both copies
+    of the manifest and the recomputed generation hash; every document's hash; every chunk's offsets and the hash of its
+    embedded text; every vector's length, and its equality to the stored vectors; the word index, rebuilt. progress:
+    (phase, done, total).
+
+    Raises RetrievalError if the collection does not exist, or if SQLite reports that its file is damaged: rows missing
+    from its indexes can neither be trusted nor repaired individually.
     """
     with store.read() as connection:
         if collection_key(connection, name) is None:
@@ -168,7 +170,7 @@ def _files(check: _Check, manifest: Manifest) -> ChunkTable | None:
 
 
 def _rows(check: _Check, published: PublishedGeneration, table: ChunkTable) -> dict[DocumentVersion, StoredVersion]:
-    """The database row of each of the table's documents."""
+    """Return the database row of each of the table's documents."""
     columns = (documents.c.id, documents.c.document_id, documents.c.sha256, func.length(documents.c.text))
     with check.store.read() as connection:
         found = connection.execute(
@@ -191,7 +193,7 @@ def _rows(check: _Check, published: PublishedGeneration, table: ChunkTable) -> d
 
 
 def _documents(check: _Check, table: ChunkTable, rows: dict[DocumentVersion, StoredVersion]) -> bool:
-    """Whether every document and every offset is whole."""
+    """Check every document and every offset."""
     before = len(check.problems)
     starts = _starts(table)
     total = len(table.versions)

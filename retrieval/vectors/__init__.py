@@ -1,1 +1,1 @@
-"""Nearest vectors by inner product, served by FAISS: parameters, the index, building it, its recall."""
+"""Dense nearest-neighbour search by inner product with FAISS: parameters, index, building and recall."""

@@ -1,4 +1,4 @@
-"""Building and loading vector indexes: flat up to a size, HNSW above, lists, quantised on request; recall measured."""
+"""Build and load vector indexes: flat up to a size, HNSW above, or IVF; optional quantisation; measured recall."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _RECALL_K = 10
 _RECALL_QUERIES = 200
 _TRAINING = 20_000
 _PER_LIST = 64
-"""Vectors a list that the k-means sees: FAISS asks for 39 at least and takes up to 256."""
+"""Training vectors for each IVF list: FAISS needs at least 39 and uses up to 256."""
 _ROUNDS = 10
 _CLOSE = 0.005
-"""How near to what quantisation allows is near enough: the rest would cost double the time for each halving."""
+"""Stop this close to the best recall that quantisation allows; closing the rest doubles the time for each halving."""
 _LISTS = ("ivf", "ivf-int8")
 
 
 @dataclass(frozen=True, slots=True)
 class DenseBuild:
-    """index: ready to search. kind: what it is. recall: None for a plain flat index, which is exact."""
+    """index: ready to search. kind: its kind. recall: None for a plain flat index, which is exact."""
 
     index: FaissIndex
     kind: BuiltKind
@@ -47,13 +47,13 @@ class DenseBuild:
 def build_dense(
     vectors: Vectors, params: DenseParams | None = None, progress: Callable[[int, int], None] | None = None
 ) -> DenseBuild:
-    """Index (N, E) vectors; L2-normalised ones make the inner product a cosine.
+    """Index (N, E) vectors; for L2-normalised vectors the inner product is the cosine.
 
-    vectors: may be a np.memmap; it is read in blocks, for lists twice. progress: called with (done, N) after each block
-    (for lists, when it is known which are its vectors'), and again with (N, N) for each block that the measurement of
-    the recall reads. The same vectors and parameters give the same bytes: one thread builds, since with more a graph's
-    links depend on who came first, and the sums of a k-means on who computes them. Raises RetrievalError if a vector
-    holds a NaN, which would make a graph unreachable without a word.
+    vectors: may be a np.memmap; it is read in blocks, twice for IVF. progress: called with (done, N) after each block
+    (for IVF, after its vectors are assigned to lists), and again with (N, N) for each block read to measure the recall.
+    The same vectors and parameters give the same bytes: the build uses one thread, because a graph's links and the sums
+    of a k-means depend on the order of several threads. Raises RetrievalError if a vector contains a NaN, which would
+    silently make a graph unreachable.
     """
     params = params or DenseParams()
     count = len(vectors)
@@ -79,16 +79,16 @@ def build_dense(
 
 
 def build_flat(vectors: Vectors) -> FaissIndex:
-    """An exact index of (N, E) vectors."""
+    """Build an exact index of (N, E) vectors."""
     return build_dense(vectors, DenseParams(kind="flat")).index
 
 
 def load_dense(path: Path, expected_bytes: int) -> FaissIndex:
-    """Read what ``save`` wrote, of any kind.
+    """Load the output of ``save``, of any kind.
 
-    FAISS loads many damaged files without a complaint and then answers wrongly: the file's hash must have been checked
-    before. expected_bytes: the size the manifest gives; what FAISS may allocate is limited by it all the same. Raises
-    RetrievalError if the file is not an index of ours.
+    FAISS loads many damaged files without an error and then answers wrongly, so the caller must check the file's hash
+    first. expected_bytes: the size in the manifest, which also limits FAISS's allocations. Raises RetrievalError if the
+    file is not one of our indexes.
     """
     limit = faiss.get_deserialization_vector_byte_limit()
     faiss.set_deserialization_vector_byte_limit(expected_bytes)
@@ -108,7 +108,7 @@ def load_dense(path: Path, expected_bytes: int) -> FaissIndex:
 
 
 def load_flat(path: Path, expected_bytes: int) -> FaissIndex:
-    """``load_dense`` for a file that must hold a flat index. Raises RetrievalError if it holds another kind."""
+    """``load_dense`` for a flat index. Raises RetrievalError if the file holds another kind."""
     index = load_dense(path, expected_bytes)
     if index.search_depth is not None:
         raise RetrievalError(f"{path} holds a graph or lists, not a flat index; index the collection again")
@@ -116,7 +116,10 @@ def load_flat(path: Path, expected_bytes: int) -> FaissIndex:
 
 
 def _finite(block: Vectors, places: Positions, count: int) -> Vectors:
-    """(P, E) vectors of these places, contiguous. Raises RetrievalError naming the first that holds no number."""
+    """Return the contiguous (P, E) vectors at these positions.
+
+    Raises RetrievalError, naming the first one with a NaN.
+    """
     block = np.ascontiguousarray(block, dtype=np.float32)
     good = np.isfinite(block).all(axis=1)
     if not good.all():
@@ -141,29 +144,29 @@ def _empty(dimension: int, count: int, kind: BuiltKind, params: DenseParams) -> 
         else:
             make_lists: Any = faiss.IndexIVFScalarQuantizer
             index = make_lists(centres, dimension, lists, int8, metric)
-        index.cp.spherical = True  # centres of length 1, as the vectors are
+        index.cp.spherical = True  # unit-length centroids, like the vectors
         index.cp.niter = _ROUNDS
-        index.cp.min_points_per_centroid = 1  # few vectors: it is no reason to write to the terminal
+        index.cp.min_points_per_centroid = 1  # few vectors: suppress the warning on the terminal
         index.cp.max_points_per_centroid = _PER_LIST
         return index
     if kind == "hnsw":
         index = faiss.IndexHNSWFlat(dimension, params.links, metric)
     else:
-        make: Any = faiss.IndexHNSWSQ  # its stub asks for a quantiser; the library takes its type
+        make: Any = faiss.IndexHNSWSQ  # the stub asks for a quantiser; the library takes its type
         index = make(dimension, int8, params.links, metric)
     index.hnsw.efConstruction = params.build_depth
     return index
 
 
 def _blocks(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
-    """(start, vectors from there on), each looked at for what is no number."""
+    """Yield (start, vectors), each block checked for NaN."""
     count = len(vectors)
     for start in range(0, count, _BLOCK):
         yield start, _finite(vectors[start : start + _BLOCK], np.arange(start, min(start + _BLOCK, count)), count)
 
 
 def _fill(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | None) -> None:
-    """Room for all vectors at once: growing by doubling would hold them twice, and half as many again, at the end."""
+    """Reserve memory for all vectors at once: growing by doubling would peak at two and a half times their size."""
     count = len(vectors)
     stored: Any = faiss.downcast_index(index.storage) if isinstance(index, faiss.IndexHNSW) else index
     stored.codes.resize(count * stored.code_size)
@@ -175,9 +178,9 @@ def _fill(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | N
 
 
 def _fill_lists(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | None) -> None:
-    """As ``index.add`` does it, but for the lists' lengths, which are known first: each list gets its room at once.
+    """Add vectors as ``index.add`` does, but with the lists' lengths known first, so that each list is allocated once.
 
-    Lists that grow by doubling held half as much again (2.6 GB for 932,000 vectors that are 1.4).
+    Lists that grow by doubling used half as much again (2.6 GB for 932,000 vectors that need 1.4).
     """
     count = len(vectors)
     lists: NDArray[np.int64] = np.empty(count, np.int64)
@@ -191,7 +194,7 @@ def _fill_lists(index: Any, vectors: Vectors, progress: Callable[[int, int], Non
     for start, block in _blocks(vectors):
         theirs = lists[start : start + len(block)]
         index.add_core(len(block), faiss.swig_ptr(block), None, faiss.swig_ptr(theirs))
-    index.make_direct_map()  # where each vector lies, to give it back by its position
+    index.make_direct_map()  # maps positions to lists, to return vectors by position
 
 
 def _recall(
@@ -201,10 +204,10 @@ def _recall(
     kind: BuiltKind,
     progress: Callable[[int, int], None] | None,
 ) -> DenseRecall:
-    """Measured against the vectors as they were given, so that quantisation's loss counts too.
+    """Measure the recall against the original vectors, so that the loss of quantisation counts too.
 
-    Sets the depth of a graph or of lists: the given one, or the smallest doubling that reaches the target, or what an
-    exact search of quantised vectors reaches, beyond which no depth helps.
+    Sets the search depth of HNSW or IVF: the given one, or the smallest power of two times the minimum that reaches the
+    target, or the recall of an exact search of quantised vectors, beyond which no depth helps.
     """
     own = sampled_positions(len(vectors), _RECALL_QUERIES, seed=1)
     k = min(_RECALL_K, len(vectors) - 1)

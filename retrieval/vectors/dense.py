@@ -1,7 +1,4 @@
-"""Nearest vectors by inner product, served by FAISS. Knows nothing of text: vectors in, positions out.
-
-What the other files use of retrieval/vectors: parameters, the index, building it and loading it.
-"""
+"""Public interface of retrieval/vectors: parameters, index, building and loading. Works on vectors and positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A FAISS index of any of our kinds behind one class: checked queries, filters, threads, and scores that repeat."""
+"""One class for all kinds of FAISS index: validated queries, filters, thread control and reproducible scores."""
 
 from __future__ import annotations
 
@@ -16,22 +16,21 @@ from retrieval.ranking.hits import NO_HITS, Hits, ranked
 
 Vectors = NDArray[np.float32]
 Allowed = NDArray[np.bool_]
-"""(N,) which chunks may be found; None where a parameter allows all."""
+"""(N,) mask of the chunks that may be returned; a parameter of None allows all."""
 
-# The stubs that come with FAISS lack the arguments that its Python layer takes.
+# The stubs that come with FAISS lack the arguments that its Python layer accepts.
 _FAISS: Any = faiss
-# FAISS multiplies a batch by BLAS only where queries times dimensions exceed its threshold; its own is 128,000 (334
-# queries of 384). From about 8 queries on BLAS is several times faster, below that the plain loop is.
+# FAISS multiplies a batch by BLAS only if queries times dimensions exceed its threshold, 128,000 by default (334
+# queries of 384 dimensions). BLAS is several times faster from about 8 queries on; below that the plain loop is.
 _BLAS_FROM = 8
 _BLAS, _STOCK = 1_000, 128_000
-# A graph walked among few allowed vectors visits the others for nothing and may not reach all: those are searched
-# exactly.
+# A graph search with few allowed vectors wastes time on others and may not reach all: those are searched exactly.
 _EXACT_SHARE, _EXACT_COUNT = 0.1, 20_000
 _DEEPEST = 1_024
 
 
 class VectorIndex(Protocol):
-    """Chunks by the similarity of their vectors to a query's."""
+    """Finds chunks by the similarity of their vectors to the query's."""
 
     @property
     def size(self) -> int:
@@ -42,7 +41,7 @@ class VectorIndex(Protocol):
         """E, the length of a vector."""
 
     def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
-        """For each of the (Q, E) queries its k best chunks (fewer if fewer are allowed), best first, equal scores by
+        """For each of the (Q, E) queries, return its k best chunks (fewer if fewer are allowed), best first, ties by
         position.
         """
 
@@ -54,7 +53,7 @@ class VectorIndex(Protocol):
 
 
 class FaissIndex:
-    """Flat, HNSW or lists (an inverted file), of whole or quantised vectors."""
+    """Flat, HNSW or IVF index of plain or quantised vectors."""
 
     def __init__(self, index: Any):
         self._index = index
@@ -74,14 +73,14 @@ class FaissIndex:
 
     @property
     def search_depth(self) -> int | None:
-        """HNSW's efSearch, the number of lists that are looked into, or None for a flat index."""
+        """HNSW's efSearch, the number of IVF lists probed, or None for a flat index."""
         if self._lists:
             return int(self._index.nprobe)
         return int(self._index.hnsw.efSearch) if self._graph else None
 
     @property
     def deepest(self) -> int:
-        """The search depth beyond which nothing is gained, or not worth its time."""
+        """The search depth beyond which nothing is gained, or the gain is not worth the time."""
         return min(int(self._index.nlist), _DEEPEST) if self._lists else _DEEPEST
 
     def deepen(self, depth: int) -> None:
@@ -94,11 +93,11 @@ class FaissIndex:
             raise AssertionError("a flat index has no search depth")
 
     def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
-        """For each of the (Q, E) queries its k best chunks (fewer if fewer are allowed), best first, equal scores by
+        """For each of the (Q, E) queries, return its k best chunks (fewer if fewer are allowed), best first, ties by
         position.
 
-        allowed: (N,); few of them (up to a tenth, or 20,000) are searched exactly whatever the kind. Raises
-        RetrievalError if E is not the index's, a query holds a NaN, or the mask has another length.
+        allowed: (N,); small sets (up to a tenth, or 20,000) are searched exactly for any kind. Raises RetrievalError if
+        E is not the index's, a query contains a NaN, or the mask has another length.
         """
         self._check(queries, allowed)
         found = self.size if allowed is None else int(np.count_nonzero(allowed))
@@ -110,14 +109,14 @@ class FaissIndex:
             if allowed is None:
                 positions = self._index.search(contiguous, k, params=self._depth(k))[1]
                 short = (positions < 0).any(axis=1) if self._lists else np.zeros(len(positions), dtype=bool)
-                if short.any():  # the lists that were looked into hold fewer than k: look into all
+                if short.any():  # the probed lists hold fewer than k: probe all
                     positions[short] = self._index.search(contiguous[short], k, params=self._depth(k, whole=True))[1]
             else:
                 positions = self._among(contiguous, k, allowed, found)
         return self._scored(contiguous, positions)
 
     def exact(self, queries: Vectors, k: int) -> NDArray[np.int64]:
-        """(Q, k) positions of the k best of all stored vectors, whatever the kind."""
+        """(Q, k) positions of the k best of all stored vectors, by exact search."""
         k = min(k, self.size)
         params = self._depth(k, whole=True) if self._lists else None
         with _threads(len(queries)):
@@ -125,14 +124,14 @@ class FaissIndex:
         return found
 
     def vectors(self, positions: NDArray[np.int64]) -> Vectors:
-        """The stored vectors (P, E) at these positions."""
+        """Return the stored vectors (P, E) at these positions."""
         return np.asarray(self._stored.reconstruct_batch(positions), dtype=np.float32)
 
     def save(self, path: Path) -> None:
-        """Write one file. Raises OSError if it cannot be written whole."""
+        """Write one file. Raises OSError if that fails."""
         try:
             faiss.write_index(self._index, str(path))
-        except RuntimeError as error:  # its message ends in the system's own words
+        except RuntimeError as error:  # the message ends with the system's error text
             raise OSError(f"{path} cannot be written ({str(error).strip().rpartition('): ')[2]})") from error
 
     def _check(self, queries: Vectors, allowed: Allowed | None) -> None:
@@ -147,8 +146,9 @@ class FaissIndex:
             raise RetrievalError(f"the filter speaks of {allowed.size} chunks, the index holds {self.size}")
 
     def _depth(self, k: int, selector: Any = None, whole: bool = False) -> Any:
-        """Search parameters: a graph must keep at least k candidates, or it finds fewer than there are. whole: look
-        into every list."""
+        """Search parameters: a graph must keep at least k candidates, or it returns fewer than exist. whole: probe
+        every list.
+        """
         if self._lists:
             lists = self._index.nlist if whole else self._index.nprobe
             return _FAISS.SearchParametersIVF(nprobe=lists, sel=selector)
@@ -157,7 +157,7 @@ class FaissIndex:
         return _FAISS.SearchParameters(sel=selector) if selector is not None else None
 
     def _among(self, queries: Vectors, k: int, allowed: Allowed, found: int) -> NDArray[np.int64]:
-        # The selector only points at the packed bits: both must live until the search is over.
+        # The selector only points at the packed bits: both must live until the search ends.
         bits = np.packbits(allowed, bitorder="little")
         selector = _FAISS.IDSelectorBitmap(bits)
         flat = not self._graph and not self._lists
@@ -171,21 +171,22 @@ class FaissIndex:
         return positions
 
     def _scored(self, queries: Vectors, positions: NDArray[np.int64]) -> tuple[Hits, ...]:
-        """The products anew, one sum a pair: FAISS's own differ in the last bits with the size of the batch, so that
-        many queries at once would not give what one by one gives, and equal vectors would not tie.
+        """Recompute the inner products, one sum a pair.
 
-        positions: (Q, k), -1 where a graph found fewer than k. One query at a time: its vectors stay in the cache.
+        FAISS's own differ in the last bits with the batch size, so that batched and single queries would differ and
+        equal vectors would not tie. positions: (Q, k), -1 where a graph found fewer than k. One query at a time, so
+        that its vectors stay in the cache.
         """
         stored = self._in_memory()
         found: list[Hits] = []
         for query, row in zip(queries, positions, strict=True):
-            places = row if row[-1] >= 0 else row[row >= 0]  # what was not found stands at the end
+            places = row if row[-1] >= 0 else row[row >= 0]  # missing results are at the end
             vectors = self.vectors(places) if stored is None else stored.take(places, axis=0)
             found.append(ranked(places, np.einsum("e,ke->k", query, vectors)))
         return tuple(found)
 
     def _in_memory(self) -> Vectors | None:
-        """The stored vectors (N, E) where they lie, for one search; None where they are quantised or in lists.
+        """A view of the stored vectors (N, E) for one search; None if they are quantised or in lists.
 
         Never kept: FAISS moves them when it grows.
         """
@@ -197,10 +198,10 @@ class FaissIndex:
 
 @contextmanager
 def _threads(queries: int) -> Iterator[None]:
-    """One OpenMP thread for a few queries, and BLAS, in as many threads as the process has, for a batch.
+    """Use one OpenMP thread for a few queries, and BLAS with all threads for a batch.
 
-    Starting threads costs more than a few queries do. The number of threads belongs to the calling thread and is put
-    back; the threshold belongs to the process, and a search that runs beside this one is at worst slower for it.
+    Starting threads costs more than a few queries do. The number of threads belongs to the calling thread and is
+    restored; the threshold belongs to the process, and a concurrent search is at worst slower.
     """
     threads = faiss.omp_get_max_threads()
     batch = queries >= _BLAS_FROM

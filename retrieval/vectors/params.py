@@ -1,4 +1,4 @@
-"""The parameters of a vector index, as one value that the manifest keeps."""
+"""Parameters of a vector index, stored in the manifest."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ BuiltKind = Literal["flat", "flat-int8", "hnsw", "hnsw-int8", "ivf", "ivf-int8"]
 
 @dataclass(frozen=True, slots=True)
 class DenseParams:
-    """kind: "auto" is flat (exact) up to ``flat_up_to`` vectors and HNSW above. "ivf": lists around the centres of a
-    k-means (an inverted file; Sivic and Zisserman, ICCV 2003; Jegou, Douze and Schmid, TPAMI 2011), built many times
-    faster than a graph. quantisation: "int8" keeps one byte of four a dimension, at a loss that is measured.
+    """kind: "auto" is flat (exact) up to ``flat_up_to`` vectors and HNSW above.
 
-    links, build_depth: HNSW's M and efConstruction (Malkov and Yashunin, TPAMI 2020). search_depth: HNSW's efSearch, or
-    how many lists are looked into; None: the smallest doubling that reaches ``target_recall`` when the index is built.
+    "ivf": an inverted file with k-means centroids (Sivic and Zisserman, ICCV 2003; Jegou, Douze and Schmid, TPAMI
+    2011), built many times faster than a graph. quantisation: "int8" keeps one byte of four a dimension, with a
+    measured loss. links, build_depth: HNSW's M and efConstruction (Malkov and Yashunin, TPAMI 2020). search_depth:
+    HNSW's efSearch, or the number of IVF lists probed; None: the smallest doubling that reaches ``target_recall`` at
+    build time.
     """
 
     kind: Kind = "auto"
@@ -45,7 +46,7 @@ class DenseParams:
 
 
 def resolved_kind(params: DenseParams, count: int) -> BuiltKind:
-    """What an index of so many vectors is built as."""
+    """Return the kind of index for so many vectors."""
     kind = params.kind if params.kind != "auto" else "hnsw" if count > params.flat_up_to else "flat"
     if params.quantisation == "int8":
         quantised: dict[str, BuiltKind] = {"flat": "flat-int8", "hnsw": "hnsw-int8", "ivf": "ivf-int8"}
@@ -54,7 +55,7 @@ def resolved_kind(params: DenseParams, count: int) -> BuiltKind:
 
 
 def list_count(count: int) -> int:
-    """How many lists an inverted file of so many vectors has: 4 sqrt(N), a power of two, 40 vectors a list at least."""
+    """Number of IVF lists for so many vectors: 4 sqrt(N), a power of two, at least 40 vectors a list."""
     if count < 80:
         return 1
     return 1 << int(min(math.log2(4 * math.sqrt(count)), math.log2(count / 40)))

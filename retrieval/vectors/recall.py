@@ -1,4 +1,4 @@
-"""How much of what an exact search finds an approximate index finds too, measured on its own vectors."""
+"""Recall of an approximate index against exact search, measured on its own vectors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Search = Callable[[NDArray[np.float32], int], Positions]
 
 @dataclass(frozen=True, slots=True)
 class DenseRecall:
-    """recall: mean share of the exact k nearest that were found, over the queries. lower: its lower 95 % limit.
+    """recall: mean share of the exact k nearest neighbours that were found. lower: its lower 95 % limit.
 
-    search_depth: HNSW's efSearch it was measured at; None for a flat quantised index.
+    search_depth: HNSW's efSearch of the measurement; None for a flat quantised index.
     """
 
     recall: float
@@ -28,16 +28,16 @@ class DenseRecall:
 
 
 def sampled_positions(count: int, queries: int, seed: int = 0) -> Positions:
-    """Which stored vectors are asked: drawn without replacement, ascending; the same for the same count."""
+    """Sample the stored vectors used as queries: without replacement, ascending; deterministic for a count."""
     rng = np.random.default_rng([seed, count])
     drawn: Positions = np.sort(rng.choice(count, size=min(queries, count), replace=False)).astype(np.int64)
     return drawn
 
 
 def neighbours(found: Positions, own: Positions, k: int) -> Positions:
-    """(Q, k + 1) found for stored vectors (Q,) -> (Q, k): each without itself. Finding oneself is no achievement.
+    """(Q, k + 1) results for stored vectors (Q,) -> (Q, k): each without the query itself.
 
-    A duplicate may stand in one's own place; then the last one found is left out.
+    A duplicate may be found in its place; then the last result is dropped.
     """
     kept = np.full((len(found), k), -1, dtype=np.int64)
     for row, (places, me) in enumerate(zip(found, own, strict=True)):
@@ -53,7 +53,7 @@ def exact_neighbours(
     block: int = 4_096,
     progress: Callable[[int], None] | None = None,
 ) -> Positions:
-    """(Q, k) nearest by inner product of the vectors at ``own``, each without itself, from (N, E) read in blocks.
+    """(Q, k) nearest neighbours by inner product of the vectors at ``own``, each without itself, from (N, E) in blocks.
 
     progress: called with the number of vectors read, after each block.
     """
@@ -76,7 +76,7 @@ def exact_neighbours(
 
 
 def measured_recall(found: Positions, exact: Positions, k: int, search_depth: int | None) -> DenseRecall:
-    """Mean share of each row of ``exact`` (Q, k) that is in the same row of ``found``; the lower limit is normal."""
+    """Mean share of each row of ``exact`` (Q, k) that is in the same row of ``found``, with a normal lower limit."""
     shares = np.asarray(
         [len(np.intersect1d(one[one >= 0], other)) / len(other) for one, other in zip(found, exact, strict=True)]
     )

@@ -1,1 +1,1 @@
-"""One file a version of the schema; its number is the revision."""
+"""One file for each schema version; its number is the revision."""

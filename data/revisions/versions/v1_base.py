@@ -1,4 +1,4 @@
-"""Version 1, where databases that were made before there were revisions begin. Changes nothing."""
+"""Version 1, the base for databases from before revisions existed. Changes nothing."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """Nothing: the tables are there."""
+    """No change: the tables exist."""

@@ -1,4 +1,4 @@
-"""What people say of responses, and the draws they label."""
+"""Add human labels of responses, and the samples drawn for labelling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SAMPLE = ("run_id", "question_id", "arm", "decoding", "sample")
 
 
 def upgrade() -> None:
-    """Two tables."""
+    """Add two tables."""
     op.create_table(
         "label_draws",
         sa.Column("run_id", sa.String(64), nullable=False),

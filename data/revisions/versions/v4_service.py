@@ -1,5 +1,4 @@
-"""What the service needs: keys, tenants, and jobs that can be leased, stopped, and found again by their client's
-name."""
+"""Add the service's data: keys, tenants, and jobs with leases, cancellation and idempotency keys."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ down_revision = "3"
 
 
 def upgrade() -> None:
-    """Columns with defaults, so that every row that is there stays good; what is there belongs to this machine."""
+    """Add columns with defaults, so that existing rows stay valid; existing data belongs to the local user."""
     op.create_table(
         "api_keys",
         sa.Column("id", sa.String(32), nullable=False),

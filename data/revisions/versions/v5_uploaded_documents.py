@@ -1,4 +1,4 @@
-"""Documents say whether they were uploaded, so that indexing a folder does not remove them."""
+"""Record whether documents were uploaded, so that indexing a folder does not remove them."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ down_revision = "4"
 
 
 def upgrade() -> None:
-    """One column; of what is there nobody knows how it came."""
+    """Add one column; the origin of existing documents is unknown."""
     op.add_column("documents", sa.Column("uploaded", sa.Boolean(), nullable=False, server_default=sa.false()))

@@ -1,4 +1,4 @@
-"""A GGUF file's blocks of 32 numbers as they are stored: Q4_0, Q4_1 and Q8_0 (ggml-common.h, block_q4_0 and others)."""
+"""Stored blocks of 32 numbers in a GGUF file: Q4_0, Q4_1 and Q8_0 (ggml-common.h, block_q4_0 and others)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from model.checkpoints.gguf.header import GgufTensor, raw_tensor
 from model.quantised.groups import GROUP, GroupedMatrix, stacked
 
 BLOCK_BITS: Mapping[str, int] = {"Q4_0": 4, "Q4_1": 4, "Q8_0": 8}
-"""The types that can be taken as they are."""
+"""Types that are used without conversion."""
 _BYTES = {"Q4_0": 18, "Q4_1": 20, "Q8_0": 34}
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "attention.qkv": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
@@ -26,8 +26,10 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 def stored_matrices(model: GgufModel, layers: int) -> dict[str, GroupedMatrix]:
-    """The matrices that the file keeps in such blocks, by the names of model.quantised.quantise; their rows as a
-    Decoder has them. Matrices of other types are left out, and so is one whose parts differ in bits."""
+    """Return the matrices stored in such blocks, by the names of model.quantised.quantise, with rows in Decoder order.
+
+    Matrices of other types are left out, and so is one whose parts differ in bits.
+    """
     sources = gguf_sources(model)
     wanted = {
         f"blocks.{layer}.{name}": _keys(layer, parts) for layer in range(layers) for name, parts in _PARTS.items()
@@ -46,7 +48,7 @@ def _keys(layer: int, parts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _grouped(tensor: GgufTensor, change: Change) -> GroupedMatrix:
-    """``change`` moves rows: codes, scales and minima alike."""
+    """Build a grouped matrix. ``change`` reorders rows: codes, scales and minima alike."""
     rows, size = tensor.shape[0], _BYTES[tensor.type_name]
     raw = np.asarray(raw_tensor(tensor)).reshape(rows, -1, size)  # (O, I / 32, bytes of a block)
     scales = _halves(raw[..., :2])

@@ -1,4 +1,4 @@
-"""A GGUF file as a Checkpoint: its tensors under their Hugging Face names, dequantised as they are read."""
+"""A GGUF file as a Checkpoint: tensors under their Hugging Face names, dequantised on access."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Change = Callable[[Tensor], Tensor]
 
 
 def gguf_checkpoint(path: Path) -> Checkpoint:
-    """The checkpoint in a GGUF file or a split one. No numbers are read yet.
+    """Open the checkpoint in a GGUF file or a split one. Tensor data is not read yet.
 
-    Raises ModelError naming the file and the key or tensor for what is damaged or not supported.
+    Raises ModelError, naming the file and the key or tensor, for damaged or unsupported content.
     """
     model = open_gguf(path)
     config = config_fields(model)
@@ -53,7 +53,7 @@ def gguf_checkpoint(path: Path) -> Checkpoint:
 
 
 def gguf_sources(model: GgufModel) -> dict[str, tuple[GgufTensor, Change]]:
-    """For each tensor's Hugging Face name the tensor in the file, and what moves its rows to where a Decoder has them.
+    """Map each Hugging Face name to its tensor in the file, and to the function that reorders its rows for a Decoder.
 
     Raises ModelError as ``gguf_checkpoint`` does.
     """
@@ -61,13 +61,13 @@ def gguf_sources(model: GgufModel) -> dict[str, tuple[GgufTensor, Change]]:
 
 
 def _sources(model: GgufModel, config: dict[str, object]) -> dict[str, tuple[GgufTensor, Change]]:
-    """Hugging Face name -> the tensor in the file and what is done to its numbers."""
+    """Map each Hugging Face name to its tensor in the file and the conversion of its numbers."""
     architecture = architecture_of(model)
     gpt2 = architecture.model_type == "gpt2"
     sources: dict[str, tuple[GgufTensor, Change]] = {}
     for tensor in model.tensors:
         if tensor.name == ROPE_FACTORS and not gpt2:
-            continue  # became part of the configuration
+            continue  # already part of the configuration
         key = hugging_face_name(tensor.name, gpt2=gpt2)
         if key is None:
             raise ModelError(
@@ -96,13 +96,13 @@ def _change(tensor: GgufTensor, permuted: bool, gpt2: bool, config: dict[str, ob
 
 
 def _shape(tensor: GgufTensor, model: GgufModel) -> tuple[int, ...]:
-    """As transformers has it."""
+    """Return the shape in transformers."""
     swapped = architecture_of(model).model_type == "gpt2" and is_transposed(tensor.name)
     return tensor.shape[::-1] if swapped else tensor.shape
 
 
 class _Dequantised:
-    """One file's tensors by their Hugging Face names."""
+    """The tensors of one file by their Hugging Face names."""
 
     def __init__(self, sources: dict[str, tuple[GgufTensor, Change]]) -> None:
         self._sources = sources

@@ -1,7 +1,6 @@
-"""What a GGUF file's metadata says of the model's shape, as the fields of a config.json.
+"""Convert a GGUF file's metadata to the fields of a config.json.
 
-The keys are llama.cpp's. A key that is not known here is refused by its name: skipping it could change what is
-computed.
+The keys are llama.cpp's. An unknown key is refused by name, because skipping it could change the results.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _NEUTRAL = frozenset(
         "attention.value_length",
     )
 )
-# Keys that some converters write with the value that means "not used".
+# Keys that some converters write with a value that means "not used".
 _UNUSED: Mapping[str, object] = {
     "expert_count": 0,
     "expert_used_count": 0,
@@ -67,8 +66,11 @@ _LLAMA3 = tuple(Llama3Scaling(factor, 1.0, 4.0, 8192) for factor in (8.0, 32.0))
 
 @dataclass(frozen=True, slots=True)
 class GgufArchitecture:
-    """One value of general.architecture. model_type, class_name: of transformers. permuted: query and key rows are
-    stored in pairs for llama.cpp's rotation of neighbouring numbers."""
+    """One value of general.architecture.
+
+    model_type, class_name: of transformers. permuted: query and key rows are stored in pairs for llama.cpp's rotation
+    of adjacent numbers.
+    """
 
     model_type: str
     class_name: str
@@ -86,7 +88,7 @@ ARCHITECTURES: Mapping[str, GgufArchitecture] = {
 
 
 def architecture_of(model: GgufModel) -> GgufArchitecture:
-    """Raises ModelError naming general.architecture when it is none of ours."""
+    """Return the architecture. Raises ModelError, naming general.architecture, if it is not supported."""
     name = model.metadata.get(_ARCHITECTURE)
     found = ARCHITECTURES.get(name) if isinstance(name, str) else None
     if found is None:
@@ -95,9 +97,9 @@ def architecture_of(model: GgufModel) -> GgufArchitecture:
 
 
 def config_fields(model: GgufModel) -> dict[str, object]:
-    """The metadata as the fields of a config.json; their values are checked where that is read.
+    """Convert the metadata to config.json fields; values are validated where the config is read.
 
-    Raises ModelError naming the file and the key for what is not supported.
+    Raises ModelError, naming the file and the key, for unsupported content.
     """
     architecture = architecture_of(model)
     prefix = f"{model.metadata[_ARCHITECTURE]}."
@@ -167,7 +169,7 @@ def _scaling(
 
 
 def _llama3(model: GgufModel, fields: Mapping[str, object], head_dim: object) -> dict[str, object]:
-    """Llama 3.1's scaling, which a GGUF file holds as the factors it gives and not as the settings it was made with."""
+    """Llama 3.1's scaling, which a GGUF file stores as the resulting factors and not as settings."""
     tensor = next(tensor for tensor in model.tensors if tensor.name == ROPE_FACTORS)
     factors: NDArray[np.float32] = dequantised(tensor)
     theta = fields.get("rope_theta", 10000.0)
@@ -190,7 +192,7 @@ def _llama3(model: GgufModel, fields: Mapping[str, object], head_dim: object) ->
 
 
 def _scalar(model: GgufModel, key: str, value: object) -> object:
-    """A number; converters write one per layer where layers differ."""
+    """A number; converters write one per layer if layers differ."""
     if isinstance(value, list):
         if value and all(item == value[0] for item in value):
             return value[0]

@@ -1,4 +1,4 @@
-"""One model's GGUF files: a single file, or all the parts of a split one."""
+"""The GGUF files of one model: a single file, or all parts of a split one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COUNT = "split.count"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GgufModel:
-    """path: the file that was named. files: every part, in order. metadata: of the first part, which has all of it."""
+    """path: the given file. files: every part, in order. metadata: of the first part, which has all of it."""
 
     path: Path
     files: tuple[Path, ...]
@@ -31,14 +31,14 @@ class GgufModel:
 
 
 def is_gguf(path: Path) -> bool:
-    """Whether a path names a GGUF file, by its suffix."""
+    """Return whether a path names a GGUF file, by its suffix."""
     return path.suffix.lower() == SUFFIX
 
 
 def open_gguf(path: Path) -> GgufModel:
-    """The model that a GGUF file, or any part of a split one (``NAME-00001-of-00003.gguf``), belongs to.
+    """Open the model that a GGUF file, or any part of a split one (``NAME-00001-of-00003.gguf``), belongs to.
 
-    Raises ModelError for a missing part, naming it, and what ``read_header`` raises.
+    Raises ModelError for a missing part, naming it, and the errors of ``read_header``.
     """
     if not path.is_file():
         raise ModelError(f"{path} is {'a folder' if path.is_dir() else 'missing'}: give the path of a GGUF file")
@@ -47,7 +47,7 @@ def open_gguf(path: Path) -> GgufModel:
 
 @lru_cache(maxsize=4)
 def _joined(path: Path, headers: tuple[GgufHeader, ...]) -> GgufModel:
-    """The same object for the same headers, so that what is made of it can be kept too."""
+    """Return the same object for the same headers, so that derived values can be cached too."""
     files = tuple(header.path for header in headers)
     first = headers[0].metadata
     for header in headers[1:]:

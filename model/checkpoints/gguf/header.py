@@ -1,8 +1,8 @@
 """The header of a GGUF file: metadata and tensor descriptions.
 
 The layout is that of the GGUF specification (ggml, docs/gguf.md), versions 2 and 3. ``gguf.GGUFReader`` reads the same
-and takes seconds for a vocabulary of 50,000 tokens, because it makes one NumPy view for every string; it also trusts
-the counts in the file. Here every count is checked against the bytes that are left.
+and takes seconds for a vocabulary of 50,000 tokens, because it creates one NumPy view for every string; it also trusts
+the counts in the file. Here every count is checked against the remaining bytes.
 """
 
 from __future__ import annotations
@@ -42,8 +42,11 @@ _SCALARS: Mapping[int, str] = {
 
 @dataclass(frozen=True, slots=True)
 class GgufTensor:
-    """One tensor of a file. shape: row-major as in PyTorch, which is the reverse of the order in the file. type_name:
-    of the quantisation, as ggml names it. start, size: its bytes in ``file``."""
+    """A tensor of a file.
+
+    shape: row-major as in PyTorch, the reverse of the order in the file. type_name: of the quantisation, as ggml names
+    it. start, size: its bytes in ``file``.
+    """
 
     name: str
     file: Path
@@ -55,7 +58,7 @@ class GgufTensor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GgufHeader:
-    """metadata: key to value (a number, a string, true or false, or a list of these). tensors: in the file's order."""
+    """metadata: key to value (a number, a string, a boolean, or a list of these). tensors: in file order."""
 
     path: Path
     metadata: Mapping[str, object]
@@ -63,10 +66,10 @@ class GgufHeader:
 
 
 def read_header(path: Path) -> GgufHeader:
-    """The header of one GGUF file; the last few are kept, by path, size and time of change.
+    """Read the header of one GGUF file; the last few are cached, by path, size and modification time.
 
-    Raises ModelError naming the file for one that is missing, cut short, damaged, of another byte order or of a version
-    that is not supported.
+    Raises ModelError, naming the file, if it is missing, truncated, damaged, or of an unsupported byte order or
+    version.
     """
     try:
         stat = path.stat()
@@ -87,7 +90,7 @@ def _read(path: Path, changed: int, size: int) -> GgufHeader:
 
 
 class _Reader:
-    """Reads from the front of ``data``; every read is checked against its end."""
+    """Reads sequentially from ``data``; every read is checked against its end."""
 
     def __init__(self, path: Path, data: mmap.mmap) -> None:
         self._path = path
@@ -117,7 +120,7 @@ class _Reader:
     def _placed(
         self, described: list[tuple[str, tuple[int, ...], GGMLQuantizationType, int]], metadata: Mapping[str, object]
     ) -> tuple[GgufTensor, ...]:
-        """The tensors with their places in the file."""
+        """Return the tensors with their offsets in the file."""
         alignment = metadata.get("general.alignment", _DEFAULT_ALIGNMENT)
         if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
             raise ModelError(f"{self._path}: general.alignment is {alignment!r}, it must be a power of two")
@@ -199,7 +202,7 @@ class _Reader:
 
 
 def raw_tensor(tensor: GgufTensor) -> np.memmap:
-    """The bytes of a tensor, mapped: shape (size,), uint8."""
+    """Return the bytes of a tensor, memory-mapped: shape (size,), uint8."""
     try:
         return np.memmap(tensor.file, np.uint8, "r", tensor.start, (tensor.size,))
     except (OSError, ValueError) as error:

@@ -1,6 +1,6 @@
-"""How text is split before byte-level BPE merges it, for each value of tokenizer.ggml.pre that is supported.
+"""Pre-tokenizers of byte-level BPE, for each supported value of tokenizer.ggml.pre.
 
-The patterns are those the vocabularies were trained with, as the model families publish them in their tokenizer.json.
+The patterns are those used in training, as the model families publish them in their tokenizer.json.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ _QWEN2 = rf"{_CONTRACTIONS}|{_WORDS}|\p{{N}}|{_REST}"
 
 @dataclass(frozen=True, slots=True)
 class PreTokenization:
-    """pattern: where text is split; None for GPT-2's own, which ByteLevel has. single_digits: each digit stands alone.
-    ignore_merges: a word that is a token is that token, whatever the merges say. adds_bos: whether a begin-of-sequence
-    token goes before a text where the file does not say."""
+    """Settings of a pre-tokenizer.
+
+    pattern: split pattern; None for GPT-2's own, which ByteLevel has. single_digits: each digit is separate.
+    ignore_merges: a word that is in the vocabulary is one token, regardless of the merges. adds_bos: whether a
+    begin-of-sequence token is added by default.
+    """
 
     pattern: str | None = None
     single_digits: bool = False
@@ -30,7 +33,7 @@ class PreTokenization:
     adds_bos: bool = False
 
     def build(self) -> PreTokenizer:
-        """The splitter, for ``tokenizers``."""
+        """Build the pre-tokenizer for ``tokenizers``."""
         if self.pattern is not None:
             split = Split(Regex(self.pattern), behavior="isolated")
             return Sequence([split, ByteLevel(add_prefix_space=False, use_regex=False)])

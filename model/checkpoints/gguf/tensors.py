@@ -1,4 +1,4 @@
-"""The tensors of a GGUF file under their Hugging Face names, and their numbers."""
+"""Map the tensors of a GGUF file to their Hugging Face names, and dequantise them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _GPT2_MATRICES = frozenset(("attn_qkv", "attn_output", "ffn_up", "ffn_down"))
 
 
 def hugging_face_name(name: str, *, gpt2: bool) -> str | None:
-    """The name that transformers has for a tensor; None for one that it does not have."""
+    """Return transformers' name for a tensor; None if it has none."""
     whole, parts = (_GPT2, _GPT2_BLOCK) if gpt2 else (_ROTARY, _ROTARY_BLOCK)
     if (found := _BLOCK.fullmatch(name)) is None:
         return whole.get(name)
@@ -65,7 +65,7 @@ def hugging_face_name(name: str, *, gpt2: bool) -> str | None:
 
 
 def file_name(key: str, *, gpt2: bool) -> str:
-    """The name in a GGUF file of a tensor that transformers calls ``key``; ``key`` where there is none."""
+    """Return the GGUF name of a tensor that transformers calls ``key``; ``key`` if there is none."""
     whole, parts = (_GPT2, _GPT2_BLOCK) if gpt2 else (_ROTARY, _ROTARY_BLOCK)
     for name, ours in whole.items():
         if ours == key:
@@ -77,28 +77,28 @@ def file_name(key: str, *, gpt2: bool) -> str:
 
 
 def is_transposed(name: str) -> bool:
-    """Whether transformers' GPT-2 stores this tensor input by output, where GGUF has output by input."""
+    """Whether transformers' GPT-2 stores this tensor input by output, where GGUF stores output by input."""
     found = _BLOCK.fullmatch(name)
     return found is not None and found["part"] in _GPT2_MATRICES and found["kind"] == "weight"
 
 
 def permuted_heads(name: str, heads: int, kv_heads: int) -> int | None:
-    """How many heads the rows of a query or key tensor belong to; None for any other tensor."""
+    """Number of heads in a query or key tensor; None for any other tensor."""
     found = _BLOCK.fullmatch(name)
     return {"attn_q": heads, "attn_k": kv_heads}.get(found["part"]) if found else None
 
 
 def unpermuted(rows: Tensor, heads: int) -> Tensor:
-    """Rows (heads * D, ...) in the order of transformers' rotation of halves.
+    """Reorder rows (heads * D, ...) for transformers' rotation of halves.
 
-    A file for llama.cpp has the two numbers that are rotated together side by side: row 2 i + s of a head is there what
-    row s D / 2 + i is here (llama.cpp, convert_hf_to_gguf.py, LlamaModel.permute).
+    A file for llama.cpp has the two numbers that are rotated together side by side: row 2 i + s of a head there is row
+    s D / 2 + i here (llama.cpp, convert_hf_to_gguf.py, LlamaModel.permute).
     """
     return rows.view(heads, -1, 2, *rows.shape[1:]).transpose(1, 2).reshape(rows.shape)
 
 
 def is_readable(type_name: str) -> bool:
-    """Whether ``gguf`` can dequantise a type of ggml's. Asked of one block of zeros."""
+    """Whether ``gguf`` can dequantise a ggml type. Tested with one block of zeros."""
     kind = GGMLQuantizationType[type_name]
     if kind.name.startswith("I") and kind.name[1:].isdigit():  # integers, not quantised numbers
         return False
@@ -110,7 +110,7 @@ def is_readable(type_name: str) -> bool:
 
 
 def dequantised(tensor: GgufTensor) -> NDArray[np.float32]:
-    """The numbers of a tensor, fp32, in its own shape. Raises ModelError for a type that cannot be read."""
+    """Return a tensor's numbers, fp32, in its own shape. Raises ModelError for an unsupported type."""
     kind = GGMLQuantizationType[tensor.type_name]
     block, block_bytes = GGML_QUANT_SIZES[kind]
     row_bytes = tensor.shape[-1] // block * block_bytes
@@ -126,7 +126,7 @@ def _dequantised(rows: NDArray[np.uint8], kind: GGMLQuantizationType) -> NDArray
     plain = {GGMLQuantizationType.F32: np.float32, GGMLQuantizationType.F16: np.float16}.get(kind)
     if plain is not None:
         return rows.view(plain).astype(np.float32)
-    with np.errstate(all="ignore"):  # numbers that are not finite are found, and named, once they are in place
+    with np.errstate(all="ignore"):  # numbers that are not finite are detected, and named, after loading
         return np.asarray(dequantize(rows, kind), np.float32)
 
 

@@ -1,4 +1,6 @@
-"""The tokenizer of a GGUF file as the text of a tokenizer.json: byte-level BPE, or SentencePiece's BPE with bytes."""
+"""Convert the tokenizer of a GGUF file to a tokenizer.json: byte-level BPE, or SentencePiece's BPE with byte
+fallback.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +21,17 @@ _KEY = "tokenizer.ggml."
 # Values of tokenizer.ggml.token_type.
 _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 2, 3, 4, 6
 _SPACE = "▁"
-# Tokens after which a completion ends, beside those that the metadata names; llama.cpp finds them by name as well.
+# Tokens that end a completion, beside those in the metadata; llama.cpp finds them by name as well.
 _END_NAMES = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>")
 _END_KEYS = ("eos_token_id", "eot_token_id", "eom_token_id")
 
 
 @lru_cache(maxsize=2)
 def tokenizer_json(model: GgufModel) -> str:
-    """The text of the tokenizer.json that stands for a GGUF file's vocabulary.
+    """Return the text of the tokenizer.json equivalent to a GGUF file's vocabulary.
 
-    Raises ModelError naming the file and the metadata key for a tokenizer that is damaged, not supported or larger than
-    the embedding.
+    Raises ModelError, naming the file and the metadata key, for a tokenizer that is damaged, not supported or larger
+    than the embedding.
     """
     kind = model.metadata.get(f"{_KEY}model")
     tokens = _tokens(model)
@@ -58,7 +60,7 @@ def tokenizer_json(model: GgufModel) -> str:
 
 
 def named_token(model: GgufModel, key: str) -> str | None:
-    """The token that e.g. ``bos_token_id`` names; None where the file has no such key."""
+    """Return the token that e.g. ``bos_token_id`` names; None if the file has no such key."""
     token_id = model.metadata.get(_KEY + key)
     if token_id is None:
         return None
@@ -69,7 +71,7 @@ def named_token(model: GgufModel, key: str) -> str | None:
 
 
 def end_token_ids(model: GgufModel) -> tuple[int, ...]:
-    """Ids after which a completion ends, each once: those the metadata names, and control tokens that mean an end."""
+    """Return the distinct ids that end a completion: those in the metadata, and control tokens that mark an end."""
     tokens = _tokens(model)
     types = _token_types(model, len(tokens))
     named = [model.metadata[_KEY + key] for key in _END_KEYS if named_token(model, key) is not None]
@@ -78,7 +80,7 @@ def end_token_ids(model: GgufModel) -> tuple[int, ...]:
 
 
 def tokenizer_settings(model: GgufModel) -> dict[str, object]:
-    """What a tokenizer_config.json would say: the named tokens and the chat template."""
+    """Return the contents of a tokenizer_config.json: the named tokens and the chat template."""
     keys = {
         "bos_token": "bos_token_id",
         "eos_token": "eos_token_id",
@@ -95,7 +97,7 @@ def tokenizer_settings(model: GgufModel) -> dict[str, object]:
 
 def _byte_level(model: GgufModel, tokens: list[str], types: list[int]) -> tuple[Tokenizer, bool]:
     how = _pre_tokenization(model)
-    # An added token is found as it is written; every other one is spelled in GPT-2's alphabet of bytes.
+    # An added token is matched as written; every other token is spelled in GPT-2's byte alphabet.
     names = [t if k in (_CONTROL, _USER_DEFINED) else respelled(t) for t, k in zip(tokens, types, strict=True)]
     vocabulary = _unique(model, names)
     merges = pairs(_strings(model, "merges"), vocabulary, f"{model.path}: {_KEY}merges")
@@ -129,7 +131,7 @@ def _sentencepiece(model: GgufModel, tokens: list[str], types: list[int]) -> Tok
 def _pre_tokenization(model: GgufModel) -> PreTokenization:
     name = model.metadata.get(f"{_KEY}pre")
     if name is None and model.metadata.get("general.architecture") == "gpt2":
-        name = "gpt-2"  # older files do not say
+        name = "gpt-2"  # not in older files
     found = PRE_TOKENIZERS.get(name) if isinstance(name, str) else None
     if found is None:
         _refuse(model, "pre", name, f"only {', '.join(PRE_TOKENIZERS)} are supported")
@@ -151,7 +153,7 @@ def _strings(model: GgufModel, name: str) -> list[str]:
 
 
 def _token_types(model: GgufModel, count: int) -> list[int]:
-    """One a token; without them all are ordinary."""
+    """One type for each token; by default all are ordinary."""
     types = model.metadata.get(f"{_KEY}token_type")
     if types is None:
         return [1] * count

@@ -151,7 +151,7 @@ def test_a_generator_that_cannot_go_on_leaves_its_samples_unscored(database_url:
     with Store.open(database_url) as store:
         found = forced(store, Deaf(), overlap)
     planted = [r for r in found.records if not r.arm.endswith("none")]
-    assert all("cannot go on from words" in r.evaluation.reason for r in planted)
+    assert all("cannot continue a given beginning" in r.evaluation.reason for r in planted)
 
 
 def test_rows_json_and_page_have_it(database_url: str, overlap: type) -> None:
