@@ -51,7 +51,7 @@ def test_an_active_draw_is_labelled_whole_and_corrects_no_report(plumbline: Run,
         key = (drawn.stored.draw.questions[0].question_id, "rag", 0)
         LabelStore(pipeline.store).save(run, drawn.stored.decoding, [GivenLabel(key, "me", "supported")])
     code, _, err = plumbline("calibrate", run)
-    assert code == 1 and "labelled whole" in err
+    assert code == 1 and "labelled completely" in err
 
 
 @pytest.mark.parametrize(
