@@ -286,7 +286,7 @@ def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
 
 
 def _logprobs_json(completion: Completion) -> list[dict[str, Any]] | None:
-    """Every token with its most likely alternatives. None if none were requested, or if a server returns no token ids."""
+    """Every token with its most likely alternatives. None if not requested, or if a server returns no token ids."""
     if not completion.top_logprobs:
         return None
     return [

@@ -1,4 +1,4 @@
-"""Tables for the terminal: rates by question kind and retrieval result, pass^k and citations. The report has the rest."""
+"""Terminal tables: rates by question kind and retrieval result, pass^k and citations. The report has the rest."""
 
 from __future__ import annotations
 

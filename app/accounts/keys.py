@@ -93,7 +93,7 @@ class KeyStore:
         limits: KeyLimits | None = None,
         expires_at: datetime | None = None,
     ) -> NewKey:
-        """Create a key. Raises AppError for an invalid or taken name, an unknown scope, or an expiry date in the past."""
+        """Create a key. Raises AppError for an invalid or taken name, an unknown scope, or a past expiry date."""
         if not _NAME.fullmatch(name):
             raise AppError(f"{name!r} cannot name a key: use up to 64 letters, digits, dots, dashes, underscores and @")
         check_tenant(tenant)

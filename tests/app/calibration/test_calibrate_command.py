@@ -146,7 +146,7 @@ def test_a_run_without_labels_with_strata_or_with_references_is_refused(world: A
 def test_labels_of_another_collection_are_refused(world: Any) -> None:
     world.generation = "a" * 64
     run = world.store(60, 40)
-    with world.pipeline() as pipeline, pytest.raises(AppError, match=r"another state of the collection.*aaaaaaaaaaaa.*gone"):
+    with world.pipeline() as pipeline, pytest.raises(AppError, match=r"another state.*aaaaaaaaaaaa.*gone"):
         calibrate(pipeline, CalibrationRequest(run))
     assert not (world.home / "certificates").exists()
 
