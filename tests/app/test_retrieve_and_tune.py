@@ -185,7 +185,7 @@ def test_tune_recommends_a_real_gain_and_writes_only_when_told(plumbline: Plumbl
     )
     first = plumbline("tune", "things", "--qrels", qrels)
     assert first.code == 0, first.err
-    assert "the gain is real at the 5 % level; use: --mode" in first.out
+    assert "the gain is significant at the 5 % level; use: --mode" in first.out
     kept = saved_search(home, "things")
     assert kept is not None and kept.params.mode == "dense"
     saved = plumbline("tune", "things", "--qrels", qrels, "--save", "--json")
