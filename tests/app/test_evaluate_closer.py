@@ -157,7 +157,7 @@ def test_dry_run_counts_what_is_planted(
         def __exit__(self, *error: object) -> None:
             """The fixture closes it."""
 
-    monkeypatch.setattr("app.commands.options.pipeline", lambda arguments: Held())
+    monkeypatch.setattr("app.commands.options.open_pipeline", lambda arguments: Held())
     arguments = parsed(questions, "--forced-drift", "--dry-run", "--json")
     assert evaluate_command(arguments, Output(as_json=True)) == 0
     counted = json.loads(capsys.readouterr().out)

@@ -22,7 +22,9 @@ def command(
     """Runs the command line in a home of its own, with the session's encoder."""
 
     def run(*arguments: str) -> int:
-        monkeypatch.setattr("app.commands.options.pipeline", lambda _: make_pipeline(make_settings(tmp_path / "home")))
+        monkeypatch.setattr(
+            "app.commands.options.open_pipeline", lambda _: make_pipeline(make_settings(tmp_path / "home"))
+        )
         return main([*arguments, "--home", str(tmp_path / "home")])
 
     return run

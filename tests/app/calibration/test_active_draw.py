@@ -89,4 +89,4 @@ def test_scores_without_labels_stand_beside_labels(plumbline: Run, world: Any) -
     assert code == 0 and result["test"] == "prediction_powered_betting"
     few = world.store(160, 100, "supported", seed=8)
     code, _, err = plumbline("calibrate", few, "--predictions")
-    assert code == 1 and "60 answers without labels" in err
+    assert code == 1 and "60 unlabelled answers" in err

@@ -101,7 +101,7 @@ def test_all_labels_abstained_leave_nothing_to_certify(plumbline: Run, world: An
         (("--alpha", "0"), "--alpha is 0"),
         (("--alpha", "1"), "--alpha is 1"),
         (("--alpha", "nan"), "--alpha is nan"),
-        (("--alpha", "0.1", "--alpha", "0.1"), "each once"),
+        (("--alpha", "0.1", "--alpha", "0.1"), "each value once"),
         (("--delta", "1"), "--delta is 1"),
         (("--delta", "0"), "--delta is 0"),
         (("--thresholds", "0.2,0.8"), "0.2, 0.8"),
@@ -112,7 +112,7 @@ def test_all_labels_abstained_leave_nothing_to_certify(plumbline: Run, world: An
         (("--policy", ""), "--policy"),
         (("--arm", "oracle"), "oracle"),
         (("--verifier", "nobody"), "nobody"),
-        (("--list",), "one of them"),
+        (("--list",), "exactly one of"),
     ],
 )
 def test_values_that_cannot_be_are_usage_errors(
