@@ -1,8 +1,8 @@
-"""A streamed query's events: sources first, then text, then the answers with citations, then verdicts, at last usage.
+"""The events of a streamed query: sources, text, answers with citations, verdicts, then usage.
 
-``sources`` once; ``text`` many times, {"sample", "text"}, whose texts joined by sample are the answers'; ``answers``
-once, as POST /v1/query gives them; ``verdicts`` once where they were asked for; ``done`` with usage and timings. Or
-``error``, the error object, in place of whatever was still to come.
+``sources`` once; ``text`` many times, {"sample", "text"}, whose texts joined by sample give the answers; ``answers``
+once, as in the response of POST /v1/query; ``verdicts`` once if requested; ``done`` with usage and timings. Or
+``error`` with the error object, in place of all remaining events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from generation.completion import TextDelta
 
 
 async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
-    """The events of a query that was begun."""
+    """The events of a started query."""
     searched = live.prepared.searched
     head = {
         "id": live.id,
@@ -52,7 +52,7 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
 
 
 def _answered(live: LiveQuery, result: QueryResult) -> list[bytes]:
-    """The answers; their texts before them where they were held back until they were whole."""
+    """The answers event, preceded by their texts if these were not streamed."""
     held = live.ask.request.style != "short"
     texts = [
         event({"sample": sample, "text": answer.text}, "text")
