@@ -29,7 +29,7 @@ class PlumblineRun:
 
     @property
     def id(self) -> str:
-        """Of the run."""
+        """The run's id."""
         return self.run.info.id
 
     @property

@@ -79,7 +79,7 @@ async def ask(request: Request, service: Service, caller: MayAsk) -> HTMLRespons
 def _column(result: dict[str, Any], retrieval: bool) -> Column:
     answers = result["answers"]
     return Column(
-        "From the documents" if retrieval else "Model only",
+        "From the documents" if retrieval else "The model alone",
         result,
         tuple((pieces(a["text"], a["annotations"], a["verdicts"] or ()), a) for a in answers),
         tuple((source, quoted(source, answers)) for source in result["sources"]),
